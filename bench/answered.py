@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpu_constructs.account.preflight.check import Answer, Ask, Call
+from gpu_constructs.account.preflight.check import Answer, Ask
 
 __all__ = ["ACCOUNT", "Page", "answered"]
 
@@ -29,15 +29,11 @@ def _subnets(region: str, arguments: Mapping[str, Any]) -> object:
             {
                 "SubnetId": name,
                 "AvailabilityZone": f"{region}{_ZONES[number % len(_ZONES)]}",
-                "AvailableIpAddressCount": 4000,
-                "VpcId": "vpc-1",
             }
             for number, name in enumerate(names)
         ]
     }
 
-
-_OUT = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", "NatGatewayId": "nat-1"}
 
 ACCOUNT: Mapping[str, Page] = {
     "GetCallerIdentity": lambda *_: {"Account": "123456789012"},
@@ -53,26 +49,9 @@ ACCOUNT: Mapping[str, Page] = {
         "AvailabilityZones": [{"ZoneName": f"{region}{zone}"} for zone in _ZONES]
     },
     "DescribeSubnets": _subnets,
-    "DescribeRouteTables": lambda *_: {
-        "RouteTables": [{"VpcId": "vpc-1", "Associations": [{"Main": True}], "Routes": [_OUT]}]
-    },
-    "DescribeVpcEndpoints": lambda *_: {"VpcEndpoints": []},
     "GetParameters": lambda _, asked: {
         "Parameters": [{"Name": name, "Value": "ami-0a1b2c3d4e5f60718"} for name in asked["Names"]]
     },
-    "GetRole": lambda _, asked: {"Role": {"RoleName": asked["RoleName"]}},
-    "ListAccountSettings": lambda *_: {
-        "settings": [
-            {"name": name, "value": "enabled"}
-            for name in (
-                "serviceLongArnFormat",
-                "taskLongArnFormat",
-                "containerInstanceLongArnFormat",
-                "awsvpcTrunking",
-            )
-        ]
-    },
-    "GetSpotPlacementScores": lambda region, _: {"SpotPlacementScores": [{"Region": region, "Score": 8}]},
 }
 """By operation."""
 
@@ -85,12 +64,12 @@ def answered(pages: Mapping[str, Page] = ACCOUNT) -> Callable[[str], Ask]:
     """
 
     def of(region: str) -> Ask:
-        def ask(call: Call, arguments: Mapping[str, object]) -> Answer:
-            answer = pages.get(call.operation)
+        def ask(call: str, arguments: Mapping[str, object]) -> Answer:
+            answer = pages.get(call.partition(":")[2])
             page = {} if answer is None else answer(region, arguments)
             if isinstance(page, Exception):
                 raise page
-            return Answer(call.permission, (page,))
+            return Answer(call, (page,))
 
         return ask
 

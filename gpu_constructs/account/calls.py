@@ -1,87 +1,24 @@
-"""Clients of boto3, and calls in one region, with errors in words."""
+"""Calls of AWS through boto3: throttling and time-outs are tried again, and every error becomes words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
 
 import boto3
 from botocore import xform_name
 from botocore.client import BaseClient
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
+from botocore.exceptions import BotoCoreError, ProfileNotFound
 
-from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
+from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.deadline import Deadline
+from gpu_constructs.account.problems import ERRORS, SERVICES, unanswered
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.budget import MESSAGE
 
-
-@dataclass(slots=True)
-class Calls:
-    """Calls in one region.
-
-    Args:
-        clients: Clients of boto3.
-        region: Where; None for the region of the profile.
-        if_denied: What helps where the credentials may not.
-    """
-
-    clients: Clients
-    region: str | None
-    if_denied: str
-    _made: dict[str, BaseClient] = field(default_factory=dict)
-
-    def ask(self, permission: str, **arguments: object) -> Mapping[str, Any]:
-        """Calls AWS.
-
-        Raises:
-            GpuConstructsError: AWS did not answer.
-        """
-        return self.ask_unless("", permission, **arguments) or {}
-
-    def ask_unless(self, code: str, permission: str, **arguments: object) -> Mapping[str, Any] | None:
-        """Calls AWS.
-
-        Args:
-            code: The code of an error that is an answer as well: None.
-            permission: As of `ask`.
-            arguments: As of `ask`.
-
-        Raises:
-            GpuConstructsError: AWS did not answer.
-        """
-        service, _, operation = permission.partition(":")
-        try:
-            client = self._client(service)
-            answer: Mapping[str, Any] = getattr(client, xform_name(operation))(**arguments)
-        except ERRORS as error:
-            if code and isinstance(error, ClientError) and code_of(error) == code:
-                return None
-            about = Call(service=service, permission=permission, region=self.region, if_denied=self.if_denied)
-            problem = problem_of(error, about)
-            raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
-        if not isinstance(answer, Mapping):
-            raise GpuConstructsError(f"AWS answered {permission} in an unknown form")
-        return answer
-
-    def region_name(self) -> str:
-        """The region in which the calls are made.
-
-        Raises:
-            GpuConstructsError: The profile has none.
-        """
-        try:
-            return str(self._client("ecs").meta.region_name)
-        except ERRORS as error:
-            problem = problem_of(error, Call(service="ecs", permission="ecs:RunTask", region=self.region))
-            raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
-
-    def _client(self, service: str) -> BaseClient:
-        if service not in self._made:
-            self._made[service] = self.clients(service, self.region)
-        return self._made[service]
-
+_T = TypeVar("_T")
 
 Clients: TypeAlias = Callable[[str, str | None], BaseClient]
 """A client of boto3, by service and region; None is the region of the profile."""
@@ -95,11 +32,77 @@ CONFIG = Config(
 """Throttling and time-outs are tried again, five times in all."""
 
 
-def session_of(profile: str | None) -> boto3.Session:
-    """The session of a profile.
+class Calls:
+    """Calls in one region.
 
     Args:
-        profile: Its name; None for the credentials that boto3 finds.
+        clients: Clients of boto3.
+        region: Where; None for the region of the profile.
+        if_denied: What helps where the credentials may not.
+        deadline: That of all calls together; None for the time-outs of boto3 alone.
+    """
+
+    def __init__(
+        self, clients: Clients, region: str | None, *, if_denied: str = "", deadline: Deadline | None = None
+    ) -> None:
+        self._clients = clients
+        self._region = region
+        self._if_denied = if_denied
+        self._deadline = deadline
+        self._made: dict[str, BaseClient] = {}
+
+    def ask(self, permission: str, **arguments: object) -> Mapping[str, Any]:
+        """The answer of a call, by its permission, such as ``ecs:DescribeTasks``.
+
+        Raises:
+            UnansweredError: There is none.
+        """
+        service, _, operation = permission.partition(":")
+        answer = self._done(permission, lambda: getattr(self._client(service), xform_name(operation))(**arguments))
+        if not isinstance(answer, Mapping):
+            raise UnansweredError(f"AWS answered {permission} in an unknown form")
+        return answer
+
+    def pages(self, permission: str, most: int, **arguments: object) -> tuple[tuple[object, ...], bool]:
+        """The pages of an answer, and whether there are more than are read.
+
+        Raises:
+            UnansweredError: There is none.
+        """
+        service, _, operation = permission.partition(":")
+
+        def read() -> tuple[tuple[object, ...], bool]:
+            client, name = self._client(service), xform_name(operation)
+            if not client.can_paginate(name):
+                return (getattr(client, name)(**arguments),), False
+            found = iter(client.get_paginator(name).paginate(**arguments))
+            return tuple(islice(found, most)), next(found, None) is not None
+
+        return self._done(permission, read)
+
+    def region_name(self) -> str:
+        """The region in which the calls are made.
+
+        Raises:
+            UnansweredError: The profile has none.
+        """
+        return str(self._done("ecs:RunTask", lambda: self._client("ecs").meta.region_name))
+
+    def _done(self, permission: str, make: Callable[[], _T]) -> _T:
+        try:
+            return make() if self._deadline is None else self._deadline.call(permission, make)
+        except ERRORS as error:
+            raise unanswered(error, permission, self._region, if_denied=self._if_denied) from error
+
+    def _client(self, service: str) -> BaseClient:
+        name = SERVICES.get(service, service)
+        if name not in self._made:
+            self._made[name] = self._clients(name, self._region)
+        return self._made[name]
+
+
+def session_of(profile: str | None) -> boto3.Session:
+    """The session of a profile; None for the credentials that boto3 finds.
 
     Raises:
         GpuConstructsError: There is no such profile.
@@ -112,10 +115,7 @@ def session_of(profile: str | None) -> boto3.Session:
 
 
 def clients_of(profile: str | None) -> Clients:
-    """Clients with the credentials of a profile.
-
-    Args:
-        profile: Its name; None for the credentials that boto3 finds.
+    """Clients with the credentials of a profile; None for those that boto3 finds.
 
     Raises:
         GpuConstructsError: There is no such profile.

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from itertools import islice
 
-from botocore.client import BaseClient
-from botocore.exceptions import ClientError
-
-from gpu_constructs.account.calls import Clients, clients_of
+from gpu_constructs.account.answers import (
+    Described,
+    Thing,
+    UnansweredError,
+    answers,
+    listed,
+    short_name,
+    text,
+    texts,
+    thing,
+)
+from gpu_constructs.account.calls import Calls, Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.live.as_template import launch_templates_of
-from gpu_constructs.account.live.described import Answers, Described, Thing, answers, short_name, text, thing
 from gpu_constructs.account.live.subjects import definition_of, described_as
-from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
-from gpu_constructs.facts.values import dataclass
 
 __all__ = ["CALLS", "about", "clients_of", "clusters_of", "hosts_of"]
 
@@ -34,7 +38,6 @@ CALLS = (
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeLaunchTemplateVersions",
-    "ec2:DescribeInstances",
 )
 """The permissions that they take."""
 
@@ -63,70 +66,64 @@ _ACTIVITIES = 20
 _DEFINITIONS = 100
 
 
-@dataclass(slots=True)
 class _Asking:
     """One cluster in one region, and what was answered so far."""
 
-    clients: Clients
-    region: str | None
-    cluster: str
-    deadline: Deadline
-    given: list[Thing] = field(default_factory=list)
-    denied: list[str] = field(default_factory=list)
-    cut: list[str] = field(default_factory=list)
-    made: dict[str, BaseClient] = field(default_factory=dict)
-
-    def client(self, service: str) -> BaseClient:
-        if service not in self.made:
-            self.made[service] = self.clients(service, self.region)
-        return self.made[service]
-
-    @property
-    def answers(self) -> Answers:
-        return answers(self.given)
+    def __init__(self, clients: Clients, region: str | None, cluster: str, deadline: Deadline | None) -> None:
+        self.cluster = cluster
+        self._calls = Calls(clients, region, deadline=deadline or Deadline())
+        self._given: list[Thing] = []
+        self._denied: dict[str, None] = {}
+        self._cut: dict[str, None] = {}
 
     @property
     def live(self) -> Described:
-        return Described(
-            answers=self.answers, denied=tuple(dict.fromkeys(self.denied)), cut=tuple(dict.fromkeys(self.cut))
-        )
+        return Described(answers=answers(self._given), denied=tuple(self._denied), cut=tuple(self._cut))
 
-    def ask(self, service: str, operation: str, key: str, **arguments: object) -> None:
+    def of(self, key: str) -> tuple[Thing, ...]:
+        """The things of one kind that were described so far."""
+        return answers(self._given).of(key)
+
+    def ask(self, permission: str, key: str, **arguments: object) -> None:
         """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
-        permission = _permission(service, operation)
         with self._if_allowed(permission):
-            answer = self.deadline.call(permission, lambda: getattr(self.client(service), operation)(**arguments))
-            self.given.append({key: answer[key]})
+            answer = self._calls.ask(permission, **arguments)
+            if key not in answer:
+                raise UnansweredError(f"AWS answered {permission} in an unknown form")
+            self._given.append({key: answer[key]})
 
-    def listed(self, operation: str, key: str, **arguments: object) -> list[str]:
+    def ask_in_parts(self, permission: str, key: str, name: str, values: Sequence[str], size: int, **more: str) -> None:
+        """Asks about many things, as many at a time as the API takes; about none, nothing is asked."""
+        for first in range(0, len(values), size):
+            self.ask(permission, key, **{name: list(values[first : first + size])}, **more)
+
+    def listed(self, permission: str, key: str, **arguments: object) -> list[str]:
         """The names that a call of ECS lists."""
-        permission, is_cut = _permission("ecs", operation), False
         found: list[str] = []
-
-        def read() -> tuple[list[str], bool]:
-            asked = {"cluster": self.cluster, "PaginationConfig": {"PageSize": _PAGE}, **arguments}
-            pages = iter(self.client("ecs").get_paginator(operation).paginate(**asked))
-            names = (each for page in islice(pages, _PAGES) for each in page[key])
-            return list(islice(names, _MOST)), next(names, None) is not None or next(pages, None) is not None
-
         with self._if_allowed(permission):
-            found, is_cut = self.deadline.call(permission, read)
-        if is_cut:
-            self.cut.append(f"more than {len(found)} of {permission}")
+            asked = {"cluster": self.cluster, "PaginationConfig": {"PageSize": _PAGE}, **arguments}
+            pages, has_more = self._calls.pages(permission, _PAGES, **asked)
+            found = [name for page in pages if isinstance(page, dict) for name in texts(page, key)]
+            if has_more or len(found) > _MOST:
+                found = found[:_MOST]
+                self._cut[f"more than {len(found)} of {permission}"] = None
         return found
+
+    def has_no_hosts(self) -> None:
+        """Says that the hosts were asked for, and that there are none."""
+        self._given.append({"containerInstances": []})
 
     @contextmanager
     def _if_allowed(self, permission: str) -> Iterator[None]:
         """Goes on without what the credentials may not ask, and without what is gone."""
         try:
             yield
-        except ERRORS as error:
-            if isinstance(error, ClientError) and code_of(error) in _GONE.get(permission, ()):
+        except UnansweredError as problem:
+            if problem.code in _GONE.get(permission, ()):
                 return
-            problem = problem_of(error, _call(permission, self.region))
             if not problem.is_denied:
-                raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
-            self.denied.append(permission)
+                raise
+            self._denied[permission] = None
 
 
 def about(
@@ -150,16 +147,17 @@ def about(
         UnknownNameError: No service and no task is called so.
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
-    asking = _Asking(clients=clients, region=region, cluster=cluster, deadline=deadline or Deadline())
+    asking = _Asking(clients, region, cluster, deadline)
     _cluster(asking)
     _work(asking)
     with _needed(asking, name):
         _definitions(asking, name)
     _hosts(asking)
     _groups(asking)
-    _launches(asking)
-    if name is None:
-        _instances(asking)
+    for group in _group_names(asking):
+        asking.ask(
+            "autoscaling:DescribeScalingActivities", "Activities", AutoScalingGroupName=group, MaxRecords=_ACTIVITIES
+        )
     return asking.live
 
 
@@ -174,7 +172,7 @@ def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> De
     Raises:
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
-    asking = _Asking(clients=clients, region=region, cluster=cluster, deadline=Deadline())
+    asking = _Asking(clients, region, cluster, None)
     _cluster(asking)
     _hosts(asking)
     _groups(asking)
@@ -186,9 +184,9 @@ def _needed(asking: _Asking, name: str | None) -> Iterator[None]:
     """What is asked about has to be described, with its task definition."""
     try:
         yield
-        is_known = "ecs:DescribeTaskDefinition" not in asking.denied
+        is_known = "ecs:DescribeTaskDefinition" not in asking.live.denied
     except UnknownNameError:
-        if not asking.denied and not asking.cut:
+        if not asking.live.not_read:
             raise
         is_known = False
     if name is not None and not is_known:
@@ -214,22 +212,18 @@ def clusters_of(
     Raises:
         GpuConstructsError: There is no such stack, it has no cluster, or AWS did not answer.
     """
-    permission, by_when = "cloudformation:ListStackResources", deadline or Deadline()
-
-    def read() -> list[Thing]:
-        pages = clients("cloudformation", region).get_paginator("list_stack_resources").paginate(StackName=stack)
-        return [each for page in islice(pages, _PAGES) for each in page["StackResourceSummaries"]]
-
+    calls = Calls(clients, region, if_denied="--cluster NAME", deadline=deadline or Deadline())
     try:
-        clusters = [each for each in by_when.call(permission, read) if each.get("ResourceType") == "AWS::ECS::Cluster"]
-        found = tuple(each["PhysicalResourceId"] for each in clusters if each.get("PhysicalResourceId"))
-    except ERRORS as error:
-        if isinstance(error, ClientError) and _NO_STACK in str(error):
-            where = f"in {region}" if region else "in the region of the profile"
-            fix = "--region REGION names another region, and --cluster NAME a cluster"
-            raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
-        problem = problem_of(error, _call(permission, region, if_denied="--cluster NAME"))
-        raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
+        pages, _ = calls.pages("cloudformation:ListStackResources", _PAGES, StackName=stack)
+    except UnansweredError as error:
+        if _NO_STACK not in error.problem:
+            raise
+        where = f"in {region}" if region else "in the region of the profile"
+        fix = "--region REGION names another region, and --cluster NAME a cluster"
+        raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
+    resources = [each for page in pages if isinstance(page, dict) for each in listed(page, "StackResourceSummaries")]
+    clusters = [each for each in resources if text(each, "ResourceType") == "AWS::ECS::Cluster"]
+    found = tuple(filter(None, (text(each, "PhysicalResourceId") for each in clusters)))
     if not found:
         raise GpuConstructsError(
             f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
@@ -238,60 +232,56 @@ def clusters_of(
 
 
 def _cluster(asking: _Asking) -> None:
-    asking.ask("ecs", "describe_clusters", "clusters", clusters=[asking.cluster])
-    if "ecs:DescribeClusters" not in asking.denied and not asking.answers.of("clusters"):
+    asking.ask("ecs:DescribeClusters", "clusters", clusters=[asking.cluster])
+    if not asking.live.denied and not asking.of("clusters"):
         raise GpuConstructsError(
             f"there is no cluster {brief(asking.cluster)}", fix="--cluster and --region name another one"
         )
 
 
 def _work(asking: _Asking) -> None:
-    names = asking.listed("list_services", "serviceArns")
-    for part in _parts(names, 10):  # as the API limits it
-        asking.ask("ecs", "describe_services", "services", cluster=asking.cluster, services=part)
+    services = asking.listed("ecs:ListServices", "serviceArns")
+    asking.ask_in_parts("ecs:DescribeServices", "services", "services", services, 10, cluster=asking.cluster)
     tasks = [
         each
         for status in ("RUNNING", "STOPPED")
-        for each in asking.listed("list_tasks", "taskArns", desiredStatus=status)
+        for each in asking.listed("ecs:ListTasks", "taskArns", desiredStatus=status)
     ]
-    for part in _parts(tasks, 100):
-        asking.ask("ecs", "describe_tasks", "tasks", cluster=asking.cluster, tasks=part)
+    asking.ask_in_parts("ecs:DescribeTasks", "tasks", "tasks", tasks, 100, cluster=asking.cluster)
 
 
 def _definitions(asking: _Asking, name: str | None) -> None:
     if name is None:
-        arns = dict.fromkeys(definition_of(each) for each in asking.answers.of("tasks"))
+        arns = dict.fromkeys(definition_of(each) for each in asking.of("tasks"))
     else:
-        arns = {definition_of(described_as(asking.answers, name)): None}
+        arns = {definition_of(described_as(asking.live.answers, name)): None}
     for arn in islice(filter(None, arns), _DEFINITIONS):
-        asking.ask("ecs", "describe_task_definition", "taskDefinition", taskDefinition=arn)
+        asking.ask("ecs:DescribeTaskDefinition", "taskDefinition", taskDefinition=arn)
 
 
 def _hosts(asking: _Asking) -> None:
-    found = asking.listed("list_container_instances", "containerInstanceArns")
-    if not found and not asking.denied:
-        asking.given.append({"containerInstances": []})
-    for part in _parts(found, 100):
-        asking.ask(
-            "ecs", "describe_container_instances", "containerInstances", cluster=asking.cluster, containerInstances=part
-        )
+    hosts = asking.listed("ecs:ListContainerInstances", "containerInstanceArns")
+    if not hosts and not asking.live.denied:
+        asking.has_no_hosts()
+    permission, key = "ecs:DescribeContainerInstances", "containerInstances"
+    asking.ask_in_parts(permission, key, key, hosts, 100, cluster=asking.cluster)
 
 
 def _groups(asking: _Asking) -> None:
-    names = {
-        each: None
-        for described in asking.answers.of("clusters")
-        for each in described.get("capacityProviders") or ()
-        if isinstance(each, str) and not each.startswith("FARGATE")
-    }
-    for part in _parts(list(names), 10):  # of more, the API answers with pages
-        asking.ask("ecs", "describe_capacity_providers", "capacityProviders", capacityProviders=part)
-    for part in _parts(_group_names(asking), 50):
-        asking.ask("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", AutoScalingGroupNames=part)
-    for template, versions in launch_templates_of(asking.answers).items():
+    providers = dict.fromkeys(
+        each
+        for described in asking.of("clusters")
+        for each in texts(described, "capacityProviders")
+        if not each.startswith("FARGATE")
+    )
+    key = "capacityProviders"
+    # Of more than ten, the API answers with pages.
+    asking.ask_in_parts("ecs:DescribeCapacityProviders", key, key, list(providers), 10)
+    permission, key = "autoscaling:DescribeAutoScalingGroups", "AutoScalingGroups"
+    asking.ask_in_parts(permission, key, "AutoScalingGroupNames", _group_names(asking), 50)
+    for template, versions in launch_templates_of(asking.live.answers).items():
         asking.ask(
-            "ec2",
-            "describe_launch_template_versions",
+            "ec2:DescribeLaunchTemplateVersions",
             "LaunchTemplateVersions",
             LaunchTemplateId=template,
             Versions=sorted(versions),
@@ -299,35 +289,5 @@ def _groups(asking: _Asking) -> None:
 
 
 def _group_names(asking: _Asking) -> list[str]:
-    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.answers.of("capacityProviders"))
+    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.of("capacityProviders"))
     return [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]
-
-
-def _launches(asking: _Asking) -> None:
-    for group in _group_names(asking):
-        asking.ask(
-            "autoscaling",
-            "describe_scaling_activities",
-            "Activities",
-            AutoScalingGroupName=group,
-            MaxRecords=_ACTIVITIES,
-        )
-
-
-def _instances(asking: _Asking) -> None:
-    names = [text(each, "ec2InstanceId") for each in asking.answers.of("containerInstances")]
-    for part in _parts([each for each in names if each.startswith("i-")], 100):
-        # By their ids, one that EC2 has forgotten would fail the whole call.
-        asking.ask("ec2", "describe_instances", "Reservations", Filters=[{"Name": "instance-id", "Values": part}])
-
-
-def _permission(service: str, operation: str) -> str:
-    return f"{service}:{operation.title().replace('_', '')}"
-
-
-def _parts(names: Sequence[str], size: int) -> Iterator[list[str]]:
-    return (list(names[first : first + size]) for first in range(0, len(names), size))
-
-
-def _call(permission: str, region: str | None, *, if_denied: str = "") -> Call:
-    return Call(service=permission.partition(":")[0], permission=permission, region=region, if_denied=if_denied)

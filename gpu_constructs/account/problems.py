@@ -23,6 +23,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.deadline import OverdueError
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE
@@ -148,42 +149,6 @@ _OF_THE_ACCOUNT = (
 _MARKUP = re.compile(r"\s*<")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A call that was not answered.
-
-    Args:
-        service: The service, as boto3 calls it.
-        permission: What it takes, such as ``ecs:DescribeTasks``.
-        region: Where; None for the region of the profile.
-        if_denied: What to do where the credentials may not make it; empty where that is not known.
-    """
-
-    service: str
-    permission: str
-    region: str | None
-    if_denied: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why there is no answer.
-
-    Args:
-        text: In words.
-        fix: What to do; empty where that is not known.
-        code: The code of the error; empty where AWS gave none.
-        is_denied: Whether the credentials may not make this call, and may make others.
-        is_out_of_reach: Whether no call to this service is answered.
-    """
-
-    text: str
-    fix: str = ""
-    code: str = ""
-    is_denied: bool = False
-    is_out_of_reach: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """What a group of error codes means, with what to do about it."""
@@ -202,47 +167,52 @@ _KINDS = (
 )
 
 
-def problem_of(error: Exception, call: Call) -> Problem:
-    """Why a call was not answered."""
+SERVICES = {"servicequotas": "service-quotas"}
+"""Services that boto3 calls otherwise than the permissions of IAM."""
+
+
+def unanswered(error: Exception, permission: str, region: str | None, *, if_denied: str = "") -> UnansweredError:
+    """Why a call was not answered.
+
+    Args:
+        error: One of `ERRORS`.
+        permission: What the call takes, such as ``ecs:DescribeTasks``.
+        region: Where; None for the region of the profile.
+        if_denied: What to do where the credentials may not make it; empty where that is not known.
+    """
+    where = "" if region is None else f" in {region}"
     if isinstance(error, ClientError):
-        return _refused(error, call)
+        return _refused(error, permission, where, if_denied)
     why = brief(str(error), MESSAGE)
     if isinstance(error, _NO_CREDENTIALS) or type(error) in _UNREADABLE:
-        return Problem(text=f"there are no credentials for AWS: {_UNREADABLE.get(type(error), why)}", fix=_SIGN_IN)
+        return UnansweredError(f"there are no credentials for AWS: {_UNREADABLE.get(type(error), why)}", fix=_SIGN_IN)
     if isinstance(error, NoRegionError):
-        return Problem(text=f"AWS was not asked {call.permission}: no region is set", fix="--region REGION")
+        return UnansweredError(f"AWS was not asked {permission}: no region is set", fix="--region REGION")
     if isinstance(error, (HTTPClientError, NotConnectedError)):
-        return Problem(
-            text=f"{call.service}{_in(call.region)} cannot be reached: {why}",
-            fix=_REACH,
-            is_out_of_reach=True,
-        )
+        prefix = permission.partition(":")[0]
+        text = f"{SERVICES.get(prefix, prefix)}{where} cannot be reached: {why}"
+        return UnansweredError(text, fix=_REACH, is_out_of_reach=True)
     if isinstance(error, OverdueError):
-        return Problem(text=why, fix=_REACH if error.was_asked else "")
+        return UnansweredError(why, fix=_REACH if error.was_asked else "")
     is_odd = isinstance(error, _ODD) or not isinstance(error, (BotoCoreError, OSError))
-    return Problem(
-        text=f"AWS answered {call.permission} in an unknown form"
-        if is_odd
-        else f"AWS was not asked {call.permission}: {why}"
+    return UnansweredError(
+        f"AWS answered {permission} in an unknown form" if is_odd else f"AWS was not asked {permission}: {why}"
     )
 
 
-def code_of(error: ClientError) -> str:
-    """The code of an error; empty where AWS gave none."""
-    return str((error.response.get("Error") or {}).get("Code", ""))
-
-
-def _refused(error: ClientError, call: Call) -> Problem:
-    code, message = code_of(error), str((error.response.get("Error") or {}).get("Message", ""))
+def _refused(error: ClientError, permission: str, where: str, if_denied: str) -> UnansweredError:
+    said = error.response.get("Error") or {}
+    code, message = str(said.get("Code", "")), str(said.get("Message", ""))
     if error.operation_name in _OF_CREDENTIALS:
-        return Problem(text=f"there are no credentials for AWS: {brief(str(error), MESSAGE)}", code=code, fix=_SIGN_IN)
+        text = f"there are no credentials for AWS: {brief(str(error), MESSAGE)}"
+        return UnansweredError(text, code=code, fix=_SIGN_IN)
     for kind in _KINDS:
         if code in kind.codes:
-            words = kind.words.format(call=call.permission, region=_in(call.region), code=code)
-            fix = kind.fix.format(if_denied=call.if_denied)
-            return Problem(text=words, code=code, fix=fix, is_denied=kind.codes is _DENIED)
-    said = ": ".join(each for each in (brief(code), _said(message)) if each)
-    return Problem(text=f"AWS did not answer {call.permission}" + (f": {said}" if said else ""), code=code)
+            words = kind.words.format(call=permission, region=where, code=code)
+            fix = kind.fix.format(if_denied=if_denied)
+            return UnansweredError(words, code=code, fix=fix, is_denied=kind.codes is _DENIED)
+    words = ": ".join(each for each in (brief(code), _said(message)) if each)
+    return UnansweredError(f"AWS did not answer {permission}" + (f": {words}" if words else ""), code=code)
 
 
 def _said(message: str) -> str:
@@ -251,7 +221,3 @@ def _said(message: str) -> str:
     for found, word in _OF_THE_ACCOUNT:
         text = found.sub(word, text)
     return text
-
-
-def _in(region: str | None) -> str:
-    return "" if region is None else f" in {region}"

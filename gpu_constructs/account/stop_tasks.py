@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from gpu_constructs.account.answers import Thing, listed, short_name, text, texts
 from gpu_constructs.account.calls import Calls, Clients
-from gpu_constructs.account.live.described import Thing, listed, short_name, text
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.values import dataclass
 
@@ -73,7 +73,6 @@ class LooseTask:
         return f"{short_name(self.arn)} of {self.definition}, {self.status}{by}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StopTasks:
     """The tasks of one cluster that no service keeps.
 
@@ -84,10 +83,12 @@ class StopTasks:
         capacity: Capacity providers whose tasks are meant; those of any where there is none.
     """
 
-    clients: Clients
-    cluster: str
-    region: str | None = None
-    capacity: Sequence[str] = ()
+    def __init__(
+        self, clients: Clients, *, cluster: str, region: str | None = None, capacity: Sequence[str] = ()
+    ) -> None:
+        self.cluster = cluster
+        self._capacity = capacity
+        self._calls = Calls(clients, region, if_denied="gpu-constructs stop-tasks --policy prints the policy")
 
     def found(self) -> tuple[LooseTask, ...]:
         """Those that have not ended.
@@ -95,10 +96,9 @@ class StopTasks:
         Raises:
             GpuConstructsError: AWS did not answer.
         """
-        calls = self._calls
         # Without a status, ListTasks leaves out those that are stopping.
-        arns = [arn for status in ("RUNNING", "STOPPED") for arn in self._arns(calls, status)]
-        return tuple(self._of(calls, list(dict.fromkeys(arns))))
+        arns = [arn for status in ("RUNNING", "STOPPED") for arn in self._arns(status)]
+        return tuple(self._of(list(dict.fromkeys(arns))))
 
     def providers(self) -> tuple[str, ...]:
         """The capacity providers of the cluster.
@@ -109,7 +109,7 @@ class StopTasks:
         found = listed(self._calls.ask("ecs:DescribeClusters", clusters=[self.cluster]), "clusters")
         if not found:
             raise GpuConstructsError(f"there is no cluster {brief(self.cluster)}")
-        return tuple(name for each in found for name in _names(each, "capacityProviders"))
+        return tuple(name for each in found for name in texts(each, "capacityProviders"))
 
     def stop(self, tasks: Sequence[LooseTask], *, seconds: float) -> Iterator[tuple[str, str | None]]:
         """Stops tasks that are not stopping already, and waits until all have ended.
@@ -125,18 +125,18 @@ class StopTasks:
         Raises:
             GpuConstructsError: AWS does not say whether they have ended.
         """
-        calls, waiting = self._calls, []
+        waiting: list[str] = []
         for each in tasks:
             why = _STOPPING
             if not each.is_stopping:
                 yield each.arn, _IN_DOUBT
-                why = self._refused(calls, each)
+                why = self._refused(each)
             yield each.arn, why or _TOLD
             if not why or each.is_stopping:
                 waiting.append(each.arn)
         end = time.monotonic() + seconds
         while waiting:
-            left = {each.arn for each in self._of(calls, waiting)}
+            left = {each.arn for each in self._of(waiting)}
             yield from ((arn, None) for arn in waiting if arn not in left)
             waiting = [arn for arn in waiting if arn in left]
             if waiting and time.monotonic() >= end:
@@ -145,35 +145,27 @@ class StopTasks:
             if waiting:
                 time.sleep(_POLL_SECONDS)
 
-    @property
-    def _calls(self) -> Calls:
-        return Calls(self.clients, self.region, "gpu-constructs stop-tasks --policy prints the policy")
-
-    def _refused(self, calls: Calls, task: LooseTask) -> str:
+    def _refused(self, task: LooseTask) -> str:
         try:
-            calls.ask("ecs:StopTask", cluster=self.cluster, task=task.arn, reason=_REASON)
+            self._calls.ask("ecs:StopTask", cluster=self.cluster, task=task.arn, reason=_REASON)
         except GpuConstructsError as problem:
             return str(problem)
         return ""
 
-    def _arns(self, calls: Calls, status: str) -> list[str]:
-        found: list[str] = []
-        more: dict[str, str] = {}
-        for _ in range(_PAGES):
-            answer = calls.ask("ecs:ListTasks", cluster=self.cluster, desiredStatus=status, **more)
-            found += _names(answer, "taskArns")
-            if not text(answer, "nextToken"):
-                return found
-            more = {"nextToken": text(answer, "nextToken")}
-        raise GpuConstructsError(f"cluster {self.cluster} has more than {_PAGE * _PAGES:,} tasks")
+    def _arns(self, status: str) -> list[str]:
+        pages, has_more = self._calls.pages("ecs:ListTasks", _PAGES, cluster=self.cluster, desiredStatus=status)
+        if has_more:
+            raise GpuConstructsError(f"cluster {self.cluster} has more than {_PAGE * _PAGES:,} tasks")
+        return [arn for page in pages if isinstance(page, dict) for arn in texts(page, "taskArns")]
 
-    def _of(self, calls: Calls, arns: Sequence[str]) -> Iterator[LooseTask]:
+    def _of(self, arns: Sequence[str]) -> Iterator[LooseTask]:
         for first in range(0, len(arns), _PAGE):
-            answer = calls.ask("ecs:DescribeTasks", cluster=self.cluster, tasks=list(arns[first : first + _PAGE]))
+            part = list(arns[first : first + _PAGE])
+            answer = self._calls.ask("ecs:DescribeTasks", cluster=self.cluster, tasks=part)
             yield from filter(self._is_meant, map(_task, filter(_is_loose, listed(answer, "tasks"))))
 
     def _is_meant(self, task: LooseTask) -> bool:
-        return not self.capacity or task.provider in self.capacity
+        return not self._capacity or task.provider in self._capacity
 
 
 def _is_loose(task: Thing) -> bool:
@@ -190,8 +182,3 @@ def _task(task: Thing) -> LooseTask:
         started_by=text(task, "startedBy"),
         provider=text(task, "capacityProviderName"),
     )
-
-
-def _names(of: Thing, key: str) -> list[str]:
-    value = of.get(key)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The arguments of commands about a running cluster, what the account or files describe of it, and its checks."""
+"""The arguments of commands about a running cluster, and how its checks are shown."""
 
 from __future__ import annotations
 
@@ -6,26 +6,16 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-from gpu_constructs.account.live.described import Described, answers, parsed
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
-from gpu_constructs.facts.budget import BYTES, LABEL, MESSAGE
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from gpu_constructs.errors import GpuConstructsError, brief
+from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 
-def account_part(name: str, *, otherwise: str = "") -> ModuleType:
-    """A module of `gpu_constructs.account`.
-
-    Args:
-        name: Its name behind that of the room.
-        otherwise: What helps without boto3, for the fix.
+def account_part(name: str) -> ModuleType:
+    """A module of `gpu_constructs.account`, by its name behind that of the room.
 
     Raises:
         GpuConstructsError: boto3 is not installed.
@@ -35,11 +25,7 @@ def account_part(name: str, *, otherwise: str = "") -> ModuleType:
     except ImportError as problem:
         if problem.name not in {"boto3", "botocore"}:
             raise
-        fix = f"pip install 'gpu-constructs[account]'{otherwise}"
-        raise GpuConstructsError("boto3 is not installed", fix=fix) from problem
-
-
-_STDIN = "-"
+        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
 
 
 def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> None:
@@ -49,25 +35,6 @@ def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> N
     parser.add_argument("--cluster", help="name or ARN of the cluster; default: default")
     parser.add_argument("--region", help="where it is; default: the region of the profile")
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")
-
-
-def described(arguments: argparse.Namespace, *, name: str) -> Described:
-    """What files say that the arguments name, or the account where they name none.
-
-    Raises:
-        GpuConstructsError: A file cannot be read, or AWS did not answer.
-    """
-    if arguments.paths:
-        return from_files(arguments.paths)
-    account = live_part()
-    found: Described = account.about(
-        account.clients_of(arguments.profile),
-        cluster=arguments.cluster or "default",
-        name=name,
-        region=arguments.region,
-        deadline=deadline(),
-    )
-    return found
 
 
 def clusters_named(arguments: argparse.Namespace, clients: object, **limits: object) -> Sequence[str]:
@@ -90,47 +57,13 @@ def deadline() -> object:
     return import_module("gpu_constructs.account.deadline").Deadline(told=say if watched else None)
 
 
-def from_files(paths: Sequence[str]) -> Described:
-    """What files say, or what is piped in.
-
-    Raises:
-        InvalidValueError: A file cannot be read, or holds no answer.
-    """
-    return Described(answers=answers(each for path in paths for each in parsed(text_of(path), file=_called(path))))
-
-
 def live_part() -> ModuleType:
     """What asks the account about a cluster.
 
     Raises:
         GpuConstructsError: boto3 is not installed.
     """
-    return account_part("live_cluster", otherwise=", or pipe what aws ecs describe-… prints")
-
-
-def _called(path: str) -> str:
-    return "standard input" if path == _STDIN else shown(path)
-
-
-def text_of(path: str) -> str:
-    """The text of a file, or of stdin.
-
-    Raises:
-        InvalidValueError: It cannot be read.
-    """
-    try:
-        if path == _STDIN:
-            content = sys.stdin.buffer.read(BYTES + 1) if sys.stdin is not None else b""
-        else:
-            with Path(path).open("rb") as file:
-                content = file.read(BYTES + 1)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidValueError(f"{_called(path)} cannot be read: {why}") from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidValueError(f"{_called(path)} is not UTF-8 text", fix="what aws prints as JSON") from None
+    return account_part("live_cluster")
 
 
 _PLACES = {True: 0, None: 1, False: 2}

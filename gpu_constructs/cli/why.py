@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.account.live.described import Described
+from gpu_constructs.account.answers import Described
 from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
-from gpu_constructs.cli.live_answers import add_cluster, described
+from gpu_constructs.cli.live_answers import add_cluster, deadline, live_part
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
@@ -19,11 +19,8 @@ _COUNTS = ("desired", "running", "pending")
 
 _EXAMPLES = """\
 examples:
-  gpu-constructs why Chat --cluster demo                from the account, with calls that only read
+  gpu-constructs why Chat --cluster demo                with calls that only read
   gpu-constructs why 0ab1c2d3e4f5 --cluster demo        a task by its id
-  (aws ecs describe-services --cluster demo --services chat
-   aws ecs describe-task-definition --task-definition chat
-   aws ecs describe-container-instances ...) | gpu-constructs why chat -
 
 exit codes:
   0 it runs, 1 it waits or has stopped, 2 wrong usage, or AWS did not answer
@@ -34,13 +31,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("name", metavar="NAME", help="a service, a task, or the family of a task definition")
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        default=[],  # else argparse says that they are required
-        metavar="PATH",
-        help="what aws ... describe-... printed, or - for stdin; default: the account is asked",
-    )
     add_cluster(parser)
     add_format(parser)
 
@@ -51,7 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if it runs, else 1.
     """
-    found = described(arguments, name=arguments.name)
+    account = live_part()
+    found: Described = account.about(
+        account.clients_of(arguments.profile),
+        cluster=arguments.cluster or "default",
+        name=arguments.name,
+        region=arguments.region,
+        deadline=deadline(),
+    )
     diagnosis = why(found.answers, subject_called(found.answers, arguments.name), region=arguments.region)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(diagnosis, found)))
@@ -70,7 +67,7 @@ def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Li
         yield from _of_cause(each, width)
     if diagnosis.waits and not diagnosis.causes:
         yield []
-        yield from pieces("", "no cause in what was given", width, style="warning")
+        yield from pieces("", "no cause was found", width, style="warning")
     if diagnosis.events:
         yield []
         yield [("ECS says:", "title")]

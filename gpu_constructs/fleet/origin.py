@@ -101,13 +101,11 @@ class Subnet:
         zone: Its Availability Zone, such as ``eu-west-1a``; None where that is not written.
         zone_index: Which zone of those that ``Fn::GetAZs`` gives it takes, from 0; None where it takes none of them.
             Only templates say so.
-        is_new: Whether the files define it, so that the deploy makes it; only templates say so.
     """
 
     id: str | None = None
     zone: str | None = None
     zone_index: int | None = field(default=None, compare=False)
-    is_new: bool = field(default=False, compare=False)
 
     def is_apart(self, other: Subnet) -> bool:
         """Whether both certainly are in different zones."""

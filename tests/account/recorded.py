@@ -39,7 +39,6 @@ class Recorded:
             "containerInstanceArns": ["1"],
             "AutoScalingGroups": [{**group, "LaunchTemplate": {"LaunchTemplateId": "lt-1"}}],
             "LaunchTemplateVersions": [],
-            "Reservations": [],
             "StackResourceSummaries": [{"ResourceType": "AWS::ECS::Cluster", "PhysicalResourceId": "demo"}],
             **self._more,
         }
@@ -57,13 +56,8 @@ class _Client:
 
         return call
 
+    def can_paginate(self, _: str) -> bool:
+        return True
+
     def get_paginator(self, operation: str) -> Any:
-        return _Pages(lambda: self._recorded.answer(self._service, operation))
-
-
-class _Pages:
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
-
-    def paginate(self, **_: Any) -> list[Any]:
-        return [self._answer()]
+        return SimpleNamespace(paginate=lambda **given: [getattr(self, operation)(**given)])

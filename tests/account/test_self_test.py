@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.account import live_cluster
-from gpu_constructs.account.live.described import answers
+from gpu_constructs.account.answers import answers
 from gpu_constructs.account.self_test import Request, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.account.self_test.request import targets_of

@@ -14,9 +14,10 @@ import pytest
 from moto import mock_aws
 
 from bench.answered import ACCOUNT, Page, answered
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, asking
-from gpu_constructs.account.preflight.check import Answer, Ask, Call, UnansweredError
+from gpu_constructs.account.preflight.check import Answer, Ask
 from gpu_constructs.cli import main
 from tests.cli.templates import template, written
 
@@ -44,7 +45,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 @pytest.fixture
 def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A subnet with a way out of an account in moto, with a quota of 16 vCPUs: moto has those of VPCs alone."""
+    """A subnet of an account in moto, with a quota of 16 vCPUs: moto has those of VPCs alone."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_PROFILE", raising=False)
@@ -57,9 +58,9 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         def of_region(region: str) -> Ask:
             ask = made(region)
 
-            def asked(call: Call, arguments: Mapping[str, object]) -> Answer:
-                if call.service == "service-quotas":
-                    return Answer(call.permission, ({"Quota": {"Value": 16.0}},))
+            def asked(call: str, arguments: Mapping[str, object]) -> Answer:
+                if call.startswith("servicequotas:"):
+                    return Answer(call, ({"Quota": {"Value": 16.0}},))
                 return ask(call, arguments)
 
             return asked
@@ -68,10 +69,6 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
     with mock_aws():
         ec2 = boto3.client("ec2", region_name=REGION)
-        table = ec2.describe_route_tables()["RouteTables"][0]
-        gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
-        ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=table["VpcId"])
-        ec2.create_route(RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
         image = ec2.register_image(Name="any")["ImageId"]
         ec2.run_instances(ImageId=image, InstanceType="g5.xlarge", MinCount=1, MaxCount=1)
         monkeypatch.setattr(asking, "asker", with_quota)
@@ -83,9 +80,9 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_what_is_there_is_ok_and_what_is_short_has_its_command(
     moto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = ("--check", "quotas", "--check", "types", "--check", "subnets")
+    only = ("--check", "quotas", "--check", "types")
     code, said = asked(capsys, of_pool(tmp_path, hosts=3, subnets=[moto]), *only)
-    assert (code, said.splitlines()[-1]) == (0, "3 ok")
+    assert (code, said.splitlines()[-1]) == (0, "2 ok")
     assert "AWS offers g6.xlarge in us-east-1a" in said
     assert "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 12" in " ".join(said.split())
     code, said = asked(capsys, of_pool(tmp_path, hosts=5, subnets=[moto]), "--format", "json", "--check", "quotas")
@@ -137,7 +134,7 @@ def test_the_app_that_most_people_have_can_be_checked_whole(
 
 
 DENIED = UnansweredError(
-    "the credentials may not call ec2:DescribeRouteTables", fix="gpu-constructs preflight --policy prints the policy"
+    "the credentials may not call ssm:GetParameters", fix="gpu-constructs preflight --policy prints the policy"
 )
 
 
@@ -148,10 +145,10 @@ def test_what_the_guide_shows_is_what_it_says(
     account(
         GetServiceQuota={"Quota": {"Value": 64.0}},
         DescribeInstances={"Reservations": [{"Instances": [host]}]},
-        DescribeRouteTables=DENIED,
+        GetParameters=DENIED,
     )
     path = of_pool(tmp_path, hosts=5)
-    only = [part for check in ("quotas", "types", "subnets") for part in ("--check", check)]
+    only = [part for check in ("quotas", "types", "images") for part in ("--check", check)]
     code, said = asked(capsys, path, *only)
     assert code == 1
     assert all(len(each) <= 80 for each in said.splitlines())
@@ -162,10 +159,12 @@ def test_exit_codes_say_what_could_be_checked(
     account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = of_pool(tmp_path)
-    account(DescribeRouteTables=DENIED)
+    account(GetParameters=DENIED)
     assert asked(capsys, path)[0] == 0
     assert asked(capsys, path, "--strict")[0] == 1
-    monkeypatch.setattr(asking, "asker", lambda *_: answered({each.operation: lambda *_: DENIED for each in CALLS}))
+    monkeypatch.setattr(
+        asking, "asker", lambda *_: answered({each.partition(":")[2]: lambda *_: DENIED for each in CALLS})
+    )
     assert asked(capsys, path)[0] == 2
 
 
@@ -173,7 +172,7 @@ def test_exit_codes_say_what_could_be_checked(
     ("checks", "says"),
     [
         (["account"], ["account (the files do not name an account)"]),
-        (["subnets", "reservations"], ["subnets (the deploy makes all subnets)", "reservations (no pool is in a"]),
+        (["reservations", "account"], ["reservations (no pool is in a", "account (the files do not"]),
     ],
 )
 def test_checks_without_anything_to_check_say_so(

@@ -1,13 +1,7 @@
-"""``why`` after a deploy on the emulator: the layer that holds a service up, from the account and from a pipe."""
+"""``why`` after a deploy on the emulator: the layer that holds a service up."""
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from typing import Any
-
-import pytest
 from emulator.account import Account
 from emulator.local import Ask, Deployed, Local
 
@@ -58,33 +52,4 @@ def test_a_service_that_was_removed_is_not_looked_at(cloud: Local, ask: Ask) -> 
     (described,) = ecs.describe_services(cluster=cluster, services=[name])["services"]
     assert described["status"] == "INACTIVE"
     assert "service runs" not in ask("verify", "--cluster", cluster)[1]
-    cloud.destroy(stack)
-
-
-def piped(account: Account, cluster: str) -> str:
-    """What ``aws ecs describe-…`` and the others print, one after the other."""
-    ecs, scaling = account.client("ecs"), account.client("autoscaling")
-    names = ecs.list_services(cluster=cluster)["serviceArns"]
-    services = ecs.describe_services(cluster=cluster, services=names)
-    hosts = ecs.list_container_instances(cluster=cluster)["containerInstanceArns"]
-    answers: list[dict[str, Any]] = [
-        services,
-        ecs.describe_task_definition(taskDefinition=services["services"][0]["taskDefinition"]),
-        ecs.describe_container_instances(cluster=cluster, containerInstances=hosts),
-        ecs.describe_capacity_providers(),
-        scaling.describe_auto_scaling_groups(),
-    ]
-    return "\n".join(json.dumps(each, default=str, indent=4) for each in answers)
-
-
-def test_the_same_is_said_of_what_is_piped(cloud: Local, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    stack = waiting(cloud, cluster_template(max_size=1), count=2)
-    text = piped(cloud.account, stack.outputs["Cluster"])
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-
-    code, said = ask("why", "Service", "-")
-
-    assert code == 1
-    assert "is at its maximum of 1 host" in said
-    assert "not looked at: autoscaling describe-scaling-activities" in said
     cloud.destroy(stack)

@@ -2,7 +2,7 @@
 
 What the ``describe-*`` calls answer is read as the fleet that it is, in the same words as a template.
 
-Pure: the answers come from `gpu_constructs.account.live_cluster`, or from files and pipes of ``aws ecs describe-…``.
+Pure: the answers come from `gpu_constructs.account.live_cluster`.
 """
 
 __all__ = []

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpu_constructs.account.live.described import Answers, Thing, listed, short_name, text, thing
+from gpu_constructs.account.answers import Answers, Thing, listed, short_name, text, thing
 
 # With spaces, which the name of a capacity provider cannot have: those are the ids of what is described.
 _CLUSTER, _TASK = "the cluster", "the task"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from gpu_constructs.account.live.described import Answers, Thing, listed, number, text
+from gpu_constructs.account.answers import Answers, Thing, listed, number, text
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.catalogue import known_type
 from gpu_constructs.facts.values import dataclass

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from itertools import takewhile
 
+from gpu_constructs.account.answers import Answers, Thing, aws, listed, number, text, thing
 from gpu_constructs.account.live.as_template import group_of
-from gpu_constructs.account.live.described import Answers, Thing, aws, listed, number, text, thing
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal
 from gpu_constructs.check.pool_answers import PoolAnswer, fix_of
 from gpu_constructs.errors import QUOTE, brief
@@ -369,8 +369,8 @@ def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tu
 
 def resumed(group: Thing, processes: Sequence[str]) -> str:
     """The command that resumes processes of a group."""
-    options = ("--auto-scaling-group-name", text(group, "AutoScalingGroupName"), "--scaling-processes", *processes)
-    return aws("autoscaling", "resume-processes", *options)
+    name = text(group, "AutoScalingGroupName")
+    return aws("autoscaling", "resume-processes", None, auto_scaling_group_name=name, scaling_processes=processes)
 
 
 def _minute(when: object) -> str:
@@ -395,5 +395,5 @@ def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> i
 def _more_quota(code: str | None, vcpus: int | None) -> str:
     if code is None or vcpus is None:
         return "ask for more with the code that aws service-quotas list-service-quotas --service-code ec2 shows"
-    options = ("--service-code", "ec2", "--quota-code", brief(code, QUOTE), "--desired-value", str(vcpus))
-    return aws("service-quotas", "request-service-quota-increase", *options)
+    options = {"service_code": "ec2", "quota_code": brief(code, QUOTE), "desired_value": vcpus}
+    return aws("service-quotas", "request-service-quota-increase", None, **options)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
-from gpu_constructs.account.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.account.answers import ANSWERS, Answers, Thing, listed, number, short_name, text
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
@@ -21,7 +21,6 @@ _LEAST_LETTERS = 3
 _ENDS = frozenset({"RUNNING", "STOPPED"})
 _MPS = "nvidiaMps"
 _AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
-_WHOLE = re.compile("[0-9]{1,4}")
 _COMPUTED = "computedDesiredCount"
 _FAILED = "FAILED"
 _GONE = frozenset({"DRAINING", "INACTIVE"})
@@ -170,19 +169,6 @@ def _require_readable(definition: Thing) -> None:
             f"the task definition {called} cannot be read: {odd}",
             fix=f"give what aws {ANSWERS['taskDefinition']} prints",
         )
-
-
-def whole_gpus(definition: Thing) -> int | None:
-    """GPUs that its tasks hold; None where that is not known, or the host decides it."""
-    if next(_odd(definition), None) is not None:
-        return None
-    values = [text(each, "value") for each in _gpus(definition)]
-    return sum(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else None
-
-
-def shares_gpus(definition: Thing) -> bool:
-    """Whether its containers share a GPU, so that several tasks hold it."""
-    return any(_MPS in each for each in _gpus(definition))
 
 
 def _gpus(definition: Thing) -> Iterator[Thing]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator
 
+from gpu_constructs.account.answers import Answers, Thing, in_region, listed, number, text, thing
 from gpu_constructs.account.live.as_template import capacity_template, group_of
-from gpu_constructs.account.live.described import Answers, Thing, in_region, listed, number, short_name, text, thing
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.account.live.places import failed_launches, resumed
-from gpu_constructs.account.live.subjects import cluster_of, progress_of, services_of, shares_gpus, whole_gpus
+from gpu_constructs.account.live.subjects import cluster_of, progress_of, services_of
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE
@@ -18,7 +17,6 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 
-_EFA = frozenset({"efa", "efa-only"})
 _NOT_IN_CATALOGUE, _NO_TYPE = "its type is not in the catalogue", "its attributes do not say which type it is"
 
 
@@ -151,64 +149,6 @@ def _memory(seen: _Seen) -> Iterator[Check]:
         )
 
 
-def _interfaces(seen: _Seen) -> Iterator[Check]:
-    attached = {
-        text(each, "InstanceId"): sum(text(one, "InterfaceType") in _EFA for one in listed(each, "NetworkInterfaces"))
-        for each in seen.answers.instances
-    }
-    for host in seen.hosts:
-        pool = seen.pools.get(host.provider)
-        wanted = sum(each.is_efa for each in pool.interfaces) if pool is not None else 0
-        if not wanted:
-            continue
-        has = attached.get(host.instance_id)
-        yield Check(
-            name="interfaces attached",
-            about=str(host),
-            passed=None if has is None else has == wanted,
-            text=f"{'an unknown number' if has is None else has} of {wanted} Elastic Fabric Adapters",
-            fix="" if has in {None, wanted} else "the launch template has them; replace the host",
-        )
-
-
-def _gpu_ids(seen: _Seen) -> Iterator[Check]:
-    hosts = {each.arn: each for each in seen.hosts}
-    running = [each for each in seen.answers.of("tasks") if text(each, "lastStatus") == "RUNNING"]
-    shared = {text(each, "taskDefinitionArn") for each in seen.answers.of("taskDefinition") if shares_gpus(each)}
-    alone = [each for each in running if text(each, "taskDefinitionArn") not in shared]
-    holders = Counter(gpu for each in alone for gpu in _held(each))
-    wanted = {text(each, "taskDefinitionArn"): whole_gpus(each) for each in seen.answers.of("taskDefinition")}
-    for task in alone:
-        asked = wanted.get(text(task, "taskDefinitionArn"))
-        held, host = _held(task), hosts.get(text(task, "containerInstanceArn"))
-        if not held and not asked:
-            continue
-        foreign = [] if host is None else [each for each in held if each not in host.registered.gpus]
-        twice = [each for each in held if holders[each] > 1]
-        problems = [
-            *([f"{asked} asked"] if asked is not None and asked != len(held) else []),
-            *([f"{', '.join(foreign)} not of its host"] if foreign else []),
-            *([f"{', '.join(dict.fromkeys(twice))} held twice"] if twice else []),
-        ]
-        unknown = [] if asked is not None else ["how many its task definition asks for is not known"]
-        yield Check(
-            name="GPU ids held",
-            about=f"task {short_name(text(task, 'taskArn'))}",
-            passed=False if problems else None if asked is None else True,
-            text="; ".join([f"holds {len(held)}", *problems, *unknown]),
-            fix="stop the task, and let its service start it again" if problems else "",
-        )
-
-
-def _held(task: Thing) -> tuple[str, ...]:
-    return tuple(each for container in listed(task, "containers") for each in _texts(container, "gpuIds"))
-
-
-def _texts(of: Thing, name: str) -> tuple[str, ...]:
-    value = of.get(name)
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
-
-
 def _providers(seen: _Seen) -> Iterator[Check]:
     for provider in seen.answers.of("capacityProviders"):
         own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
@@ -277,8 +217,6 @@ _CHECKS: tuple[Callable[[_Seen], Iterator[Check]], ...] = (
     _joined,
     _gpus,
     _memory,
-    _interfaces,
-    _gpu_ids,
     _providers,
     _services,
 )

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpu_constructs.account.live.as_template import as_template, group_of
-from gpu_constructs.account.live.described import (
+from gpu_constructs.account.answers import (
     ANSWERS,
     Answers,
     Thing,
@@ -20,6 +19,7 @@ from gpu_constructs.account.live.described import (
     short_name,
     text,
 )
+from gpu_constructs.account.live.as_template import as_template, group_of
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, registered_hosts
 from gpu_constructs.account.live.places import Asked, of_cluster, of_hosts_alone, of_provider
 from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out
@@ -180,17 +180,17 @@ def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
         if not isinstance(has, list) or name in has:
             continue
         names = [each for each in has if isinstance(each, str)]
-        options = [
-            *("--cluster", text(cluster, "clusterName")),
-            *("--capacity-providers", *names, name),
-            *("--default-capacity-provider-strategy", json.dumps(default or [])),
-        ]
+        options = {
+            "cluster": text(cluster, "clusterName"),
+            "capacity_providers": [*names, name],
+            "default_capacity_provider_strategy": json.dumps(default or []),
+        }
         yield Cause(
             layer=Layer.NOT_SCALED,
             where=name,
             text=f"the cluster has no such capacity provider; it has {and_list(names)}. The strategy may name one of "
             "these, or the cluster gets one more; the command replaces the whole list",
-            fix=aws("ecs", "put-cluster-capacity-providers", *options),
+            fix=aws("ecs", "put-cluster-capacity-providers", None, **options),
         )
 
 

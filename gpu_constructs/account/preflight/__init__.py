@@ -10,8 +10,8 @@
         print(result.verdict, result.check, result.subject, result.text, result.fix)
 
 Where things are: `check` has the words that every check uses and reads what AWS answered, `run` lists all checks with
-the policy that they need, and asks them, region by region. The checks are in `account`, `networks`, `offers`, `quotas`
-and `reservations`; `running` counts the hosts that run now. Only `asking` imports boto3.
+the policy that they need, and asks them, region by region. The checks are in `offers`, `quotas` and `reservations`.
+Only `asking` imports boto3.
 """
 
 from gpu_constructs.account.preflight.check import Check, Result, Verdict

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.check.planning import FleetPlan
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Pool
 
-_Plain = TypeVar("_Plain", str, bool)
+_Plain = TypeVar("_Plain")
 _LARGEST = 10**12
-_NEXT = ("NextToken", "nextToken")
-
-
-class UnansweredError(Exception):
-    """AWS did not answer a call, or in a form that is not known.
-
-    Args:
-        why: What happened, in words.
-        code: The error code of AWS; empty where it sent none.
-        fix: What to do about it.
-    """
-
-    def __init__(self, why: str, *, code: str = "", fix: str = "") -> None:
-        self.why = why
-        self.code = code
-        self.fix = fix
-        super().__init__(why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +31,26 @@ class Row:
 
     def text(self, key: str) -> str:
         """A text; empty where there is none."""
-        return self._of(key, str, otherwise="")
-
-    def flag(self, key: str) -> bool:
-        """A flag; false where there is none."""
-        return self._of(key, bool, otherwise=False)
+        return self._of(key, str) or ""
 
     def number(self, key: str) -> float:
         """A number, 0 or more."""
         value = self.values.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self._odd()
+            raise odd(self.call)
         if not math.isfinite(value) or not 0 <= value < _LARGEST:
-            raise self._odd()
+            raise odd(self.call)
         return value
 
     def time(self, key: str) -> dt.datetime | None:
         """A time in UTC; None where there is none."""
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, dt.datetime):
-            raise self._odd()
+        value = self._of(key, dt.datetime)
         try:
-            return value.astimezone(dt.timezone.utc) if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+            return value and (value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)).astimezone(
+                dt.timezone.utc
+            )
         except (OverflowError, ValueError):
-            raise self._odd() from None
+            raise odd(self.call) from None
 
     def row(self, key: str) -> Row:
         """An object."""
@@ -81,33 +58,20 @@ class Row:
 
     def rows(self, key: str) -> tuple[Row, ...]:
         """The objects of a list; none where there is no list."""
-        return tuple(_row(self.call, each) for each in self._list(key))
+        return tuple(_row(self.call, each) for each in self._of(key, list) or ())
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts of a list; none where there is no list."""
-        found = self._list(key)
+        found = self._of(key, list) or ()
         if not all(isinstance(each, str) for each in found):
-            raise self._odd()
-        return tuple(str(each) for each in found)
+            raise odd(self.call)
+        return tuple(found)
 
-    def _list(self, key: str) -> Sequence[object]:
+    def _of(self, key: str, kind: type[_Plain]) -> _Plain | None:
         value = self.values.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, (list, tuple)):
-            raise self._odd()
+        if value is not None and not isinstance(value, kind):
+            raise odd(self.call)
         return value
-
-    def _of(self, key: str, kind: type[_Plain], *, otherwise: _Plain) -> _Plain:
-        value = self.values.get(key)
-        if value is None:
-            return otherwise
-        if not isinstance(value, kind):
-            raise self._odd()
-        return value
-
-    def _odd(self) -> UnansweredError:
-        return _odd(self.call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +81,17 @@ class Answer:
     Attributes:
         call: The call that was answered, for errors.
         pages: Its pages as they came.
+        has_more: Whether there are more pages than were read.
     """
 
     call: str
     pages: Sequence[object]
+    has_more: bool = False
 
     @property
     def first(self) -> Row:
         """The first page."""
         return _row(self.call, self.pages[0] if self.pages else None)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there are more pages than were read."""
-        last = _row(self.call, self.pages[-1] if self.pages else {})
-        return any(last.text(each) for each in _NEXT)
 
     def rows(self, key: str, *, whole: bool = True) -> Iterator[Row]:
         """The objects of the lists of all pages.
@@ -151,39 +111,17 @@ class Answer:
 
 def _row(call: str, value: object) -> Row:
     if not isinstance(value, Mapping):
-        raise _odd(call)
+        raise odd(call)
     return Row(call, value)
 
 
-def _odd(call: str) -> UnansweredError:
+def odd(call: str) -> UnansweredError:
+    """The error of an answer that the API does not give."""
     return UnansweredError(f"AWS answered {call} in an unknown form")
 
 
-_IAM_PREFIXES = {"service-quotas": "servicequotas"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """An operation of AWS that only reads.
-
-    Attributes:
-        service: As boto3 names it.
-        operation: As the API names it.
-        resource: The resources that the least policy allows it on.
-    """
-
-    service: str
-    operation: str
-    resource: str = "*"
-
-    @property
-    def permission(self) -> str:
-        """The action of a policy."""
-        return f"{_IAM_PREFIXES.get(self.service, self.service)}:{self.operation}"
-
-
-Ask: TypeAlias = Callable[[Call, Mapping[str, object]], Answer]
-"""Asks AWS in one region; raises `UnansweredError`."""
+Ask: TypeAlias = Callable[[str, Mapping[str, object]], Answer]
+"""Asks AWS in one region, by the permission of a call such as ``ec2:DescribeSubnets``; raises `UnansweredError`."""
 
 
 class Verdict(str, Enum):
@@ -199,33 +137,45 @@ class Verdict(str, Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What an answer says.
+class Result:
+    """What a check found out.
 
     Attributes:
+        check: Its name.
+        region: Where; empty where that is not known.
+        subject: What it is about, such as the name of a pool; empty where it has nothing to check.
         verdict: What it came to.
         text: The fact: what there is, by how much it is short, or why it was not checked.
-        fix: The command or the change that gets more; empty where there is nothing to do.
-        word: The verdict in the word that suits the thing, such as ``missing`` of a role; empty for its own.
+        fix: The command or the change that gets more, or lets it be checked; empty where there is none.
+        word: The verdict in the word that suits the thing, such as ``missing`` of an image that is short.
     """
 
+    check: str = ""
+    region: str = ""
+    subject: str = ""
     verdict: Verdict
     text: str
     fix: str = ""
-    word: str = ""
+    word: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question of a check about one thing.
+def ok(text: str) -> Result:
+    """Enough of it is there."""
+    return Result(verdict=Verdict.OK, text=text, word=Verdict.OK.value)
 
-    Attributes:
-        subject: What it is about, such as the name of a pool.
-        read: Asks AWS, and reads the answer.
-    """
 
-    subject: str
-    read: Callable[[Ask], Found]
+def short(text: str, fix: str, word: str = Verdict.SHORT.value) -> Result:
+    """Too little of it is there."""
+    return Result(verdict=Verdict.SHORT, text=text, fix=fix, word=word)
+
+
+def unchecked(text: str, fix: str = "") -> Result:
+    """Nothing certain can be said."""
+    return Result(verdict=Verdict.NOT_CHECKED, text=text, fix=fix, word=Verdict.NOT_CHECKED.value)
+
+
+Question: TypeAlias = "tuple[str, Callable[[Ask], Result]]"
+"""What a check is about, such as the name of a pool, and what asks AWS and reads the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +203,7 @@ class Check:
         id: Its name.
         question: What it asks.
         reads: How the answer is read.
-        calls: The calls that it may make.
+        calls: The calls that it may make, by their permissions.
         questions: Its questions about a region.
         without: Why it has no question about files that give it none; empty where all hosts give it one.
         on_request: Whether it is asked only where it is named.
@@ -262,58 +212,7 @@ class Check:
     id: str
     question: str
     reads: str
-    calls: tuple[Call, ...]
+    calls: tuple[str, ...]
     questions: Callable[[Scope], Iterator[Question]]
     without: str = ""
     on_request: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What a check found out.
-
-    Attributes:
-        check: Its name.
-        region: Where; empty where that is not known.
-        subject: What it is about; empty where it has nothing to check.
-        verdict: What it came to.
-        text: The fact: what there is, by how much it is short, or why it was not checked.
-        fix: The command or the change that gets more, or lets it be checked; empty where there is none.
-        word: The verdict in the word that suits the thing, such as ``missing`` of a role that is short.
-    """
-
-    check: str
-    region: str
-    subject: str
-    verdict: Verdict
-    text: str
-    fix: str = ""
-    word: str = ""
-
-
-def ok(text: str) -> Found:
-    """Enough of it is there."""
-    return Found(verdict=Verdict.OK, text=text)
-
-
-def short(text: str, fix: str, word: str = "") -> Found:
-    """Too little of it is there."""
-    return Found(verdict=Verdict.SHORT, text=text, fix=fix, word=word)
-
-
-def unchecked(text: str, fix: str = "") -> Found:
-    """Nothing certain can be said."""
-    return Found(verdict=Verdict.NOT_CHECKED, text=text, fix=fix)
-
-
-def aws(service: str, command: str, region: str, options: Iterable[tuple[str, object]]) -> str:
-    """A command of the AWS command line.
-
-    Args:
-        service: The service.
-        command: The command, such as ``create-subnet``.
-        region: The region; empty for none.
-        options: Options without their hyphens, and their values.
-    """
-    given = [*options, *([("region", region)] if region else [])]
-    return " ".join(["aws", service, command, *(f"--{name} {shlex.quote(str(value))}" for name, value in given)])

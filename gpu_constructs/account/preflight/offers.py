@@ -6,27 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.check import (
-    Ask,
-    Call,
-    Check,
-    Found,
-    Question,
-    Row,
-    Scope,
-    UnansweredError,
-    aws,
-    ok,
-    short,
-    unchecked,
-)
+from gpu_constructs.account.answers import UnansweredError, aws
+from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
 from gpu_constructs.facts.names import name_problem
 from gpu_constructs.fleet import Pool, Subnet, Unknown
 from gpu_constructs.placement.reasons import listed
 
-SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")
-_OFFERED = Call(service="ec2", operation="DescribeInstanceTypeOfferings")
-_ZONES = Call(service="ec2", operation="DescribeAvailabilityZones")
+_SUBNETS = "ec2:DescribeSubnets"
+_OFFERED = "ec2:DescribeInstanceTypeOfferings"
+_ZONES = "ec2:DescribeAvailabilityZones"
 _NAMED = 100
 """Types that one call names; EC2 takes 200 values of a filter."""
 
@@ -37,25 +25,21 @@ def type_names(pool: Pool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in names if not name_problem(each)))
 
 
-def subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
-    """The subnets that exist, by id.
-
-    Raises:
-        UnansweredError: AWS did not answer.
-    """
+def _subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
+    """The subnets that exist, by id."""
     if not ids:
         return {}
     # A filter, unlike SubnetIds, leaves out what does not exist.
-    found = ask(SUBNETS_CALL, {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]}).rows("Subnets")
+    found = ask(_SUBNETS, {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]}).rows("Subnets")
     return {each.text("SubnetId"): each for each in found}
 
 
 def _type_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
-        yield Question(subject=pool.name, read=partial(_types_found, pool, scope.region))
+        yield pool.name, partial(_types_found, pool, scope.region)
 
 
-def _types_found(pool: Pool, region: str, ask: Ask) -> Found:
+def _types_found(pool: Pool, region: str, ask: Ask) -> Result:
     names = type_names(pool)
     if not names:
         return unchecked("which types it launches is not known before the deploy")
@@ -67,7 +51,7 @@ def _types_found(pool: Pool, region: str, ask: Ask) -> Found:
     return _judged(pool, _offered(names, ask), given, region, ask)
 
 
-def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[str], region: str, ask: Ask) -> Found:
+def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[str], region: str, ask: Ask) -> Result:
     names, anywhere = tuple(offered), sorted(frozenset[str]().union(*offered.values()))
     wanted, all_known = _wanted(pool, given, ask)
     if not anywhere:
@@ -111,7 +95,7 @@ def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
 def _wanted(pool: Pool, given: Sequence[str], ask: Ask) -> tuple[list[str], bool]:
     """The zones of its subnets, and whether these are all."""
     ids = frozenset(each.id for each in pool.subnets if each.id is not None)
-    of_ids = {name: row.text("AvailabilityZone") for name, row in subnets_of(ids, ask).items()}
+    of_ids = {name: row.text("AvailabilityZone") for name, row in _subnets_of(ids, ask).items()}
     zones = [_zone_of(each, given, of_ids) for each in pool.subnets]
     known = sorted({each for each in zones if each})
     return known, bool(zones) and all(zones)
@@ -128,7 +112,7 @@ def _given(ask: Ask) -> list[str]:
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference-getavailabilityzones.html
     """
-    rows = ask(SUBNETS_CALL, {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}).rows("Subnets")
+    rows = ask(_SUBNETS, {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}).rows("Subnets")
     return sorted({each.text("AvailabilityZone") for each in rows} - {""}) or _zones(ask)
 
 
@@ -142,7 +126,7 @@ def _zones(ask: Ask) -> list[str]:
     found = (each.text("ZoneName") for each in ask(_ZONES, arguments).rows("AvailabilityZones"))
     zones = sorted({each for each in found if each})
     if not zones:
-        raise UnansweredError(f"AWS answered {_ZONES.permission} without any Availability Zone")
+        raise UnansweredError(f"AWS answered {_ZONES} without any Availability Zone")
     return zones
 
 
@@ -165,13 +149,13 @@ TYPES = Check(
         "zones that offer one of its types at least, also of those that Fn::GetAZs gives; where the zones are not "
         "known, every zone has to"
     ),
-    calls=(_OFFERED, SUBNETS_CALL, _ZONES),
+    calls=(_OFFERED, _SUBNETS, _ZONES),
     questions=_type_questions,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"""
 
 
-_PARAMETERS = Call(service="ssm", operation="GetParameters", resource="arn:aws:ssm:*::parameter/aws/service/*")
+_PARAMETERS = "ssm:GetParameters"
 _WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _AMI = re.compile(r"ami-[0-9a-f]{8,17}")
 
@@ -182,9 +166,7 @@ def _image_questions(scope: Scope) -> Iterator[Question]:
         if (name := _parameter(pool)) is not None:
             asked.setdefault(name, []).append(pool.name)
     for name, pools in asked.items():
-        yield Question(
-            subject=pools[0] if len(pools) == 1 else f"{len(pools)} pools", read=partial(_image_found, name, scope)
-        )
+        yield pools[0] if len(pools) == 1 else f"{len(pools)} pools", partial(_image_found, name, scope.region)
 
 
 def _parameter(pool: Pool) -> str | None:
@@ -195,7 +177,7 @@ def _parameter(pool: Pool) -> str | None:
     return found[1] if found else None
 
 
-def _image_found(name: str, scope: Scope, ask: Ask) -> Found:
+def _image_found(name: str, region: str, ask: Ask) -> Result:
     page = ask(_PARAMETERS, {"Names": [name]}).first
     values = [each.text("Value") for each in page.rows("Parameters") if each.text("Name") == name]
     if values and _AMI.fullmatch(values[0]):
@@ -205,8 +187,8 @@ def _image_found(name: str, scope: Scope, ask: Ask) -> Found:
     if name not in page.texts("InvalidParameters"):
         return unchecked(f"AWS said nothing about the parameter {name}")
     folder = name.removesuffix("/image_id").rpartition("/")[0] or "/"
-    fix = aws("ssm", "get-parameters-by-path", scope.region, [("path", folder), ("query", "Parameters[].Name")])
-    return short(f"{name} does not exist in {scope.region}; the command lists those that do", fix, "missing")
+    fix = aws("ssm", "get-parameters-by-path", region, path=folder, query="Parameters[].Name")
+    return short(f"{name} does not exist in {region}; the command lists those that do", fix, "missing")
 
 
 IMAGES = Check(

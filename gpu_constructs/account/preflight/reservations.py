@@ -1,64 +1,34 @@
-"""Do the Capacity Reservations and Capacity Blocks that a pool names hold its hosts, and what does AWS offer else?"""
+"""Do the Capacity Reservations and Capacity Blocks that a pool names hold its hosts, and which Block does AWS offer?"""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
-from gpu_constructs.account.preflight.check import (
-    Ask,
-    Call,
-    Check,
-    Found,
-    Question,
-    Row,
-    Scope,
-    UnansweredError,
-    aws,
-    ok,
-    short,
-    unchecked,
-)
+from gpu_constructs.account.answers import UnansweredError, aws
+from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
 from gpu_constructs.account.preflight.offers import type_names
-from gpu_constructs.account.preflight.running import INSTANCES, Host, Share, logical_id, own, running, shares
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Reservation, Unknown
+from gpu_constructs.account.preflight.quotas import INSTANCES, Host, logical_id, own, running
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
-_RESERVED = Call(service="ec2", operation="DescribeCapacityReservations")
-_MEMBERS = Call(service="resource-groups", operation="ListGroupResources")
-RESERVATION_CALLS = (_RESERVED, _MEMBERS)
-_OFFERINGS = Call(service="ec2", operation="DescribeCapacityBlockOfferings")
+_RESERVED = "ec2:DescribeCapacityReservations"
+_MEMBERS = "resource-groups:ListGroupResources"
+_OFFERINGS = "ec2:DescribeCapacityBlockOfferings"
 
 _ID = re.compile(r"cr-[0-9a-f]{8,17}")
 _ID_OF_ARN = re.compile(r":capacity-reservation/(cr-[0-9a-f]{8,17})")
 _GROUP = re.compile(r"arn:[\w-]+:resource-groups:[\w-]+:[0-9]{12}:group/[\w./-]{1,300}")
 
 
-def reserved(ask: Ask) -> tuple[Row, ...]:
-    """All reservations of the region.
-
-    Raises:
-        UnansweredError: AWS did not answer.
-    """
+def _reserved(ask: Ask) -> tuple[Row, ...]:
+    """All reservations of the region."""
     # CapacityReservationIds would fail for all where one does not exist.
     return tuple(ask(_RESERVED, {}).rows("CapacityReservations"))
-
-
-def is_written(named: Reservation) -> bool:
-    """Whether the files say which reservations are named, instead of leaving it to the deploy."""
-    return _matches(_ID, named.id) or _matches(_GROUP, named.group)
-
-
-def named_in(rows: Sequence[Row], named: Reservation, ask: Ask) -> list[Row]:
-    """The reservations that are named, by an id or by a group.
-
-    Raises:
-        UnansweredError: AWS did not answer.
-    """
-    ids = [named.id] if _matches(_ID, named.id) else _members(named.group, ask)
-    return [each for each in rows if each.text("CapacityReservationId") in ids]
 
 
 def _matches(pattern: re.Pattern[str], value: object) -> bool:
@@ -78,64 +48,92 @@ _ALIVE = {_ACTIVE, "scheduled"}
 _LINUX, _WINDOWS = "Linux/UNIX", "Windows"
 
 
-def _reservation_questions(scope: Scope) -> Iterator[Question]:
+def _questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         named = pool.bought.reservation
         if pool.bought.option in BOUGHT_IN_ADVANCE or (named is not None and named.comes_first):
-            yield Question(subject=pool.name, read=partial(_reservations_found, pool, scope.pools, scope.region))
+            yield pool.name, partial(_found, pool, scope.pools, scope.region)
 
 
-def _reservations_found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+def _found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Result:
     if not _is_said(pool):
         return unchecked("which Capacity Reservation it runs in is only known after the deploy")
-    found = _rows(pool, ask)
-    why = [reason for each in found if (reason := _unusable(each, pool))]
-    rows = {each.text("CapacityReservationId"): each for each in reserved(ask)}
-    hosts, worst, text, open_ = _running(ask), 0, "", ""
-    for share in _shares(pool, pools, ask):
-        usable = [rows[each] for each in share.ids]
-        there = sum(int(each.number("TotalInstanceCount")) for each in usable)
-        free = sum(int(each.number("AvailableInstanceCount")) for each in usable if each.text("State") == _ACTIVE)
-        others = _of_others(usable, share, hosts)
-        lacking = share.hosts - (there - others)
-        if text and lacking <= worst and (worst or not share.unknown):
-            continue
-        worst = max(0, lacking)
-        text = f"{_hosts(there)} reserved" + (f", {others} in use by others" if others else "")
-        if lacking > 0:
-            text += f", {share.hosts} wanted at MaxSize{share.names}: {lacking} short"
-            text += f" ({listed(why)})" if why else ""
-        elif share.unknown:
-            open_ = f"{text}; how many hosts {listed(share.unknown)} can have is not known"
-        else:
-            text += f" for {share.hosts}{share.names}, {free} free now{_dates(usable)}"
-    if not worst:
-        return unchecked(open_) if open_ else ok(text)
-    if pool.bought.option not in BOUGHT_IN_ADVANCE:
+    is_bound = pool.bought.option in BOUGHT_IN_ADVANCE
+    bound = [each for each in pools if each.bought.option in BOUGHT_IN_ADVANCE and _is_said(each)] if is_bound else []
+    uses = [(each, _ids(each, ask)) for each in bound or [pool]]
+    looks = [_look(pool, ids, uses, ask) for ids in _shares(_ids(pool, ask), uses)]
+    lacking, text = max(((each.lacking, each.text) for each in looks), key=lambda each: each[0])
+    if lacking > 0 and not is_bound:
         return ok(f"{text}; the others start on demand")
-    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-        return offered(pool, worst, region, ask, before=text)
-    return short(text, _more(pool, worst, region))
+    if lacking > 0 and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
+        return short(text, "gpu-constructs preflight --check block-offerings says which block AWS offers")
+    if lacking > 0:
+        return short(text, _more(pool, lacking, region))
+    return next((unchecked(each.text) for each in looks if each.is_open), ok(looks[0].text))
 
 
 def _is_said(pool: Pool) -> bool:
+    """Whether the files say which reservations it names, instead of leaving that to the deploy."""
     named = pool.bought.reservation
-    return named is None or not named.is_targeted or is_written(named)
-
-
-def _shares(pool: Pool, pools: Sequence[Pool], ask: Ask) -> Iterator[Share]:
-    """What is reserved for a pool, alone and with the others that have to run in the same reservations."""
-    ids = _ids(pool, ask)
-    if not ids or pool.bought.option not in BOUGHT_IN_ADVANCE:
-        yield Share(ids=ids, pools=(pool,))
-        return
-    bound = [each for each in pools if each.bought.option in BOUGHT_IN_ADVANCE and _is_said(each)]
-    yield from shares(ids, [(each, _ids(each, ask)) for each in bound])
+    return named is None or not named.is_targeted or _matches(_ID, named.id) or _matches(_GROUP, named.group)
 
 
 def _ids(pool: Pool, ask: Ask) -> frozenset[str]:
     """The reservations that take its hosts."""
     return frozenset(each.text("CapacityReservationId") for each in _rows(pool, ask) if not _unusable(each, pool))
+
+
+_Uses: TypeAlias = "Sequence[tuple[Pool, frozenset[str]]]"
+
+
+def _shares(own_ids: frozenset[str], uses: _Uses) -> Iterable[frozenset[str]]:
+    """What a pool can use alone, then together with all pools that share a reservation with it, or with one that does.
+
+    The reservations of each have to be enough for all pools that can use no others.
+    """
+    before, together = frozenset[str](), own_ids
+    while together != before:
+        before = together
+        together = together.union(*(ids for _, ids in uses if ids & together))
+    return dict.fromkeys((own_ids, together))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What reservations hold.
+
+    Attributes:
+        lacking: Hosts that they lack; 0 or less where they lack none.
+        text: The same in words.
+        is_open: Whether it is not known how many hosts some pool can have.
+    """
+
+    lacking: int
+    text: str
+    is_open: bool
+
+
+def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> _Look:
+    pools = [each for each, used in uses if used and used <= ids] or [pool]
+    unknown = [each.name for each in pools if isinstance(each.max_instances, Unknown)]
+    wanted = sum(0 if isinstance(each.max_instances, Unknown) else each.max_instances for each in pools)
+    rows = [each for each in _reserved(ask) if each.text("CapacityReservationId") in ids]
+    there = sum(int(each.number("TotalInstanceCount")) for each in rows)
+    free = sum(int(each.number("AvailableInstanceCount")) for each in rows if each.text("State") == _ACTIVE)
+    others = _of_others(rows, pools, _running(ask))
+    lacking = wanted - (there - others)
+    whose = "" if len(pools) == 1 else f" of {listed([each.name for each in pools])}"
+    text = f"{'1 host is' if there == 1 else f'{there} hosts are'} reserved"
+    text += f", {others} in use by others" if others else ""
+    if lacking > 0:
+        text += f", {wanted} wanted at MaxSize{whose}: {lacking} short"
+        why = [reason for each in _rows(pool, ask) if (reason := _unusable(each, pool))]
+        text += f" ({listed(why)})" if why else ""
+    elif unknown:
+        text += f"; how many hosts {listed(unknown)} can have is not known"
+    else:
+        text += f" for {wanted}{whose}, {free} free now{_dates(rows)}"
+    return _Look(lacking=lacking, text=text, is_open=lacking <= 0 and bool(unknown))
 
 
 def _running(ask: Ask) -> tuple[Host, ...] | None:
@@ -147,34 +145,31 @@ def _running(ask: Ask) -> tuple[Host, ...] | None:
     return hosts if is_whole else None
 
 
-def _of_others(rows: Sequence[Row], share: Share, hosts: Sequence[Host] | None) -> int:
+def _of_others(rows: Sequence[Row], pools: Sequence[Pool], hosts: Sequence[Host] | None) -> int:
     """Hosts of others that run in reservations; none where those of the pools cannot be told from them."""
-    if hosts is None or not all(map(logical_id, share.pools)):
+    if hosts is None or not all(map(logical_id, pools)):
         return 0
-    mine = [each.reservation for pool in share.pools for each in own(hosts, pool)]
-    active = [each for each in rows if each.text("State") == _ACTIVE]
+    mine = [each.reservation for pool in pools for each in own(hosts, pool)]
     used = (
         each.number("TotalInstanceCount")
         - each.number("AvailableInstanceCount")
         - mine.count(each.text("CapacityReservationId"))
-        for each in active
+        for each in rows
+        if each.text("State") == _ACTIVE
     )
     return sum(max(0, int(each)) for each in used)
-
-
-def _hosts(number: int) -> str:
-    return "1 host is" if number == 1 else f"{number} hosts are"
 
 
 def _rows(pool: Pool, ask: Ask) -> list[Row]:
     """The reservations that are meant: those that are named, else the open ones of its types."""
     named = pool.bought.reservation
     if named is not None and named.is_targeted:
-        return named_in(reserved(ask), named, ask)
+        ids = [named.id] if _matches(_ID, named.id) else _members(named.group, ask)
+        return [each for each in _reserved(ask) if each.text("CapacityReservationId") in ids]
     types = type_names(pool)
     return [
         each
-        for each in reserved(ask)
+        for each in _reserved(ask)
         if each.text("State") == _ACTIVE
         and each.text("InstanceType") in types
         and each.text("InstanceMatchCriteria") == "open"
@@ -189,7 +184,7 @@ def _unusable(row: Row, pool: Pool) -> str:
         row.text("AvailabilityZone"),
         row.text("InstancePlatform"),
     )
-    end, start, needed = row.time("EndDate"), row.time("StartDate"), starts(pool)
+    end, start, needed = row.time("EndDate"), row.time("StartDate"), _starts(pool)
     is_late = needed is not None and start is not None and start > needed
     reasons = (
         (state not in _ALIVE, f"is {state or 'in no known state'}"),
@@ -197,8 +192,8 @@ def _unusable(row: Row, pool: Pool) -> str:
         (bool(zones) and None not in zones and zone not in zones, f"is in {zone}, where the pool has no subnet"),
         (platform != _LINUX and not isinstance(pool.image, Unknown), f"is for {platform}"),
         (platform.startswith(_WINDOWS), f"is for {platform}"),
-        (end is not None and end <= (needed or _now()), f"ends {at(end)}, before the hosts start"),
-        (is_late, f"begins {at(start)}, after the hosts start"),
+        (end is not None and end <= (needed or _now()), f"ends {_at(end)}, before the hosts start"),
+        (is_late, f"begins {_at(start)}, after the hosts start"),
     )
     return next((f"{name} {why}" for is_so, why in reasons if is_so), "")
 
@@ -209,17 +204,19 @@ def _now() -> dt.datetime:
 
 def _dates(rows: Sequence[Row]) -> str:
     ends = [end for each in rows if (end := each.time("EndDate")) is not None]
-    return f"; the first ends {at(min(ends))}" if ends else ""
+    return f"; the first ends {_at(min(ends))}" if ends else ""
 
 
 def _more(pool: Pool, hosts: int, region: str) -> str:
-    options = [
-        ("instance-type", next(iter(type_names(pool)), "TYPE")),
-        ("instance-platform", _LINUX),
-        ("availability-zone", next((each.zone for each in pool.subnets if each.zone), "ZONE")),
-        ("instance-count", hosts),
-    ]
-    return aws("ec2", "create-capacity-reservation", region, options)
+    return aws(
+        "ec2",
+        "create-capacity-reservation",
+        region,
+        instance_type=next(iter(type_names(pool)), "TYPE"),
+        instance_platform=_LINUX,
+        availability_zone=next((each.zone for each in pool.subnets if each.zone), "ZONE"),
+        instance_count=hosts,
+    )
 
 
 RESERVATIONS = Check(
@@ -229,8 +226,8 @@ RESERVATIONS = Check(
         "hosts of those of its type, zone and platform that are active or scheduled when the hosts start, for it and "
         "the pools that have no others; less those in use by hosts that are not of these pools"
     ),
-    calls=(*RESERVATION_CALLS, INSTANCES, _OFFERINGS),
-    questions=_reservation_questions,
+    calls=(_RESERVED, _MEMBERS, INSTANCES),
+    questions=_questions,
     without="no pool is in a reservation",
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html"""
@@ -248,71 +245,43 @@ _NO_ROOM = "CapacityBlockDescribeLimitExceeded"
 def _offer_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-            yield Question(subject=pool.name, read=partial(_offer_found, pool, scope.region))
+            yield pool.name, partial(_offered, pool, scope.region)
 
 
-def _offer_found(pool: Pool, region: str, ask: Ask) -> Found:
-    if isinstance(pool.max_instances, Unknown) or pool.max_instances < 1:
+def _offered(pool: Pool, region: str, ask: Ask) -> Result:
+    hosts, types = pool.max_instances, type_names(pool)
+    if isinstance(hosts, Unknown) or hosts < 1:
         return unchecked("how many hosts it can have is not known")
-    return offered(pool, pool.max_instances, region, ask)
-
-
-def offered(pool: Pool, hosts: int, region: str, ask: Ask, before: str = "") -> Found:
-    """What AWS offers for hosts in a Capacity Block, which is short where it is asked for because hosts lack.
-
-    Args:
-        pool: The pool that they are for.
-        hosts: How many; one block holds 64 at most.
-        region: Where.
-        ask: Asks AWS.
-        before: What is said before; empty where nothing lacks.
-
-    Raises:
-        UnansweredError: AWS did not answer.
-    """
-    types, lead = type_names(pool), f"{before}; " if before else ""
     if not types:
-        return unchecked(f"{lead}its type is not known")
+        return unchecked("its type is not known")
     count, hours = min(_LARGEST_BLOCK, hosts), _hours(pool)
-    wanted: dict[str, object] = {"InstanceType": types[0], "InstanceCount": count, "CapacityDurationHours": hours}
-    look = [("instance-type", types[0]), ("instance-count", count), ("capacity-duration-hours", hours)]
-    again = aws("ec2", "describe-capacity-block-offerings", region, look)
-    text = f"a block of {count} {types[0]} for {hours:,} hours"
+    wanted = {"InstanceType": types[0], "InstanceCount": count, "CapacityDurationHours": hours}
+    block = f"block of {count} {types[0]} for {hours:,} hours"
     try:
         offers = list(ask(_OFFERINGS, {**wanted, **_earliest(pool)}).rows("CapacityBlockOfferings"))
     except UnansweredError as problem:
-        if problem.code == _NO_ROOM:
-            return short(f"{lead}the quota leaves no room for {text}", "gpu-constructs preflight --check quotas")
-        if before:
-            return short(f"{lead}what AWS offers is not known: {problem.why}", again)
-        raise
+        if problem.code != _NO_ROOM:
+            raise
+        return short(
+            f"the quota of Capacity Blocks leaves no room for a {block}", "ask Service Quotas for a higher one"
+        )
     if not offers:
-        return short(f"{lead}AWS offers no {text.removeprefix('a ')}", again, "" if before else "not offered")
+        again = {"instance_type": types[0], "instance_count": count, "capacity_duration_hours": hours}
+        fix = aws("ec2", "describe-capacity-block-offerings", region, **again)
+        return short(f"AWS offers no {block}", fix, "not offered")
     first = min(offers, key=lambda each: each.time("StartDate") or dt.datetime.max.replace(tzinfo=dt.timezone.utc))
-    found = f"{lead}AWS offers {text}{_offer(first)}"
-    fix = aws("ec2", "purchase-capacity-block", region, _purchase(first).items())
-    return short(found, fix) if before else ok(found)
+    start, fee = first.time("StartDate"), first.text("UpfrontFee")
+    when = f" from {_at(start)}" if start is not None else ""
+    price = f" for {fee} {first.text('CurrencyCode')}" if fee else ""
+    return ok(f"AWS offers a {block} in {first.text('AvailabilityZone')}{when}{price}")
 
 
-def _offer(row: Row) -> str:
-    start, fee = row.time("StartDate"), row.text("UpfrontFee")
-    when = f" from {at(start)}" if start is not None else ""
-    return f" in {row.text('AvailabilityZone')}{when}" + (f" for {fee} {row.text('CurrencyCode')}" if fee else "")
-
-
-def _purchase(row: Row) -> Mapping[str, str]:
-    return {
-        "capacity-block-offering-id": row.text("CapacityBlockOfferingId"),
-        "instance-platform": "Linux/UNIX",
-    }
-
-
-def at(time: dt.datetime | None) -> str:
+def _at(time: dt.datetime | None) -> str:
     """A time in words."""
     return "at a time that is not known" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
-def starts(pool: Pool) -> dt.datetime | None:
+def _starts(pool: Pool) -> dt.datetime | None:
     """When the group of a Capacity Block grows, where that is written."""
     return None if pool.bought.block is None else _time(pool.bought.block.starts)
 
@@ -328,7 +297,7 @@ def _time(written: object) -> dt.datetime | None:
 
 def _hours(pool: Pool) -> int:
     """How many hours a block has to last: a day where the files do not say."""
-    start, end = starts(pool), None if pool.bought.block is None else _time(pool.bought.block.ends)
+    start, end = _starts(pool), None if pool.bought.block is None else _time(pool.bought.block.ends)
     if start is None or end is None or end <= start:
         return _HOURS
     days = -(-(end - start) // dt.timedelta(days=1))
@@ -338,7 +307,7 @@ def _hours(pool: Pool) -> int:
 
 def _earliest(pool: Pool) -> Mapping[str, object]:
     """The earliest start that is looked for; AWS looks from now on without it."""
-    start = starts(pool)
+    start = _starts(pool)
     is_ahead = start is not None and start > dt.datetime.now(dt.timezone.utc)
     return {"StartDateRange": start - dt.timedelta(days=1)} if is_ahead and start is not None else {}
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeAlias
 
-from gpu_constructs.account.preflight.account import ACCOUNT, SETTINGS, in_account
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
-    Found,
     Question,
     Result,
     Scope,
-    UnansweredError,
     Verdict,
+    ok,
+    short,
     unchecked,
 )
-from gpu_constructs.account.preflight.networks import SUBNETS
 from gpu_constructs.account.preflight.offers import IMAGES, TYPES
 from gpu_constructs.account.preflight.quotas import QUOTAS
 from gpu_constructs.account.preflight.reservations import BLOCK_OFFERINGS, RESERVATIONS
@@ -31,20 +31,65 @@ from gpu_constructs.check.planning import plan
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.names import may_be_region, nearest_regions
 from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.placement.costs import place_of
+from gpu_constructs.placement.reasons import listed
 
-CHECKS: tuple[Check, ...] = (
-    ACCOUNT,
-    QUOTAS,
-    TYPES,
-    SUBNETS,
-    IMAGES,
-    RESERVATIONS,
-    SETTINGS,
-    BLOCK_OFFERINGS,
+_WHO = "sts:GetCallerIdentity"
+
+
+def _identity_questions(scope: Scope) -> Iterator[Question]:
+    if accounts := _accounts(scope.pools):
+        yield listed(accounts), partial(_identity_found, accounts, _accounts(scope.fleet.pools))
+
+
+def _identity_found(accounts: list[str], of_fleet: list[str], ask: Ask) -> Result:
+    own = ask(_WHO, {}).first.text("Account")
+    others = [each for each in accounts if each != own]
+    if not others:
+        return ok("the credentials are of this account")
+    text = f"the credentials are of account {own}: nothing of {listed(others)} is checked"
+    fix = "--profile NAME with credentials of each account that the files are deployed to"
+    # Where the app is deployed to several accounts, each is asked about by itself.
+    return unchecked(text, fix) if own in of_fleet else short(text, fix, "differs")
+
+
+def _in_account(scope: Scope, ask: Ask) -> Scope:
+    """What is deployed to the account of the credentials; all of it where AWS does not say which that is."""
+    if not _accounts(scope.fleet.pools):
+        return scope
+    try:
+        own = ask(_WHO, {}).first.text("Account")
+    except UnansweredError:
+        return scope
+    fleet = replace(scope.fleet, pools=tuple(each for each in scope.fleet.pools if _may_be_of(each, own)))
+    return replace(scope, pools=tuple(each for each in scope.pools if _may_be_of(each, own)), fleet=fleet)
+
+
+def _accounts(pools: Iterable[Pool]) -> list[str]:
+    return sorted({account for each in pools if (account := place_of(each).account) is not None})
+
+
+def _may_be_of(pool: Pool, account: str) -> bool:
+    return place_of(pool).account in {None, account}
+
+
+ACCOUNT = Check(
+    id="account",
+    question="are the credentials those of the account that the files are deployed to?",
+    reads=(
+        "the account of the credentials, where the files name theirs; pools of another account are left out, and where "
+        "all are, it differs"
+    ),
+    calls=(_WHO,),
+    questions=_identity_questions,
+    without="the files do not name an account",
 )
+"""https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html"""
+
+CHECKS: tuple[Check, ...] = (ACCOUNT, QUOTAS, TYPES, IMAGES, RESERVATIONS, BLOCK_OFFERINGS)
 """In the order in which they are shown."""
 
-
+_RESOURCES = {"ssm:GetParameters": "arn:aws:ssm:*::parameter/aws/service/*"}
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
 _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
 
@@ -59,7 +104,7 @@ def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mappi
     partition = next((name for start, name in _PARTITIONS.items() if (region or "").startswith(start)), "aws")
     actions: dict[str, set[str]] = {}
     for call in (call for check in checks for call in check.calls):
-        actions.setdefault(call.resource.replace("arn:aws:", f"arn:{partition}:"), set()).add(call.permission)
+        actions.setdefault(_RESOURCES.get(call, "*").replace("arn:aws:", f"arn:{partition}:"), set()).add(call)
     return {
         "Version": "2012-10-17",
         "Statement": [
@@ -139,19 +184,7 @@ def _without_region(pool: Pool) -> Result:
         why = unchecked(
             f"{shown(pool.region)} is not a region", f"did you mean {' or '.join(nearest)}?" if nearest else ""
         )
-    return _result("region", "", pool.name, why)
-
-
-def _result(check: str, region: str, subject: str, found: Found) -> Result:
-    return Result(
-        check=check,
-        region=region,
-        subject=subject,
-        verdict=found.verdict,
-        text=found.text,
-        fix=found.fix,
-        word=found.word or found.verdict.value,
-    )
+    return replace(why, check="region", subject=pool.name)
 
 
 def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check]) -> tuple[Result, ...]:
@@ -159,18 +192,19 @@ def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check]) ->
 
 
 def _results(scope: Scope, ask: Ask, checks: Sequence[Check]) -> Iterator[Result]:
-    there = in_account(scope, ask)
+    there = _in_account(scope, ask)
     is_all = len(there.pools) == len(scope.pools)
     for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):
         questions = list(check.questions(scope if check is ACCOUNT else there))
-        for question in questions:
-            yield _result(check.id, scope.region, question.subject, _answer(question, ask))
+        for subject, read in questions:
+            yield replace(_answer(read, ask), check=check.id, region=scope.region, subject=subject)
         if not questions and there.pools:
-            yield _result(check.id, scope.region, "", Found(verdict=Verdict.NOTHING_TO_CHECK, text=check.without))
+            nothing = Verdict.NOTHING_TO_CHECK
+            yield Result(check=check.id, region=scope.region, verdict=nothing, text=check.without, word=nothing.value)
 
 
-def _answer(question: Question, ask: Ask) -> Found:
+def _answer(read: Callable[[Ask], Result], ask: Ask) -> Result:
     try:
-        return question.read(ask)
+        return read(ask)
     except UnansweredError as problem:
-        return unchecked(problem.why, problem.fix)
+        return unchecked(problem.problem, problem.fix or "")

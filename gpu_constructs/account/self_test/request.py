@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpu_constructs.account.answers import Answers, text
 from gpu_constructs.account.live.as_template import capacity_template
-from gpu_constructs.account.live.described import Answers, text
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.account.live.self_test import FAMILY, IMAGE
 from gpu_constructs.account.live.subjects import is_of_construct

@@ -9,8 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from gpu_constructs.account.answers import (
+    Thing,
+    UnansweredError,
+    answers,
+    listed,
+    number,
+    short_name,
+    text,
+    texts,
+    thing,
+)
 from gpu_constructs.account.calls import Calls, Clients
-from gpu_constructs.account.live.described import Thing, answers, listed, number, short_name, text, thing
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.account.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
 from gpu_constructs.account.live.verified import Check
@@ -78,7 +88,9 @@ def run_self_test(
     live = hosts_of(clients, cluster=request.cluster, region=request.region)
     if missing := _NEEDED & set(live.denied):
         raise GpuConstructsError(f"the credentials may not call {' or '.join(sorted(missing))}", fix=_IF_DENIED)
-    run = _Run(request=request, calls=Calls(clients, request.region, _IF_DENIED), tell=tell, sleep=sleep, clock=clock)
+    run = _Run(
+        request=request, calls=Calls(clients, request.region, if_denied=_IF_DENIED), tell=tell, sleep=sleep, clock=clock
+    )
     run.hosts = {each.arn: each for each in registered_hosts(live.answers)}
     targets = targets_of(live.answers, request)
     try:
@@ -165,7 +177,7 @@ class _Run:
         try:
             # One that was started as the interruption came is known by its name alone.
             found = self.calls.ask("ecs:ListTasks", cluster=self.request.cluster, startedBy=self.name)
-            running |= dict.fromkeys(_texts(found, "taskArns"))
+            running |= dict.fromkeys(texts(found, "taskArns"))
         except GpuConstructsError as problem:
             yield f"tasks that {self.name} started, if any still run: {problem}"
         for task in running:
@@ -178,10 +190,14 @@ class _Run:
     def _make_group(self) -> None:
         if self.request.log_group:
             return
-        taken = "ResourceAlreadyExistsException"
-        if self.calls.ask_unless(taken, "logs:CreateLogGroup", logGroupName=self.group) is not None:
-            self.made_group = True
-            self.calls.ask("logs:PutRetentionPolicy", logGroupName=self.group, retentionInDays=_DAYS_KEPT)
+        try:
+            self.calls.ask("logs:CreateLogGroup", logGroupName=self.group)
+        except UnansweredError as problem:
+            if problem.code != "ResourceAlreadyExistsException":
+                raise
+            return
+        self.made_group = True
+        self.calls.ask("logs:PutRetentionPolicy", logGroupName=self.group, retentionInDays=_DAYS_KEPT)
 
     def _definition(self, target: Target) -> str:
         kind = str(target.kind)
@@ -288,20 +304,19 @@ class _Run:
         size = 0
         for _ in range(_LOG_PAGES):
             token = following
-            answer = self.calls.ask_unless(
-                "ResourceNotFoundException",
-                "logs:GetLogEvents",
-                logGroupName=self.group,
-                logStreamName=stream,
-                startFromHead=True,
-                **token,
-            )
-            for event in listed(answer or {}, "events"):
+            asked = {"logGroupName": self.group, "logStreamName": stream, "startFromHead": True, **token}
+            try:
+                answer = self.calls.ask("logs:GetLogEvents", **asked)
+            except UnansweredError as problem:
+                if problem.code != "ResourceNotFoundException":
+                    raise
+                return
+            for event in listed(answer, "events"):
                 size += len(text(event, "message"))
                 if size > BYTES:
                     return
                 yield text(event, "message")
-            following = {"nextToken": text(answer or {}, "nextForwardToken")}
+            following = {"nextToken": text(answer, "nextForwardToken")}
             if following == token or not following["nextToken"]:  # the end, as the API documents it
                 return
 
@@ -341,8 +356,3 @@ def _unreadable(log: str, about: str, group: str) -> Check:
         else f"the role of the host, or --execution-role, may write to log group {group} with logs:CreateLogStream and "
         "logs:PutLogEvents",
     )
-
-
-def _texts(of: Thing, name: str) -> list[str]:
-    value = of.get(name)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

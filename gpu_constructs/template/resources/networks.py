@@ -59,7 +59,7 @@ def _subnet(value: Value, index: Index) -> Subnet:
     if isinstance(value, str):
         return Subnet(id=written_subnet_id(value))
     found = index.find(value, _SUBNET)
-    return Subnet() if found is None else replace(in_zone(found.properties.get("AvailabilityZone")), is_new=True)
+    return Subnet() if found is None else in_zone(found.properties.get("AvailabilityZone"))
 
 
 def _index_of_zone(written: Value) -> int | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import botocore.loaders
@@ -13,30 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.account.live.described import answers, parsed
+from gpu_constructs.account.answers import answers
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.verified import verify
 from gpu_constructs.account.live.waiting import why
-from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 
 from .given import VCPUS, Answer, cluster
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "has no answer that is known"),
-        ('{"services": []', "is not JSON"),
-        ('{"Resources": {}}', "has no answer that is known"),
-        ('{"services": ' + "[" * 200 + "]" * 200 + "}", "deep"),
-        ('{"services": ' + "[" * 200_000, "is nested too deeply"),
-    ],
-)
-def test_what_is_no_answer_is_refused_in_words(text: str, problem: str) -> None:
-    with pytest.raises(GpuConstructsError, match=problem):
-        answers(parsed(text, file="standard input"))
-
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -90,19 +71,15 @@ def examples() -> list[Answer]:
     ]
 
 
-def test_the_examples_of_aws_are_read_from_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = [tmp_path / f"{number}.json" for number in range(len(examples()))]
-    for path, example in zip(paths, examples(), strict=True):
-        path.write_text(json.dumps(example), encoding="utf-8")
+def test_the_examples_of_aws_are_read() -> None:
     # Its task definition is another one than that which AWS describes as an example.
-    assert main(["why", "ecs-simple-service", *map(str, paths)]) == 2
-    assert "the task definition 'hello_world:6' is not described" in capsys.readouterr().err
+    with pytest.raises(GpuConstructsError, match="the task definition 'hello_world:6' is not described"):
+        subject_called(answers(examples()), "ecs-simple-service")
     definition = {"taskDefinition": {**hello(), "taskDefinitionArn": of_service()["taskDefinition"]}}
-    (tmp_path / "own.json").write_text(json.dumps(definition), encoding="utf-8")
-    assert main(["why", "ecs-simple-service", *map(str, paths), str(tmp_path / "own.json")]) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("service ecs-simple-service runs 0 of 1 tasks\n")
-    assert "is already using a port required by your task" in " ".join(said.split())
+    found = answers([*examples(), definition])
+    diagnosis = why(found, subject_called(found, "ecs-simple-service"))
+    assert diagnosis.state == "runs 0 of 1 tasks"
+    assert "is already using a port required by your task" in " ".join(diagnosis.events)
 
 
 def of_service() -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.account.live.described import answers
+from gpu_constructs.account.answers import answers
 from gpu_constructs.account.live.hosts import Layer
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.verified import verify

@@ -9,7 +9,6 @@ import pytest
 
 from gpu_constructs.account.live.self_test import SelfTest, judged, read_self_test, task_definition
 from gpu_constructs.check.report import check_files
-from gpu_constructs.cli.program import main
 from gpu_constructs.facts import instance_type
 
 T4 = Path(__file__).parents[2] / "cluster" / "monitoring" / "recorded" / "t4.xml"
@@ -29,11 +28,12 @@ def answers_of(seen: SelfTest, name: str) -> dict[str, bool | None]:
     return {each.name: each.passed for each in judged(seen, instance_type(name))}
 
 
-def test_what_a_t4_printed_is_as_its_type_says(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "--self-test-log", "g4dn.xlarge", str(T4)]) == 0
-    assert "15360 MiB; 15073 to 16384 MiB are expected" in capsys.readouterr().out
-    assert main(["verify", "--self-test-log", "g4dn.12xlarge", str(T4)]) == 1
-    assert "nvidia-smi shows 1 of 4" in capsys.readouterr().out
+def test_what_a_t4_printed_is_as_its_type_says() -> None:
+    seen = read_self_test(T4.read_text())
+    texts = [each.text for each in judged(seen, instance_type("g4dn.xlarge")) if each.passed]
+    assert "15360 MiB; 15073 to 16384 MiB are expected" in texts
+    failed = [each.text for each in judged(seen, instance_type("g4dn.12xlarge")) if each.passed is False]
+    assert failed == ["nvidia-smi shows 1 of 4"]
 
 
 def test_the_bandwidth_of_nccl_is_the_highest_that_it_printed() -> None:
@@ -66,10 +66,8 @@ def test_what_was_not_run_is_not_checked() -> None:
     assert [found[each] for each in ("devices of CUDA", "NVLink", "bandwidth of NCCL")] == [None] * 3
 
 
-def test_the_task_is_one_that_the_rules_accept(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "--self-test-task", "p5.48xlarge"]) == 0
-    written = capsys.readouterr().out
-    assert json.loads(written) == task_definition(instance_type("p5.48xlarge"), "nvidia/cuda:12.8.1-base-ubuntu24.04")
+def test_the_task_is_one_that_the_rules_accept() -> None:
+    written = json.dumps(task_definition(instance_type("p5.48xlarge")))
     report = check_files(["-"], stdin=written.encode(), hosts={"p5.48xlarge": 1})
     assert [each.message for each in report.findings if each.severity.name == "ERROR"] == []
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpu_constructs.account.live.described import answers, parsed
+from gpu_constructs.account import live_cluster
+from gpu_constructs.account.answers import answers
 from gpu_constructs.account.live.hosts import Cause, Layer
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.verified import verify
 from gpu_constructs.account.live.waiting import why
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
+from tests.account.recorded import Recorded
 
 from .given import VCPUS, Answer, cluster
 
@@ -83,14 +86,21 @@ def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
     assert "current vCPU limit of 32" in cause.text
 
 
-def test_the_guide_shows_what_the_command_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command, asking an account that answers so."""
+
+    def run(answer: Answer, *words: str) -> int:
+        monkeypatch.setattr(live_cluster, "clients_of", lambda _: Recorded(**answer))
+        monkeypatch.setenv("COLUMNS", "80")
+        return main(["why", "chat", "--cluster", "demo", *words])
+
+    return run
+
+
+def test_the_guide_shows_what_the_command_prints(waits: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     failed = {"StatusMessage": OF_THE_GUIDE, "StartTime": "2026-11-22T18:31:48+00:00"}
-    path = tmp_path / "answers.json"
-    path.write_text(json.dumps(cluster(activities=(failed,))), encoding="utf-8")
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["why", "chat", str(path), "--region", "us-east-1"]) == 1
+    assert waits(cluster(activities=(failed,)), "--region", "us-east-1") == 1
     page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text(encoding="utf-8")
     assert f"$ gpu-constructs why chat --cluster demo --region us-east-1\n{capsys.readouterr().out}```\n" in page
 
@@ -125,12 +135,6 @@ def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
     found = answers([cluster(), {"tasks": [{**stopped, "stoppedReason": each} for each in reasons]}])
     causes = why(found, subject_called(found, "chat")).causes
     assert [each.text for each in causes if each.layer is Layer.STOPPED] == [f"1 task stopped: {reasons[1]}"]
-
-
-def test_answers_follow_one_another_in_one_pipe() -> None:
-    whole = cluster()
-    text = "\n".join(json.dumps({key: value}, indent=4) for key, value in whole.items())
-    assert answers(parsed(text, file="-")) == answers([whole])
 
 
 def of_container(**more: Any) -> Answer:
@@ -253,14 +257,8 @@ def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, 
     assert causes_of(stopped_for("brand=tesla"))[-1].layer is Layer.STOPPED
 
 
-def waits(answer: Answer, tmp_path: Path, *words: str) -> int:
-    path = tmp_path / "answers.json"
-    path.write_text(json.dumps(answer), encoding="utf-8")
-    return main(["why", "chat", str(path), *words])
-
-
-def test_programs_read_the_state_in_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert waits(cluster(), tmp_path, "--format", "json") == 1
+def test_programs_read_the_state_in_numbers(waits: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert waits(cluster(), "--format", "json") == 1
     facts = json.loads(capsys.readouterr().out)
     named = {"kind": "service", "name": "chat", "cluster": "demo", "verdict": "waits"}
     assert facts.items() >= {**named, "desired": 1, "running": 0, "pending": 0}.items()

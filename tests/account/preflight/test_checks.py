@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import LaunchDetails, Origin, Place, Subnet
+from gpu_constructs.fleet import Origin, Place, Subnet
 from tests.account.preflight.world import (
     IN_A,
     IN_B,
@@ -15,17 +15,14 @@ from tests.account.preflight.world import (
     only,
     pool,
     results,
-    route,
     subnet,
-    table,
-    task,
 )
 
 OK, SHORT, NOT_CHECKED, NOTHING = Verdict
 
 G6, ZONES = "g6.12xlarge", {"AvailabilityZones": [{"ZoneName": f"eu-west-1{each}"} for each in "ab"]}
-NEW = Subnet(is_new=True)
-FIRST, SECOND, THIRD = (Subnet(is_new=True, zone_index=each) for each in range(3))
+NEW = Subnet()
+FIRST, SECOND, THIRD = (Subnet(zone_index=each) for each in range(3))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +39,7 @@ FIRST, SECOND, THIRD = (Subnet(is_new=True, zone_index=each) for each in range(3
         ((FIRST,), "b", SHORT, "is not offered in eu-west-1a"),
         ((THIRD,), "a", SHORT, "Fn::GetAZs gives 2 zones in eu-west-1, and subnets take 3"),
         ((), "ab", OK, "in eu-west-1a and eu-west-1b"),
-        ((Subnet(zone="eu-west-1b", is_new=True),), "a", SHORT, "is not offered in eu-west-1b"),
+        ((Subnet(zone="eu-west-1b"),), "a", SHORT, "is not offered in eu-west-1b"),
         ((Subnet(id="subnet-00000000"),), "a", NOT_CHECKED, "is not known"),
     ],
 )
@@ -84,91 +81,6 @@ PARAMETER = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/im
 def test_the_parameter_of_an_image_has_to_hold_an_ami_id(page: object, verdict: Verdict) -> None:
     found = only("images", {"GetParameters": page}, fleet())
     assert found.verdict is verdict
-
-
-NAT, INTERNET = route(NatGatewayId="nat-1"), route(GatewayId="igw-1")
-WITHOUT_ADDRESS = LaunchDetails(may_have_address=False)
-OF_AGENT = {
-    "VpcEndpoints": [
-        {"ServiceName": f"com.amazonaws.eu-west-1.{each}"} for each in ("ecs", "ecs-agent", "ecs-telemetry")
-    ]
-}
-
-
-@pytest.mark.parametrize(
-    ("routes", "endpoints", "details", "says"),
-    [
-        ([NAT], {}, LaunchDetails(), ""),
-        ([INTERNET], {}, LaunchDetails(), ""),
-        ([], OF_AGENT, LaunchDetails(), ""),
-        ([INTERNET], {}, WITHOUT_ADDRESS, "it leads to an internet gateway, and hosts get no public address"),
-        ([], {}, LaunchDetails(), "no route to other networks, and no endpoint for ecs, ecs-agent and ecs-telemetry"),
-        ([{**NAT, "State": "blackhole"}], {}, LaunchDetails(), "its route leads to what no longer exists"),
-    ],
-)
-def test_subnets_need_a_way_out(
-    routes: list[dict[str, str]], endpoints: object, details: LaunchDetails, says: str
-) -> None:
-    answers = {
-        "DescribeSubnets": {"Subnets": [subnet()]},
-        "DescribeRouteTables": table(*routes),
-        "DescribeVpcEndpoints": endpoints,
-    }
-    found = only("subnets", answers, fleet(pool(details=details)))
-    assert (found.verdict, says in found.text) == (SHORT if says else OK, True), found.text
-    assert found.fix.startswith("aws ec2 create-vpc-endpoint ") is bool(says)
-
-
-@pytest.mark.parametrize(
-    ("free", "text"),
-    [
-        (4, "4 addresses are free for 4, and there is a way out"),
-        (3, "3 addresses are free, the hosts at MaxSize take 4: 1 short"),
-    ],
-)
-def test_subnets_need_an_address_for_each_host(free: int, text: str) -> None:
-    answers = {"DescribeSubnets": {"Subnets": [subnet(free=free)]}, "DescribeRouteTables": table(NAT)}
-    found = only("subnets", answers)
-    assert found.text == text
-    assert found.fix.startswith("aws ec2 create-subnet ") is (found.verdict is SHORT)
-
-
-@pytest.mark.parametrize(
-    ("others", "free", "says"),
-    [
-        ((IN_A,), (7, 0), "7 addresses are free, the hosts of Gpu and Other at MaxSize take 8: 1 short"),
-        ((IN_A,), (8, 0), "8 addresses are free for 8 of Gpu and Other"),
-        ((IN_A, IN_B), (4, 3), "7 addresses are free, the hosts of Gpu and Other at MaxSize take 8: 1 short"),
-        ((IN_A, IN_B), (4, 4), "4 addresses are free for 4"),
-        ((IN_B,), (4, 0), "4 addresses are free for 4"),
-    ],
-)
-def test_pools_that_share_subnets_share_their_addresses(
-    others: tuple[Subnet, ...], free: tuple[int, int], says: str
-) -> None:
-    in_a, in_b = free
-    answers = {
-        "DescribeSubnets": {"Subnets": [subnet(free=in_a), subnet(IN_B, "eu-west-1b", in_b)]},
-        "DescribeRouteTables": table(NAT),
-    }
-    found = results("subnets", answers, fleet(pool(), pool(name="Other", subnets=others)))[0]
-    assert says in found.text
-    assert (found.verdict is SHORT) is ("short" in says)
-
-
-def settings(**values: str) -> dict[str, object]:
-    return {"ListAccountSettings": {"settings": [{"name": name, "value": value} for name, value in values.items()]}}
-
-
-def test_trunking_is_on_where_the_tasks_need_it() -> None:
-    answers = settings(awsvpcTrunking="disabled")
-    assert only("settings", answers, fleet(tasks=(task("awsvpc"),))).verdict is OK
-    assert only("settings", settings(), fleet(tasks=(task("awsvpc"),))).verdict is NOT_CHECKED
-    tight = pool(instance_types=(instance_type("p3.16xlarge"),))
-    trunk = only("settings", answers, fleet(tight, tasks=(task("awsvpc"),)))
-    assert (trunk.subject, trunk.verdict) == ("awsvpcTrunking", SHORT)
-    assert trunk.fix.startswith("aws ecs put-account-setting-default --name awsvpcTrunking ")
-    assert only("settings", answers, fleet(tasks=(task("bridge"),))).verdict is NOTHING
 
 
 def test_pools_of_another_account_are_not_asked_about() -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.preflight import Verdict
-from gpu_constructs.account.preflight.check import UnansweredError
-from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Origin, PurchaseOption, Reservation
+from gpu_constructs.fleet import UNKNOWN, GroupSettings, Origin
 from tests.account.preflight.world import SPOT, fleet, host, instances, only, pool
 
 OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED
@@ -113,44 +112,3 @@ def test_without_the_permission_to_see_hosts_it_says_that_they_are_not_counted()
         "the hosts that run now are not counted: the credentials may not call ec2:DescribeInstances",
     )
     assert only("quotas", {**quota(191), **denied}).verdict is SHORT
-
-
-P5 = instance_type("p5.48xlarge")
-NAMED = Reservation(id="cr-0a1b2c3d")
-BLOCK = Bought(option=PurchaseOption.CAPACITY_BLOCK, reservation=NAMED)
-
-
-def block(name: str, hosts: int, **more: object) -> dict[str, object]:
-    return {
-        "CapacityReservationId": name,
-        "ReservationType": "capacity-block",
-        "InstanceType": "p5.48xlarge",
-        "State": "active",
-        "TotalInstanceCount": hosts,
-        **more,
-    }
-
-
-@pytest.mark.parametrize(
-    ("value", "blocks", "verdict", "says"),
-    [
-        (0, [], SHORT, "0 in other Capacity Blocks, the hosts at MaxSize take 384: 384 short"),
-        (384, [], OK, "0 in other Capacity Blocks, the hosts at MaxSize take 384"),
-        (384, [block("cr-1", 1)], SHORT, "192 in other Capacity Blocks, the hosts at MaxSize take 384: 192 short"),
-        (384, [block("cr-1", 1, State="expired")], OK, "0 in other"),
-        (384, [block("cr-1", 1, ReservationType="default")], OK, "0 in other"),
-        (384, [block("cr-1", 1, InstanceType="p4d.24xlarge")], OK, "0 in other"),
-        (0, [block("cr-0a1b2c3d", 2)], OK, "0 in other Capacity Blocks, the hosts at MaxSize take 384, 384 in theirs"),
-        (192, [block("cr-0a1b2c3d", 1)], SHORT, "take 384, 192 in theirs: 192 short"),
-    ],
-)
-def test_capacity_blocks_have_a_quota_of_their_family(
-    value: int, blocks: list[dict[str, object]], verdict: Verdict, says: str
-) -> None:
-    of = pool(instance_types=(P5,), max_instances=2, bought=BLOCK)
-    answers = {**quota(value), "DescribeCapacityReservations": {"CapacityReservations": blocks}}
-    found = only("quotas", answers, fleet(of))
-    assert (found.subject, found.verdict) == ("Capacity Blocks of p5", verdict)
-    assert f"quota L-DA6814F2 is {value} vCPUs, " in found.text
-    assert says in found.text
-    assert found.fix.startswith("aws service-quotas request-service-quota-increase ") is (verdict is SHORT)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.fleet import (
     RESERVATIONS_FIRST,
@@ -145,15 +146,19 @@ OFFER = {
     "CurrencyCode": "USD",
 }
 OFFERED = {"DescribeCapacityBlockOfferings": {"CapacityBlockOfferings": [{**OFFER, "StartDate": YEAR_2041}, OFFER]}}
-SHORT_BY_3 = {"DescribeCapacityReservations": {"CapacityReservations": [reserved(TotalInstanceCount=1)]}}
 BLOCKS = fleet(pool(bought=BLOCK))
 
 
-def test_a_block_that_is_short_comes_with_what_aws_offers_next() -> None:
-    found = only("reservations", {**SHORT_BY_3, **OFFERED}, BLOCKS)
-    wanted = "AWS offers a block of 3 g6.12xlarge for 24 hours in eu-west-1a from 2039-01-01 00:00 UTC for 12.00 USD"
-    assert wanted in found.text
-    assert found.fix.startswith("aws ec2 purchase-capacity-block --capacity-block-offering-id cb-1 ")
-    # What lacks is known without an offer.
-    found = only("reservations", SHORT_BY_3, BLOCKS)
-    assert (found.verdict, "what AWS offers is not known: nothing answers" in found.text) == (SHORT, True)
+def test_a_block_that_is_short_leads_to_what_aws_offers() -> None:
+    short = {"DescribeCapacityReservations": {"CapacityReservations": [reserved(TotalInstanceCount=1)]}}
+    found = only("reservations", short, BLOCKS)
+    assert (found.verdict, "--check block-offerings" in found.fix) == (SHORT, True)
+    found = only("block-offerings", OFFERED, BLOCKS)
+    assert found.verdict is OK
+    offer = "AWS offers a block of 4 g6.12xlarge for 24 hours in eu-west-1a from 2039-01-01 00:00 UTC for 12.00 USD"
+    assert found.text == offer
+    found = only("block-offerings", {"DescribeCapacityBlockOfferings": {}}, BLOCKS)
+    assert (found.verdict, found.word) == (SHORT, "not offered")
+    no_room = UnansweredError("no", code="CapacityBlockDescribeLimitExceeded")
+    found = only("block-offerings", {"DescribeCapacityBlockOfferings": no_room}, BLOCKS)
+    assert found.text.startswith("the quota of Capacity Blocks leaves no room for a block of 4 ")

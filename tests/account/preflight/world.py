@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpu_constructs.account.preflight.check import Answer, Ask, Call, Result, UnansweredError
+from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.preflight.check import Answer, Ask, Result
 from gpu_constructs.account.preflight.run import CHECKS, preflight
 from gpu_constructs.facts import image, instance_type
-from gpu_constructs.fleet import Bought, Fleet, HostImage, Pool, PurchaseOption, Subnet, Task
+from gpu_constructs.fleet import Bought, Fleet, HostImage, Pool, PurchaseOption, Subnet
 
 REGION = "eu-west-1"
 IN_A = Subnet(id="subnet-0a0a0a0a")
@@ -35,26 +36,22 @@ def pool(**more: Any) -> Pool:
     return replace(POOL, **more)
 
 
-def task(network_mode: str) -> Task:
-    return Task(name="Task", network_mode=network_mode)
-
-
 Answers = Mapping[str, object]
 """The page, or the exception, that answers an operation."""
 
 
-def answering(answers: Answers, asked: list[tuple[Call, Mapping[str, object]]] | None = None) -> Callable[[str], Ask]:
+def answering(answers: Answers, asked: list[tuple[str, Mapping[str, object]]] | None = None) -> Callable[[str], Ask]:
     """What answers calls by the names of their operations, in every region."""
 
-    def ask(call: Call, arguments: Mapping[str, object]) -> Answer:
+    def ask(call: str, arguments: Mapping[str, object]) -> Answer:
         if asked is not None:
             asked.append((call, arguments))
-        found = answers.get(call.operation)
+        found = answers.get(call.partition(":")[2])
         if isinstance(found, Exception):
             raise found
         if found is None:
-            raise UnansweredError(f"nothing answers {call.operation}")
-        return Answer(call.permission, (found,))
+            raise UnansweredError(f"nothing answers {call}")
+        return Answer(call, (found,))
 
     return lambda region: ask
 
@@ -73,22 +70,8 @@ def offering(*pairs: tuple[str, str]) -> dict[str, object]:
     return {"InstanceTypeOfferings": [{"InstanceType": name, "Location": zone} for name, zone in pairs]}
 
 
-def subnet(of: Subnet = IN_A, zone: str = "eu-west-1a", free: int = 100, *, public: bool = False) -> dict[str, object]:
-    return {
-        "SubnetId": of.id,
-        "AvailabilityZone": zone,
-        "AvailableIpAddressCount": free,
-        "VpcId": "vpc-1",
-        "MapPublicIpOnLaunch": public,
-    }
-
-
-def table(*routes: dict[str, str]) -> dict[str, object]:
-    return {"RouteTables": [{"VpcId": "vpc-1", "Associations": [{"Main": True}], "Routes": list(routes)}]}
-
-
-def route(**leads: str) -> dict[str, str]:
-    return {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **leads}
+def subnet(of: Subnet = IN_A, zone: str = "eu-west-1a") -> dict[str, object]:
+    return {"SubnetId": of.id, "AvailabilityZone": zone}
 
 
 def host(

@@ -233,7 +233,7 @@ def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -
     ("properties", "subnets"),
     [
         ({"VPCZoneIdentifier": ["subnet-0a1b2c3d", "moon"]}, (Subnet(id="subnet-0a1b2c3d"), Subnet())),
-        ({"VPCZoneIdentifier": [{"Ref": "A"}]}, (Subnet(zone="us-east-1a", is_new=True),)),
+        ({"VPCZoneIdentifier": [{"Ref": "A"}]}, (Subnet(zone="us-east-1a"),)),
         ({"AvailabilityZones": ["us-east-1a", {"Unknown": 0}]}, (Subnet(zone="us-east-1a"), Subnet())),
     ],
 )

@@ -1,18 +1,17 @@
-"""What ``describe-*`` calls answer, as the AWS CLI prints it, by subject, and the commands that mend what is wrong.
+"""What AWS answers, by subject, and the commands that mend what is wrong.
 
 Whatever is not of the shape that the API documents is as if it were not there; nothing here raises for it.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.facts.budget import BYTES, DEPTH, DIGITS
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.facts.values import dataclass
 
 _LARGEST = 10**DIGITS
@@ -31,10 +30,29 @@ ANSWERS: Mapping[str, str] = MappingProxyType(
         "AutoScalingGroups": "autoscaling describe-auto-scaling-groups",
         "Activities": "autoscaling describe-scaling-activities",
         "LaunchTemplateVersions": "ec2 describe-launch-template-versions",
-        "Reservations": "ec2 describe-instances",
     }
 )
 """What each answer is called in JSON, and the call that gives it."""
+
+
+class UnansweredError(GpuConstructsError):
+    """AWS did not answer a call, or in a form that is not known.
+
+    Args:
+        problem: What happened, in words.
+        fix: What to do about it.
+        code: The error code of AWS; empty where it sent none.
+        is_denied: Whether the credentials may not make this call, and may make others.
+        is_out_of_reach: Whether no call to this service is answered.
+    """
+
+    def __init__(
+        self, problem: str, *, fix: str = "", code: str = "", is_denied: bool = False, is_out_of_reach: bool = False
+    ) -> None:
+        self.code = code
+        self.is_denied = is_denied
+        self.is_out_of_reach = is_out_of_reach
+        super().__init__(problem, fix=fix or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +73,6 @@ class Answers:
         """Whether a call asked for things of a kind; it may have found none."""
         return name in self.things
 
-    @property
-    def instances(self) -> tuple[Thing, ...]:
-        """The instances of EC2, which come in reservations."""
-        return tuple(each for found in self.of("Reservations") for each in listed(found, "Instances"))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
@@ -79,53 +92,6 @@ class Described:
     def not_read(self) -> tuple[str, ...]:
         """Both."""
         return *self.denied, *self.cut
-
-
-def parsed(written: str, *, file: str) -> Iterator[Thing]:
-    """The answers in a text: one after the other, as several commands print them into one pipe.
-
-    Args:
-        written: The text.
-        file: What the text is called in an error.
-
-    Raises:
-        InvalidValueError: It is not JSON, too long, or has no answer that is known.
-    """
-    if len(written) > BYTES:
-        raise InvalidValueError(f"{file} has more than {BYTES >> 20} MiB", fix="describe the one cluster alone")
-    decoder, at, found = json.JSONDecoder(), 0, False
-    while at < len(written):
-        if written[at].isspace():
-            at += 1
-            continue
-        try:
-            value, at = decoder.raw_decode(written, at)
-        except (ValueError, RecursionError) as problem:
-            reason = "is nested too deeply" if isinstance(problem, RecursionError) else "is not JSON"
-            line = written.count("\n", 0, at) + 1
-            raise InvalidValueError(
-                f"{file} {reason}, in what begins on line {line}", fix="aws … --output json"
-            ) from None
-        if isinstance(value, dict) and any(each in ANSWERS for each in value):
-            _require_shallow(value, file)
-            found = True
-            yield value
-    if not found:
-        raise InvalidValueError(f"{file} has no answer that is known", allowed=", ".join(ANSWERS.values()))
-
-
-def _require_shallow(value: object, file: str) -> None:
-    layer = [value]
-    for _ in range(DEPTH):
-        layer = [
-            inner
-            for each in layer
-            if isinstance(each, (dict, list))
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not layer:
-            return
-    raise InvalidValueError(f"{file} is nested more than {DEPTH} deep", fix="give what aws prints")
 
 
 def answers(given: Iterable[Thing]) -> Answers:
@@ -169,9 +135,26 @@ def short_name(arn: str) -> str:
     return arn.rpartition("/")[2] if arn.startswith("arn:") else arn
 
 
-def aws(service: str, command: str, *words: str) -> str:
-    """A command, with every word quoted that needs it."""
-    return shlex.join(("aws", service, command, *words))
+def texts(of: Thing, name: str) -> tuple[str, ...]:
+    """Texts that a thing lists; none where it lists none."""
+    value = of.get(name)
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def aws(service: str, command: str, region: str | None, **options: object) -> str:
+    """A command of the AWS command line, with every word quoted that needs it.
+
+    Args:
+        service: The service.
+        command: The command, such as ``create-subnet``.
+        region: The region; None for none.
+        **options: Options with underscores for hyphens, and their values; of several values, a list.
+    """
+    words = [service, command]
+    for name, value in {**options, **({"region": region} if region else {})}.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return shlex.join(["aws", *words])
 
 
 def in_region(fix: str, region: str | None) -> str:
