@@ -62,7 +62,7 @@ class Balancing:
 
     def __init__(self, context: Context) -> None:
         self._index = context.index
-        self._security = SecurityGroups(self._index, [])
+        self._security = SecurityGroups(self._index)
         self._known: dict[Reference, Groups] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 

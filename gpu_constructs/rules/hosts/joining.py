@@ -192,4 +192,4 @@ def lets_out(context: Context) -> Problems:
 
 def security_groups(context: Context) -> SecurityGroups:
     """The security groups of the files, for `Context.once`."""
-    return SecurityGroups(context.index, [])
+    return SecurityGroups(context.index)

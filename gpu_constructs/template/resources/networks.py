@@ -100,7 +100,7 @@ class Networks:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._security = SecurityGroups(index, [])
+        self._security = SecurityGroups(index)
 
     def missing_endpoints(self, subnets: Value, *, may_have_address: bool = True) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
@@ -206,7 +206,7 @@ class Networks:
         if section.flag("PrivateDnsEnabled") is False:
             return not any(True for _ in self._index.all(_HOSTED_ZONE))
         groups = self._security.listed(section, "SecurityGroupIds")
-        return bool(groups) and not self._security.let_in_any(groups)
+        return bool(groups) and not self._security.let_in(groups)
 
     @cached_property
     def _are_unclear(self) -> bool:

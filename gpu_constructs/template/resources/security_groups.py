@@ -5,16 +5,17 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf
+from typing import NamedTuple
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Remark, Unknown
+from gpu_constructs.fleet import Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Section
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"
@@ -33,92 +34,56 @@ Ports = tuple[float, float]
 _ANY_PORT: Ports = (-inf, inf)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
-    """The rules of a group in one direction, by the group on their other side; None for one that is not known.
+class _Rule(NamedTuple):
+    """What a rule lets through.
 
     Attributes:
-        ports: Ranges of ports of TCP, each once.
-        all_traffic: The groups with which a rule for groups allows all traffic, or may.
+        other: The group on the other side; None for addresses, and for a group that is not known.
+        ports: Ports of TCP.
+        is_for_all: Whether it is for a group, and for all traffic with it, or may be.
     """
 
-    ports: Mapping[Reference | None, Collection[Ports]]
-    all_traffic: frozenset[Reference | None]
+    other: Reference | None
+    ports: Ports
+    is_for_all: bool
 
 
 class SecurityGroups:
-    """Reads security groups, each once. Other linters look at them: what is odd about them is not noted."""
+    """Reads security groups, each once. Other linters look at them: what is odd about them is not noted.
 
-    def __init__(self, index: Index, notes: Notes) -> None:
+    Where more rules are to be compared than there is work left for, what they let through is not known.
+    """
+
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._notes = notes
         self._work = work()
-        self._is_noted = False
-        self._alone: dict[str, dict[Reference, list[Section]]] = {}
-        self._known: dict[tuple[Reference, str], _Rules] = {}
+        self._alone: dict[str, Mapping[Reference | None, Sequence[Section]]] = {}
+        self._known: dict[tuple[Reference, str], Sequence[_Rule]] = {}
 
     def listed(self, section: Section, key: str) -> Groups:
         """The security groups of a list."""
         values = section.get(key)
-        if not isinstance(values, (list, tuple)):
-            return ()
-        found: dict[Reference, Resource] = {}
-        for each in values:
-            group = self._index.find(each, _GROUP)
-            if group is None:
-                return ()
-            found[group.reference] = group
-        return tuple(found.values())
+        found = [self._index.find(each, _GROUP) for each in values] if isinstance(values, (list, tuple)) else []
+        return () if None in found else tuple({each.reference: each for each in found if each is not None}.values())
 
     def together(self, lists: Iterable[Groups]) -> Groups:
         """The security groups of several lists; none where one list has none."""
         found: dict[Reference, Resource] = {}
         for groups in lists:
-            if not groups or not self._takes(len(groups), groups[0]):
+            if not groups or not self._work.takes(len(groups)):
                 return ()
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def let_in_any(self, groups: Groups) -> bool:
-        """Whether one of some groups has a rule that lets anything in, or may have one."""
-        return self._has_open_ingress or any(self._rules(each, INGRESS).ports for each in groups)
-
-    def let_in(self, groups: Groups, ports: tuple[int, int], *, apart_from: Groups) -> bool:
+    def let_in(self, groups: Groups, ports: tuple[float, float] = _ANY_PORT, *, apart_from: Groups = ()) -> bool:
         """Whether some groups let anyone in at one of some ports, or may, apart from some other groups."""
-        others = {each.reference for each in apart_from}
-        for group in groups:
-            found = self._rules(group, INGRESS).ports
-            if self._has_open_ingress or not self._takes(1 + sum(map(len, found.values())), group):
-                return True
-            ranges = (each for other, of in found.items() if other not in others for each in of)
-            if any(first <= ports[1] and ports[0] <= last for first, last in ranges):
-                return True
-        return False
+        rules, others = self._rules(groups, INGRESS), {each.reference for each in apart_from}
+        return rules is None or any(each.other not in others and _meet(each.ports, ports) for each in rules)
 
     def may_let_out(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
-        if self._has_open_egress:
-            return True
-        for group in groups:
-            ranges = [each for found in self._rules(group, EGRESS).ports.values() for each in found]
-            if not group.properties.get(EGRESS) or not self._takes(1 + len(ranges), group):
-                return True
-            if any(first <= port <= last for first, last in ranges):
-                return True
-        return False
-
-    @cached_property
-    def _has_open_ingress(self) -> bool:
-        """Whether a rule for what comes in is for a group that is not known."""
-        return any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
-
-    @cached_property
-    def _has_open_egress(self) -> bool:
-        """Whether a rule for what goes out is for a group that is not known."""
-        return any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{EGRESS}"))
-
-    def _is_open(self, rule: Resource) -> bool:
-        return self._index.find(rule.properties.get("GroupId"), _GROUP) is None
+        rules = self._rules(groups, EGRESS)
+        return rules is None or _let_all_out(groups) or any(_meet(each.ports, (port, port)) for each in rules)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others through, or may: all ports where that is not known.
@@ -128,77 +93,59 @@ class SecurityGroups:
             direction: `INGRESS` or `EGRESS`.
             others: Security groups on the other side; of none, rules for addresses alone count.
         """
-        allowed = (None, *(each.reference for each in others))
-        found: list[Ports] = []
-        for group in groups:
-            # A group without egress of its own has the rule that EC2 gives each group, which lets all out.
-            if direction == EGRESS and (not group.properties.get(EGRESS) or self._has_open_egress):
-                return (_ANY_PORT,)
-            rules = self._rules(group, direction)
-            for other in allowed:
-                ports = rules.ports.get(other, ())
-                if not self._takes(1 + len(ports), group):
-                    return (_ANY_PORT,)
-                found += ports
-        return found
+        rules, allowed = self._rules(groups, direction), {None, *(each.reference for each in others)}
+        if rules is None or (direction == EGRESS and _let_all_out(groups)):
+            return (_ANY_PORT,)
+        return [each.ports for each in rules if each.other in allowed]
 
     def without_all_traffic(self, groups: Groups, direction: str) -> bool:
         """Whether it is certain that no rule of some groups allows all traffic with these groups.
 
         Rules for addresses do not count: they are not for a group.
-
-        Args:
-            groups: Security groups of one network interface; empty where one is not known.
-            direction: `INGRESS` or `EGRESS`.
         """
-        own = {None, *(each.reference for each in groups)}
-        for group in groups:
-            open_to = self._rules(group, direction).all_traffic
-            if not self._takes(1 + min(len(own), len(open_to)), group) or not own.isdisjoint(open_to):
-                return False
-        return bool(groups)
+        rules, own = self._rules(groups, direction), {None, *(each.reference for each in groups)}
+        return bool(groups) and rules is not None and not any(each.is_for_all and each.other in own for each in rules)
 
-    def _takes(self, number: int, group: Resource) -> bool:
-        """Whether so much more may be compared; what is not compared is unknown, which is noted once."""
-        if self._work.takes(number):
-            return True
-        if not self._is_noted:
-            self._is_noted = True
-            text = "more security groups than are compared, so that who reaches whom is not known"
-            self._notes.append(Remark(text=text, origin=group.origin))
-        return False
+    def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
+        """The rules of some groups in a direction; None where one is for a group that is not known."""
+        if direction not in self._alone:
+            alone: dict[Reference | None, list[Section]] = defaultdict(list)
+            for resource in self._index.all(f"AWS::EC2::{direction}"):
+                rule = Section.of(resource, [])
+                alone[self._index.reference(rule.get("GroupId"), _GROUP)].append(rule)
+            self._alone[direction] = dict(alone)
+        found = [self._rules_of(each, direction) for each in groups]
+        is_known = None not in self._alone[direction] and self._work.takes(1 + sum(map(len, found)))
+        return list(chain.from_iterable(found)) if is_known else None
 
-    def _rules(self, group: Resource, direction: str) -> _Rules:
+    def _rules_of(self, group: Resource, direction: str) -> Sequence[_Rule]:
         key = (group.reference, direction)
         if key not in self._known:
-            alone = self._by_group(direction).get(group.reference, ())
-            self._known[key] = self._read((*Section.of(group, []).sections(direction), *alone), direction)
+            alone = self._alone[direction].get(group.reference, ())
+            rules = self._read((*Section.of(group, []).sections(direction), *alone), direction)
+            self._known[key] = tuple(dict.fromkeys(rules))
         return self._known[key]
 
-    def _read(self, rules: Iterable[Section], direction: str) -> _Rules:
-        ports: dict[Reference | None, dict[Ports, None]] = {}
-        all_traffic: set[Reference | None] = set()
+    def _read(self, rules: Iterable[Section], direction: str) -> Iterator[_Rule]:
         for rule in rules:
-            other = self._index.reference(rule.get(_OTHER_SIDE[direction]), _GROUP)
             protocol = rule.text("IpProtocol")
             first, last = rule.integer("FromPort"), rule.integer("ToPort")
             is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP
             if is_without_tcp or rule.text("CidrIp") in _NO_ADDRESS:
                 continue
-            here = _ANY_PORT
-            if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):
-                here = (first, last)
-            ports.setdefault(other, {})[here] = None
-            if rule.has(_OTHER_SIDE[direction]) and (isinstance(protocol, Unknown) or protocol == _ALL_TRAFFIC):
-                all_traffic.add(other)
-        return _Rules(ports=ports, all_traffic=frozenset(all_traffic))
+            is_range = protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int)
+            is_all = isinstance(protocol, Unknown) or protocol == _ALL_TRAFFIC
+            yield _Rule(
+                other=self._index.reference(rule.get(_OTHER_SIDE[direction]), _GROUP),
+                ports=(first, last) if is_range else _ANY_PORT,  # type: ignore[arg-type]
+                is_for_all=is_all and rule.has(_OTHER_SIDE[direction]),
+            )
 
-    def _by_group(self, direction: str) -> dict[Reference, list[Section]]:
-        if direction not in self._alone:
-            found = self._alone[direction] = {}
-            for resource in self._index.all(f"AWS::EC2::{direction}"):
-                rule = Section.of(resource, [])
-                group = self._index.find(rule.get("GroupId"), _GROUP)
-                if group is not None:
-                    found.setdefault(group.reference, []).append(rule)
-        return self._alone[direction]
+
+def _meet(one: Ports, other: Ports) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _let_all_out(groups: Groups) -> bool:
+    """Whether a group has no egress of its own, and so the rule that EC2 gives each group, which lets all out."""
+    return any(not each.properties.get(EGRESS) for each in groups)
