@@ -6,7 +6,8 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -78,9 +79,7 @@ def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluato
     return UNKNOWN if isinstance(value, NoValue) else value
 
 
-def _join(argument: Node, call: Node, at: Evaluator) -> Value:
-    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
-        return _misused("Fn::Join", "a delimiter and a list", call, at)
+def _join(argument: list[Node], _call: Node, at: Evaluator) -> Value:
     delimiter, items = at.value(argument[0]), _pieces(argument[1], at)
     if not isinstance(items, list):
         return UNKNOWN if is_open(items) else joined([items])
@@ -103,9 +102,7 @@ def _length(value: Value) -> int:
     return len(value) if isinstance(value, str) else 1
 
 
-def _select(argument: Node, call: Node, at: Evaluator) -> Value:
-    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
-        return _misused("Fn::Select", "an index and a list", call, at)
+def _select(argument: list[Node], call: Node, at: Evaluator) -> Value:
     text, items = written(at.value(argument[0])), at.value(argument[1])
     index = _counted(text)
     if index is not None and _is_list_of_zones(argument[1], at):
@@ -130,9 +127,7 @@ def _counted(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
 
 
-def _split(argument: Node, call: Node, at: Evaluator) -> Value:
-    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
-        return _misused("Fn::Split", "a delimiter and a text", call, at)
+def _split(argument: list[Node], _call: Node, at: Evaluator) -> Value:
     delimiter, text = written(at.value(argument[0])), at.value(argument[1])
     if delimiter is None:
         return UNKNOWN
@@ -140,17 +135,8 @@ def _split(argument: Node, call: Node, at: Evaluator) -> Value:
     return items if not isinstance(items, list) or at.spend(nodes=len(items)) else UNKNOWN
 
 
-def _equals(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
-    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
-        return _misused("Fn::Equals", "two values", call, at)
-    return same(at.value(argument[0]), at.value(argument[1]))
-
-
-def _decided(argument: Node, call: Node, at: Evaluator, *, by: bool) -> bool | Unknown:
+def _decided(argument: list[Node], call: Node, at: Evaluator, *, by: bool) -> bool | Unknown:
     """One that is false decides an ``And``, one that is true an ``Or``; else one that is unknown leaves it open."""
-    if not isinstance(argument, list):
-        at.remark("Fn::And and Fn::Or take a list of conditions", call)
-        return UNKNOWN
     result: bool | Unknown = not by
     for each in argument:
         holds = at.truth(each, call)
@@ -161,16 +147,12 @@ def _decided(argument: Node, call: Node, at: Evaluator, *, by: bool) -> bool | U
     return result
 
 
-def _not(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
-    if not isinstance(argument, list) or len(argument) != 1:
-        return _misused("Fn::Not", "a list of one condition", call, at)
+def _not(argument: list[Node], call: Node, at: Evaluator) -> bool | Unknown:
     holds = at.truth(argument[0], call)
     return holds if isinstance(holds, Unknown) else not holds
 
 
-def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
-    if not isinstance(argument, list) or len(argument) != 3:  # noqa: PLR2004
-        return _misused("Fn::If", "a condition and two values", call, at)
+def _if(argument: list[Node], call: Node, at: Evaluator) -> Value | NoValue:
     name, then, otherwise = argument
     holds = at.condition(name, call) if isinstance(name, str) else at.truth(name, call)
     if not isinstance(holds, Unknown):
@@ -179,9 +161,7 @@ def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     return one if type(one) is type(other) and one == other else UNKNOWN
 
 
-def _find_in_map(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
-    if not isinstance(argument, list) or len(argument) not in {3, 4}:
-        return _misused("Fn::FindInMap", "a mapping and two keys", call, at)
+def _find_in_map(argument: list[Node], call: Node, at: Evaluator) -> Value | NoValue:
     name, first, second = (written(at.value(each)) for each in argument[:3])
     table = None if name is None else at.row(name)
     if name is not None and table is None:
@@ -212,24 +192,38 @@ def _base64(argument: Node, _: Node, at: Evaluator) -> Value:
     return Encoded(value) if isinstance(value, str) else value
 
 
+def _checked(name: str, lengths: Container[int], takes: str, function: Callable[..., Value | NoValue]) -> Function:
+    """A function that takes a list of so many items."""
+
+    def work_out(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+        is_right = isinstance(argument, list) and len(argument) in lengths
+        return function(argument, call, at) if is_right else _misused(name, takes, call, at)
+
+    return work_out
+
+
+_OF_LISTS: Sequence[tuple[str, Container[int], str, Callable[..., Value | NoValue]]] = (
+    ("Fn::And", range(sys.maxsize), "a list of conditions", partial(_decided, by=False)),
+    ("Fn::Equals", {2}, "two values", lambda sides, _, at: same(at.value(sides[0]), at.value(sides[1]))),
+    ("Fn::FindInMap", {3, 4}, "a mapping and two keys", _find_in_map),
+    ("Fn::If", {3}, "a condition and two values", _if),
+    ("Fn::Join", {2}, "a delimiter and a list", _join),
+    ("Fn::Not", {1}, "a list of one condition", _not),
+    ("Fn::Or", range(sys.maxsize), "a list of conditions", partial(_decided, by=True)),
+    ("Fn::Select", {2}, "an index and a list", _select),
+    ("Fn::Split", {2}, "a delimiter and a text", _split),
+)
+
 FUNCTIONS: Mapping[str, Function] = {
     "Ref": _ref,
-    "Fn::And": partial(_decided, by=False),
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
     "Fn::Base64": _base64,
-    "Fn::Equals": _equals,
-    "Fn::FindInMap": _find_in_map,
     "Fn::GetAtt": _get_att,
     "Fn::GetStackOutput": _get_stack_output,
-    "Fn::If": _if,
     "Fn::ImportValue": lambda argument, _, at: at.exported(at.value(argument)),
-    "Fn::Join": _join,
-    "Fn::Not": _not,
-    "Fn::Or": partial(_decided, by=True),
-    "Fn::Select": _select,
-    "Fn::Split": _split,
     "Fn::Sub": _sub,
     # What makes lists and texts that no host, task or count is read from.
     **dict.fromkeys(("Fn::Cidr", "Fn::GetAZs", "Fn::Length", "Fn::ToJsonString", "Fn::Transform"), lambda *_: UNKNOWN),
+    **{name: _checked(name, lengths, takes, function) for name, lengths, takes, function in _OF_LISTS},
 }
 """What works out each function, by its long name."""

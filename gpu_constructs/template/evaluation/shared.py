@@ -5,16 +5,15 @@ Exports: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cf
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Place, Remark
-from gpu_constructs.template.model import Text, Value
+from gpu_constructs.template.model import Text, Value, end_of
 
 
 class Publisher(Protocol):
@@ -36,7 +35,8 @@ class Publisher(Protocol):
 
 
 _Export: TypeAlias = "tuple[Publisher, str]"
-_Ends: TypeAlias = "tuple[str, str]"
+
+_LAST_WORD = re.compile(r"[A-Za-z0-9]*\Z")
 
 
 class Exports:
@@ -44,16 +44,11 @@ class Exports:
 
     def __init__(self, stacks: Sequence[Publisher]) -> None:
         self._stacks = stacks
-        self._found: dict[tuple[str | _Ends, Place], _Export | None] = {}
+        self._found: dict[tuple[str | Text, Place], _Export | None] = {}
         self._is_open = self._is_ready = False
-        # Names in order from either end, so that those of one beginning or end lie side by side; and names of which
-        # only the ends are known.
         self._by_name: dict[str, list[_Export]] = defaultdict(list)
-        self._forwards: list[str] = []
-        self._backwards: list[str] = []
-        self._by_ends: dict[_Ends, list[_Export]] = defaultdict(list)
-        self._by_end: dict[str, list[_Export]] = defaultdict(list)
-        self._lengths: list[tuple[int, int]] = []
+        # By the last word, which names the output where the name of the stack comes first.
+        self._by_word: dict[str, list[tuple[str | Text, _Export]]] = defaultdict(list)
 
     def open(self) -> None:
         """Lets imports look, once every stack is there."""
@@ -71,11 +66,11 @@ class Exports:
             return None
         if not self._is_ready:
             self._prepare()
-        wanted = name if isinstance(name, str) else _ends(name)
-        key = wanted, place
-        if key not in self._found:
-            self._found[key] = self._look_up(wanted, place)
-        return self._found[key]
+        if (name, place) not in self._found:
+            exact = self._by_name.get(name, ()) if isinstance(name, str) else ()
+            found = _in_place(exact, place) or _in_place(self._fitting(name), place)
+            self._found[name, place] = found[0] if len(found) == 1 else None
+        return self._found[name, place]
 
     def of_stack(self, stack: Value, region: Value) -> Publisher | None:
         """The stack of a name; None if there is none, or no single one."""
@@ -89,54 +84,40 @@ class Exports:
         for export, name in [((stack, output), name) for stack in self._stacks for name, output in stack.exports()]:
             if isinstance(name, str):
                 self._by_name[name].append(export)
-            elif isinstance(name, Text):
-                self._by_ends[_ends(name)].append(export)
-                self._by_end[_ends(name)[1]].append(export)
-        self._forwards = sorted(self._by_name)
-        self._backwards = sorted(name[::-1] for name in self._by_name)
-        lengths = dict.fromkeys((len(begin), len(end)) for begin, end in self._by_ends if begin or end)
-        self._lengths = list(lengths)[:SEARCHED]
+            if isinstance(name, (str, Text)):
+                self._by_word[_last_word(name)].append((name, export))
         self._found.clear()
 
-    def _look_up(self, wanted: str | _Ends, place: Place) -> _Export | None:
-        if isinstance(wanted, str):
-            found = _in_place(self._by_name.get(wanted, ()), place) or _in_place(self._fitting(wanted), place)
-        else:
-            # Of those that are not whole: the stack's name, which differs, comes first and the output's last.
-            alike = self._by_end.get(wanted[1], ()) if wanted[1] else ()
-            found = _in_place(chain(self._between(*wanted), alike), place)
-        return found[0] if len(found) == 1 else None
-
-    def _between(self, begin: str, end: str) -> Iterator[_Export]:
-        """Exports whose names begin and end so; of a name of which neither end is known there is none."""
-        if not (begin or end):
-            return
-        ahead, back = _starting_with(self._forwards, begin), _starting_with(self._backwards, end[::-1])
-        nearer = [name[::-1] for name in back] if len(back) < len(ahead) else ahead
-        for name in nearer:
-            if len(name) >= len(begin) + len(end) and name.startswith(begin) and name.endswith(end):
-                yield from self._by_name[name]
-
-    def _fitting(self, name: str) -> Iterator[_Export]:
-        """Exports that a name fits; a pattern of which neither end is known fits none."""
-        for begin, end in self._lengths:
-            if begin + end <= len(name):
-                yield from self._by_ends.get((name[:begin], name[len(name) - end :]), ())
+    def _fitting(self, name: str | Text) -> Sequence[_Export]:
+        """Exports that a name may be, where one of both is not whole; none where there are too many to compare."""
+        alike = self._by_word.get(_last_word(name), ()) if _last_word(name) else ()
+        return [export for other, export in alike if _fit(name, other)] if len(alike) <= SEARCHED else []
 
 
-def _starting_with(ordered: Sequence[str], start: str) -> Sequence[str]:
-    return ordered[bisect_left(ordered, start) : bisect_right(ordered, start + "\U0010ffff")]
+def _last_word(name: str | Text) -> str:
+    found = _LAST_WORD.search(name if isinstance(name, str) else end_of(name))
+    return found[0] if found else ""
+
+
+def _fit(one: str | Text, other: str | Text) -> bool:
+    """Whether two names may be the same, as far as their ends say; two that are whole are looked up instead."""
+    if isinstance(one, str) and isinstance(other, str):
+        return False
+    if isinstance(one, str) or isinstance(other, str):
+        whole, part = (one, other) if isinstance(one, str) else (str(other), one)
+        begin, end = _begin_of(part), end_of(part)
+        return len(whole) >= len(begin) + len(end) and whole.startswith(begin) and whole.endswith(end)
+    begins = _begin_of(one), _begin_of(other)
+    return end_of(one) == end_of(other) and (begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]))
+
+
+def _begin_of(name: Value) -> str:
+    first = name.pieces[0] if isinstance(name, Text) else name
+    return first if isinstance(first, str) else ""
 
 
 def _in_place(exports: Iterable[_Export], place: Place) -> list[_Export]:
-    """Those of a region and account; a second one is enough to know that there is no single one."""
-    return list(islice((each for each in exports if each[0].place.may_be(place)), 2))
-
-
-def _ends(text: Text) -> _Ends:
-    """What a text certainly begins and ends with."""
-    first, last = text.pieces[0], text.pieces[-1]
-    return first if isinstance(first, str) else "", last if isinstance(last, str) else ""
+    return [each for each in exports if each[0].place.may_be(place)]
 
 
 class Shared:
