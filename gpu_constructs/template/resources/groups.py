@@ -10,20 +10,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.budget import FOLLOWED
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     UNKNOWN,
     Block,
     GroupSettings,
+    HostSetup,
     HostUpdate,
+    Pool,
     PurchaseOption,
-    Subnet,
     TypeChoice,
     Unknown,
     UpdateMethod,
@@ -41,6 +40,7 @@ from gpu_constructs.template.resources.purchases import (
     types_asked_for,
 )
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
+from gpu_constructs.template.resources.user_data import CLUSTER
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
@@ -55,21 +55,23 @@ _OF_A_HOST: Mapping[str, Callable[[InstanceType], int]] = {
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """What an Auto Scaling group launches; `launch` has every type of the group, and how the group buys it."""
+def pool_of(resource: Resource, launch: Launch, **values: Any) -> Pool:  # noqa: ANN401 - fields of the pool
+    """Hosts of a launch that no capacity provider of ECS manages as yet."""
+    otherwise = None if launch.setup.user_data.complete else UNKNOWN
+    return Pool(
+        name=resource.logical_id,
+        managed_scaling=False,
+        cluster=launch.cluster if names_cluster(launch.setup) else otherwise,
+        has_provider=False,
+        origin=resource.origin,
+        **values_of(launch.setup),
+        **values,
+    )
 
-    launch: Launch
-    min_instances: int | Unknown
-    max_instances: int | Unknown
-    zones: int | None
-    subnets: tuple[Subnet, ...] = ()
-    has_no_route_out: bool = False
-    missing_endpoints: tuple[str, ...] = ()
-    settings: GroupSettings = field(default_factory=GroupSettings)
 
-
-_UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN, zones=None)
+def names_cluster(setup: HostSetup) -> bool:
+    """Whether the user data of hosts names their cluster."""
+    return setup.user_data.get(CLUSTER) is not None
 
 
 class Groups:
@@ -82,7 +84,7 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
-        self._known: dict[Reference, Group] = {}  # capacity providers may share a group
+        self._known: dict[Reference, Pool] = {}  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all(_WARM_POOL):
             properties = Section.of(each, notes)
@@ -90,15 +92,13 @@ class Groups:
             if group is not None:
                 self._warm_pools[group.reference] = _warm_pool(properties)
 
-    def of(self, resource: Resource | None) -> Group:
-        """What a group launches; None is one that the files that were read do not define."""
-        if resource is None:
-            return _UNKNOWN_GROUP
+    def of(self, resource: Resource) -> Pool:
+        """The hosts of a group, with every type of it."""
         if resource.reference not in self._known:
             self._known[resource.reference] = self._read(resource)
         return self._known[resource.reference]
 
-    def _read(self, resource: Resource) -> Group:
+    def _read(self, resource: Resource) -> Pool:
         properties = Section.of(resource, self._notes)
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
@@ -109,8 +109,9 @@ class Groups:
             bought = replace(bought, block=self._schedules.block(resource))
         settings, subnets = self._settings(resource, properties, launch.setup), properties.get("VPCZoneIdentifier")
         tenancy = tenancy_in(subnets, launch.setup.tenancy, self._index)
-        return Group(
-            launch=_with(launch, bought=bought, tenancy=tenancy),
+        return pool_of(
+            resource,
+            _with(launch, bought=bought, tenancy=tenancy),
             min_instances=_hosts(properties.integer("MinSize"), settings, properties),
             max_instances=_hosts(properties.integer("MaxSize"), settings, properties),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
@@ -119,7 +120,7 @@ class Groups:
             missing_endpoints=self._networks.missing_endpoints(
                 subnets, may_have_address=launch.setup.details.may_have_address
             ),
-            settings=settings,
+            group=settings,
         )
 
     def _settings(self, resource: Resource, properties: Section, setup: TypeChoice) -> GroupSettings:
@@ -253,7 +254,6 @@ def _update(policy: Section, group: Section) -> HostUpdate | None:
 
 
 _ACTION = "AWS::AutoScaling::ScheduledAction"
-_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SIZES = ("MaxSize", "DesiredCapacity", "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
@@ -261,8 +261,8 @@ _PERMISSIONS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
 _PROVIDER = "AWS::ECS::CapacityProvider"
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
-# What a call of UpdateAutoScalingGroup says that leaves hosts.
-_LEAVES_HOSTS = re.compile(r'"(?:DesiredCapacity|MaxSize)"\s*:\s*"?[1-9]')
+_AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
+
 _MAY_CALL = re.compile(
     r"autoscaling:(?:\*|Set\*|SetDesiredCapacity|Update\*|UpdateAutoScalingGroup|ExecutePolicy)", re.IGNORECASE
 )
@@ -276,18 +276,16 @@ class Schedules:
         # Whatever group an action of no known one is for may be any.
         self._of_any: list[Section] = []
         self._index = index
-        self._known: dict[Reference, tuple[str, list[Reference]]] = {}
-        self._others = [each for each in index.all(*_EVENT_BRIDGE) if "ScheduleExpression" in each.properties]
         for resource in index.all(_ACTION):
             action = Section.of(resource, notes)
-            group = index.find(action.get("AutoScalingGroupName"), _GROUP, resource.origin.place)
+            group = index.find(action.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, resource.origin.place)
             (self._of_any if group is None else self._actions[group.reference]).append(action)
 
     def block(self, group: Resource) -> Block:
         """When the hosts of a group in a Capacity Block are there."""
         actions = self._actions.get(group.reference, [])
         ends = _time(each for each in actions if _shrinks(each))
-        if ends is None and (self._of_any or self._may_be_emptied(group)):
+        if ends is None and (self._of_any or self._may_be_emptied):
             ends = UNKNOWN
         return Block(starts=_time(each for each in actions if _grows(each)), ends=ends)
 
@@ -315,7 +313,7 @@ class Schedules:
     def _with_policies(self) -> frozenset[Reference | None]:
         """Groups that have a scaling policy of their own; None for one that is not known."""
         return frozenset(
-            self._index.reference(each.properties.get("AutoScalingGroupName"), _GROUP, each.origin.place)
+            self._index.reference(each.properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, each.origin.place)
             for each in self._index.all(_POLICY)
         )
 
@@ -324,36 +322,15 @@ class Schedules:
         """Whether a role of these files may set the size of a group, as one of a function that does."""
         return any(_MAY_CALL.search(mentioned(each)[0]) for each in self._index.all(*_PERMISSIONS))
 
-    def _may_be_emptied(self, group: Resource) -> bool:
-        """Whether a schedule of EventBridge speaks of a group, and does not certainly leave hosts."""
-        text, referred = self._emptying
-        name = group.properties.get("AutoScalingGroupName")
-        by_name = isinstance(name, str) and bool(name) and name in text
-        return by_name or (group.stack, group.logical_id) in referred
-
     @cached_property
-    def _emptying(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """What all schedules say and refer to that may leave no hosts.
-
-        A schedule names the group itself, or it starts a function that does.
-        """
-        texts: dict[str, None] = {}
-        referred: set[Reference] = set()
-        for each in self._others:
-            text, references = mentioned(each)
-            if not _LEAVES_HOSTS.search(text):
-                texts[text] = None
-                referred.update(references)
-                behind = (self._index.at(one) for one in tuple(dict.fromkeys(references))[:FOLLOWED])
-                for of_function, by_function in (self._said_once(one) for one in behind if one is not None):
-                    texts[of_function] = None
-                    referred.update(by_function)
-        return "\n".join(texts), frozenset((each.stack, each.logical_id) for each in referred)
-
-    def _said_once(self, resource: Resource) -> tuple[str, list[Reference]]:
-        if resource.reference not in self._known:
-            self._known[resource.reference] = mentioned(resource)
-        return self._known[resource.reference]
+    def _may_be_emptied(self) -> bool:
+        """Whether a schedule of EventBridge calls Auto Scaling, or a function of these files, which may."""
+        for each in self._index.all(*_EVENT_BRIDGE):
+            if "ScheduleExpression" in each.properties:
+                text, references = mentioned(each)
+                if _AUTO_SCALING in text.lower() or any(self._index.at(one, _FUNCTION) for one in references):
+                    return True
+        return False
 
 
 def _time(actions: Iterable[Section]) -> str | Unknown | None:

@@ -16,6 +16,7 @@ from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
+    HostSetup,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -27,14 +28,13 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
-from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
+from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Groups, names_cluster, pool_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import Launch, Launches
+from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches
 from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.purchases import instance_types_of
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.submissions import ENVIRONMENT, QUEUE, environments_of, is_managed
-from gpu_constructs.template.resources.user_data import CLUSTER
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
@@ -123,28 +123,33 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)
             if group is not None:
                 provided.add(group.reference)
-            pool = _provided_pool(properties, resource, groups.of(group), clusters)
+            hosts = _elsewhere(resource) if group is None else groups.of(group)
+            pool = _provided_pool(properties, resource, hosts, clusters)
         yield FoundPool(pool, resource, resource.reference)
     for resource in index.all(AUTO_SCALING_GROUP):
         if resource.reference not in provided:
-            bare = groups.of(resource)
-            is_tied = _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown)
-            if is_tied or _may_join(bare.launch):
-                told = UNKNOWN if clusters.has_open_names and not _names_cluster(bare.launch) else None
-                pool = replace(_pool(resource, bare), told_cluster=told)
-                yield FoundPool(pool, resource, is_stray=not is_tied)
+            pool = groups.of(resource)
+            is_tied = names_cluster(pool) or not isinstance(pool.image, Unknown)
+            if is_tied or _may_join(pool):
+                told = UNKNOWN if clusters.has_open_names and not names_cluster(pool) else None
+                yield FoundPool(replace(pool, told_cluster=told), resource, is_stray=not is_tied)
     for resource in index.all(_INSTANCE):
         launch = launches.instance(resource)
-        is_tied = _names_cluster(launch)
-        if is_tied or _may_join(launch):
+        is_tied = names_cluster(launch.setup)
+        if is_tied or _may_join(launch.setup):
             subnet = resource.properties.get("SubnetId")
             subnets = () if subnet is None else subnets_of([subnet], None, index)
-            group_of_one = Group(launch=launch, min_instances=1, max_instances=1, zones=1, subnets=subnets)
-            pool = replace(_pool(resource, group_of_one), kind=PoolKind.INSTANCE)
+            one = {"min_instances": 1, "max_instances": 1, "zones": 1}
+            pool = pool_of(resource, launch, kind=PoolKind.INSTANCE, subnets=subnets, **one)
             yield FoundPool(pool, resource, is_stray=not is_tied)
 
 
-def _provided_pool(properties: Section, resource: Resource, group: Group, clusters: Clusters) -> Pool:
+def _elsewhere(resource: Resource) -> Pool:
+    """The hosts of a group that no file that was read defines."""
+    return pool_of(resource, UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN)
+
+
+def _provided_pool(properties: Section, resource: Resource, hosts: Pool, clusters: Clusters) -> Pool:
     provider = properties.section("AutoScalingGroupProvider")
     # Without ManagedScaling there is none: so say the acceptance tests of the Terraform provider for AWS
     # (TestAccECSCapacityProvider_basic), and no page says otherwise.
@@ -153,55 +158,32 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
     draining = provider.looked_up("ManagedDraining", _STATUS)
     listed = clusters.of_provider(resource.reference)
-    pool = _pool(resource, group)
-    cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else pool.cluster
+    cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else hosts.cluster
     return replace(
-        pool,
+        hosts,
+        name=resource.logical_id,
+        origin=resource.origin,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
         managed_termination_protection=protection or False,
         managed_draining=True if draining is None else draining,
         cluster=cluster,
         associated=clusters.associates(resource.reference, cluster),
-        told_cluster=_told_cluster(group.launch, cluster, clusters),
+        told_cluster=_told_cluster(hosts, cluster, clusters),
         provider=properties.text("Name"),
         has_provider=True,
     )
 
 
-def _pool(resource: Resource, group: Group) -> Pool:
-    otherwise = None if group.launch.setup.user_data.complete else UNKNOWN
-    return Pool(
-        name=resource.logical_id,
-        min_instances=group.min_instances,
-        max_instances=group.max_instances,
-        managed_scaling=False,
-        zones=group.zones,
-        subnets=group.subnets,
-        has_no_route_out=group.has_no_route_out,
-        missing_endpoints=group.missing_endpoints,
-        group=group.settings,
-        cluster=group.launch.cluster if _names_cluster(group.launch) else otherwise,
-        has_provider=False,
-        origin=resource.origin,
-        **values_of(group.launch.setup),
-    )
-
-
-def _names_cluster(launch: Launch) -> bool:
-    return launch.setup.user_data.get(CLUSTER) is not None
-
-
-def _may_join(launch: Launch) -> bool:
+def _may_join(setup: HostSetup) -> bool:
     """Whether an image that the files do not show may know a cluster: all but those of an operating system alone."""
-    written = launch.setup.image_written
-    return written is None or not written.startswith(_WITHOUT_AGENT)
+    return setup.image_written is None or not setup.image_written.startswith(_WITHOUT_AGENT)
 
 
-def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
-    told = launch.cluster
-    if isinstance(cluster, Unknown) or (_names_cluster(launch) and told == cluster):
+def _told_cluster(hosts: Pool, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
+    told = hosts.cluster
+    if isinstance(cluster, Unknown) or (names_cluster(hosts) and told == cluster):
         return None
-    if not _names_cluster(launch):
+    if not names_cluster(hosts):
         return UNKNOWN if clusters.has_open_name(cluster) else None
     # Whatever name a template leaves open may be the one that is written here.
     return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER

@@ -183,8 +183,7 @@ def by_event_bridge(**target: Any) -> dict[str, Any]:
     [
         ([by_event_bridge(Input=CALL)], UNKNOWN),
         ([by_event_bridge(Input=CALL), DRAINS], "2026-12-03T10:45:00Z"),
-        ([by_event_bridge(Input='{"AutoScalingGroupName": "blocks", "MaxSize": 2}')], None),
-        ([by_event_bridge(Arn={"Fn::GetAtt": ["Nowhere", "Arn"]})], None),
+        ([by_event_bridge(Arn="arn:aws:scheduler:::aws-sdk:ecs:runTask")], None),
     ],
 )
 def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) -> None:
