@@ -15,31 +15,21 @@ from gpu_constructs.facts.values import dataclass
 
 PROVIDER: Final = "AWS::ECS::CapacityProvider"
 SERVICE: Final = "AWS::ECS::Service"
-TARGET_GROUP: Final = "AWS::ElasticLoadBalancingV2::TargetGroup"
-LISTENER: Final = "AWS::ElasticLoadBalancingV2::Listener"
-LISTENER_RULE: Final = "AWS::ElasticLoadBalancingV2::ListenerRule"
+_TARGET_GROUP: Final = "AWS::ElasticLoadBalancingV2::TargetGroup"
 ASSOCIATIONS: Final = "AWS::ECS::ClusterCapacityProviderAssociations"
-_INGRESS: Final = "AWS::EC2::SecurityGroupIngress"
-_EGRESS: Final = "AWS::EC2::SecurityGroupEgress"
-_PORTS: Final = ("FromPort", "ToPort", "CidrIp", "CidrIpv6")
 
 REPLACED_BY: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         PROVIDER: ("Name", "ClusterName", "AutoScalingGroupProvider.AutoScalingGroupArn"),
         SERVICE: ("ServiceName", "Cluster", "Role", "SchedulingStrategy"),
         ASSOCIATIONS: ("Cluster",),
-        TARGET_GROUP: ("Name", "Port", "Protocol", "ProtocolVersion", "TargetType", "VpcId", "IpAddressType"),
-        LISTENER: ("LoadBalancerArn",),
-        LISTENER_RULE: ("ListenerArn",),
+        _TARGET_GROUP: ("Name", "Port", "Protocol", "ProtocolVersion", "TargetType", "VpcId", "IpAddressType"),
         "AWS::AutoScaling::AutoScalingGroup": ("AutoScalingGroupName", "InstanceId"),
         "AWS::Batch::ComputeEnvironment": ("ComputeEnvironmentName", "Type", "ComputeResources.SpotIamFleetRole"),
         "AWS::Batch::JobQueue": ("JobQueueName", "JobQueueType"),
         "AWS::EC2::LaunchTemplate": ("LaunchTemplateName",),
         "AWS::EC2::SecurityGroup": ("GroupName", "GroupDescription", "VpcId"),
-        _INGRESS: ("GroupId", "SourceSecurityGroupId", "SourcePrefixListId", "IpProtocol", *_PORTS),
-        _EGRESS: ("GroupId", "DestinationSecurityGroupId", "DestinationPrefixListId", "IpProtocol", *_PORTS),
         "AWS::ECS::Cluster": ("ClusterName",),
-        "AWS::EFS::MountTarget": ("FileSystemId", "SubnetId"),
         "AWS::ElasticLoadBalancingV2::LoadBalancer": ("Name", "Type", "Scheme"),
         "AWS::IAM::Role": ("RoleName", "Path"),
         "AWS::Logs::LogGroup": ("LogGroupName",),
@@ -78,21 +68,15 @@ class Unique:
         keys: Properties that no other resource has alike; without the last there is nothing to share.
         what: What that is, in words; ``{}`` stands for the last.
         refusal: What AWS answers the second.
-        items: The property whose items have the last key; none for the resource.
-        otherwise: The key of an item in place of one that it does not have.
     """
 
     type: str
     keys: tuple[str, ...]
     what: str
     refusal: Refusal
-    items: str = ""
-    otherwise: str = ""
 
 
 _ECS: Final = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_"
-_ELB: Final = "https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_"
-_KEPT_APART: Final = ("keep the construct id, or leave the new one out, and deploy", "add the new one, and deploy")
 
 IN_USE: Final = Refusal(
     answer="The specified capacity provider is in use and cannot be removed",
@@ -101,14 +85,6 @@ IN_USE: Final = Refusal(
         "remove it, and deploy",
     ),
     source=f"{_ECS}PutClusterCapacityProviders.html",
-)
-TWO_BALANCERS: Final = Refusal(
-    answer="The following target groups cannot be associated with more than one load balancer",
-    steps=(
-        "add the new load balancer beside the old one, with more target groups for its services, and deploy",
-        "remove the old load balancer with its target groups, and deploy",
-    ),
-    source="https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/780",
 )
 _EXPORTS: Final = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html"
 CHANGED_EXPORT: Final = Refusal(
@@ -132,19 +108,13 @@ _NAME: Final = Refusal(
     ),
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html",
 )
-_RULE: Final = Refusal(
-    answer="the specified rule already exists",
-    steps=_KEPT_APART,
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html",  # InvalidPermission.Duplicate
-)
-
 UNIQUE: Final[tuple[Unique, ...]] = (
     *(
         Unique(type=type_, keys=tuple(keys), what="the name {}", refusal=_NAME)
         for type_, *keys in (
             (PROVIDER, "Name"),
             (SERVICE, "Cluster", "ServiceName"),
-            (TARGET_GROUP, "Name"),
+            (_TARGET_GROUP, "Name"),
             ("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
             ("AWS::Batch::ComputeEnvironment", "ComputeEnvironmentName"),
             ("AWS::Batch::JobQueue", "JobQueueName"),
@@ -170,59 +140,5 @@ UNIQUE: Final[tuple[Unique, ...]] = (
             ),
             source=f"{_ECS}CreateCapacityProvider.html",
         ),
-    ),
-    Unique(
-        type=SERVICE,
-        keys=("Cluster", "ServiceConnectConfiguration.Namespace", "DiscoveryName"),
-        items="ServiceConnectConfiguration.Services",
-        otherwise="PortName",
-        what="the name {} in Service Connect",
-        refusal=Refusal(
-            answer="SC service is already used by",
-            steps=_KEPT_APART,
-            source="https://github.com/aws/copilot-cli/issues/4659",
-        ),
-    ),
-    Unique(
-        type=LISTENER_RULE,
-        keys=("ListenerArn", "Priority"),
-        what="priority {} of its listener",
-        refusal=Refusal(
-            answer="The specified priority is in use",
-            steps=(
-                "keep the construct id, or give the new rule another priority, and deploy",
-                "give it the old priority, if it has to be that one, and deploy",
-            ),
-            source=f"{_ELB}CreateRule.html",
-        ),
-    ),
-    Unique(
-        type=LISTENER,
-        keys=("LoadBalancerArn", "Port"),
-        what="port {} of its load balancer",
-        refusal=Refusal(
-            answer="A listener already exists on this port for this load balancer",
-            steps=_KEPT_APART,
-            source=f"{_ELB}CreateListener.html",
-        ),
-    ),
-    Unique(
-        type="AWS::EFS::MountTarget",
-        keys=("FileSystemId", "SubnetId"),
-        what="the mount target of its subnet",
-        refusal=Refusal(
-            answer="mount target already exists in this AZ",
-            steps=_KEPT_APART,
-            source="https://docs.aws.amazon.com/efs/latest/ug/API_CreateMountTarget.html",
-        ),
-    ),
-    *(
-        Unique(
-            type=type_,
-            keys=tuple(sorted(REPLACED_BY[type_], key="IpProtocol".__eq__)),
-            what="a rule of a security group for {}",
-            refusal=_RULE,
-        )
-        for type_ in (_INGRESS, _EGRESS)
     ),
 )

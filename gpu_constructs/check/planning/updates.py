@@ -16,15 +16,11 @@ from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
     CHANGED_EXPORT,
     IN_USE,
-    LISTENER,
-    LISTENER_RULE,
     MAY_REPLACE_SERVICE,
     PROVIDER,
     REMOVED_EXPORT,
     REPLACED_BY,
     SERVICE,
-    TARGET_GROUP,
-    TWO_BALANCERS,
     UNIQUE,
     Refusal,
     Unique,
@@ -37,7 +33,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.evaluator import Evaluator
-from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value, references_in
+from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import is_list
 
@@ -122,7 +118,6 @@ class _Update:
         for each in UNIQUE:
             yield from self._taken(each)
         yield from self._providers_in_use()
-        yield from self._target_groups()
         yield from self._exports()
 
     def replaced_services(self) -> Iterator[str]:
@@ -210,15 +205,10 @@ class _Update:
         for resource in side.index.all(unique.type):
             if resource.exists is not True:
                 continue
-            *scope, last = unique.keys
-            around = [_at(resource, each) for each in scope]
-            for item in _items(_at(resource, unique.items)) if unique.items else [resource.properties]:
-                value = _down(item, last)
-                value = _down(item, unique.otherwise) if value is None and unique.otherwise else value
-                if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
-                    key = tuple(self._key(side, each) for each in (value, *around))
-                    shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
-                    yield side.id_of(resource.reference), key, shown
+            *around, value = (_at(resource, each) for each in unique.keys)
+            if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
+                shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
+                yield side.id_of(resource.reference), tuple(self._key(side, each) for each in (value, *around)), shown
 
     def _providers_in_use(self) -> Iterator[RefusedUpdate]:
         """Capacity providers that leave the list of a cluster while services use them."""
@@ -266,31 +256,6 @@ class _Update:
             if _at(service, "LaunchType") is None and self._key(self._old, _at(each, "Cluster")) == cluster:
                 return _at(each, "DefaultCapacityProviderStrategy")
         return None
-
-    def _target_groups(self) -> Iterator[RefusedUpdate]:
-        """Target groups that a new load balancer gets while the old one has them."""
-        old, new = self._attached(self._old), self._attached(self._new)
-        for group, now in new.items():
-            before = {balancer for balancer, by in old.get(group, ()) if not self._stays(by)}
-            others = {balancer for balancer, _ in now} - {balancer for balancer, _ in old.get(group, ())}
-            if self._stays(group) and before and others:
-                name = self._new.called(self._new.by_id[group])
-                moves = "moves to another load balancer, and the old one has it until the update ends"
-                yield RefusedUpdate(change=f"target group {name} {moves}", refusal=TWO_BALANCERS)
-
-    def _attached(self, side: _Side) -> Mapping[_Id, set[tuple[Hashable, _Id]]]:
-        """The load balancers of each target group, and by which listener or rule it has them."""
-        found: dict[_Id, set[tuple[Hashable, _Id]]] = defaultdict(set)
-        for each in side.index.all(LISTENER, LISTENER_RULE):
-            listener = each if each.type == LISTENER else side.index.find(_at(each, "ListenerArn"), LISTENER)
-            balancer = None if listener is None else _at(listener, "LoadBalancerArn")
-            if balancer is None or isinstance(balancer, Unknown):
-                continue
-            actions = _at(each, "DefaultActions" if each.type == LISTENER else "Actions")
-            for reference in references_in(actions):
-                if side.index.at(reference, TARGET_GROUP) is not None:
-                    found[side.id_of(reference)].add((self._key(side, balancer), side.id_of(each.reference)))
-        return found
 
     def _exports(self) -> Iterator[RefusedUpdate]:
         """Exports that go or change while another stack imports them."""

@@ -34,10 +34,6 @@ def service(*providers: Any, **properties: Any) -> Resources:
     return {"Type": "AWS::ECS::Service", "Properties": {"Cluster": ref("Cluster"), **more, **properties}}
 
 
-def connected(**names: str) -> Resources:
-    return service(ServiceConnectConfiguration={"Enabled": True, "Namespace": "gpu", "Services": [names]})
-
-
 def providers_of(*providers: Any, default: Any = None) -> Resources:
     strategy = {} if default is None else {"DefaultCapacityProviderStrategy": [{"CapacityProvider": default}]}
     properties = {"Cluster": ref("Cluster"), "CapacityProviders": list(providers), **strategy}
@@ -48,30 +44,12 @@ def balanced(kind: str, **properties: Any) -> Resources:
     return {"Type": f"{_V2}{kind}", "Properties": properties}
 
 
-def listener(balancer: str, group: str = "Targets", port: int = 443) -> Resources:
-    action = {"Type": "forward", "TargetGroupArn": ref(group)}
-    return balanced("Listener", LoadBalancerArn=ref(balancer), Port=port, DefaultActions=[action])
-
-
-def rule(listener: Any = "arn:listener", priority: int = 10) -> Resources:
-    return balanced("ListenerRule", ListenerArn=listener, Priority=priority)
-
-
-def opened(port: int = 80) -> Resources:
-    ends = {"GroupId": "sg-1", "SourceSecurityGroupId": "sg-2"}
-    return {
-        "Type": "AWS::EC2::SecurityGroupIngress",
-        "Properties": {**ends, "IpProtocol": "tcp", "FromPort": port, "ToPort": port},
-    }
-
-
 CLUSTER = {"Cluster": {"Type": "AWS::ECS::Cluster"}, "Group": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
 OTHER_GROUP = {"Other": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
 ON_OLD = {"Old": provider(), "List": providers_of(ref("Old")), "Chat": service(ref("Old"))}
 ON_NEW = {"New": provider("Other"), "List": providers_of(ref("New")), "Chat": service(ref("New"))}
 BOTH = {"Old": provider(), "New": provider("Other"), "List": providers_of(ref("Old"), ref("New"))}
 DEFAULT = {"Old": provider(), "List": providers_of(ref("Old"), default=ref("Old")), "Chat": service()}
-BALANCERS = {each: balanced("LoadBalancer") for each in "AB"}
 NAMED = {"Targets": balanced("TargetGroup", Port=80, Name="chat")}
 
 
@@ -122,48 +100,6 @@ def update(old: Resources, new: Resources) -> Update:
             "already exists",
             id="replaced with its name",
         ),
-        pytest.param(
-            {"Old": connected(PortName="http")},
-            {"New": connected(PortName="web", DiscoveryName="http")},
-            "New takes the name 'http' in Service Connect from Old",
-            "SC service is already used",
-            id="Service Connect",
-        ),
-        pytest.param(
-            {"Old": rule()},
-            {"New": rule()},
-            "New takes priority 10 of its listener from Old",
-            "The specified priority is in use",
-            id="renamed rule",
-        ),
-        pytest.param(
-            {**BALANCERS, "Old": listener("A")},
-            {**BALANCERS, "New": listener("A", "Others")},
-            "New takes port 443 of its load balancer from Old",
-            "A listener already exists on this port",
-            id="renamed listener",
-        ),
-        pytest.param(
-            {"Old": opened()},
-            {"New": opened()},
-            "New takes a rule of a security group for 'tcp' from Old",
-            "the specified rule already exists",
-            id="rule of a security group",
-        ),
-        pytest.param(
-            {**NAMED, "A": balanced("LoadBalancer"), "Listener": listener("A")},
-            {**NAMED, "B": balanced("LoadBalancer"), "Http": listener("B")},
-            "target group Targets moves to another load balancer",
-            "cannot be associated with more than one load balancer",
-            id="renamed load balancer",
-        ),
-        pytest.param(
-            {**NAMED, "A": balanced("LoadBalancer", Scheme="internal"), "Listener": listener("A")},
-            {**NAMED, "A": balanced("LoadBalancer", Scheme="internet-facing"), "Listener": listener("A")},
-            "target group Targets moves to another load balancer",
-            "cannot be associated with more than one load balancer",
-            id="replaced load balancer",
-        ),
     ],
 )
 def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
@@ -180,19 +116,6 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
         pytest.param({**BOTH, "Chat": service(ref("New"))}, ON_NEW, id="the second deploy of a move"),
         pytest.param(ON_OLD, {}, id="a cluster without capacity providers"),
         pytest.param(ON_OLD, {**ON_NEW, "List": providers_of({"Fn::ImportValue": "L"})}, id="an unknown list"),
-        pytest.param({"A": rule()}, {"B": rule(priority=11)}, id="another priority"),
-        pytest.param({"A": opened(), "B": opened()}, {"A": opened()}, id="a second one that goes"),
-        pytest.param({"A": rule()}, {"B": rule("arn:other")}, id="another listener"),
-        pytest.param(
-            {**BALANCERS, "Listener": listener("A"), "Old": rule(ref("Listener"))},
-            {**BALANCERS, "Listener": listener("B", "Others"), "New": rule(ref("Listener"))},
-            id="a new listener",
-        ),
-        pytest.param(
-            {**NAMED, "A": balanced("LoadBalancer"), "L": listener("A")},
-            {"Targets": balanced("TargetGroup", Port=80, Name="b"), "B": balanced("LoadBalancer"), "M": listener("B")},
-            id="a new target group",
-        ),
         pytest.param({"Old": service()}, {"New": service()}, id="a name of CloudFormation's"),
     ],
 )
