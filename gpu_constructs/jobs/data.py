@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from typing_extensions import TypedDict
@@ -14,10 +13,8 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 
-# https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
-_MOST_BYTES_OF_KEY = 1024
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
 # Variables with which a container finds its programs, libraries, credentials and GPUs.
 _IS_OF_CONTAINER = re.compile(r"(?:HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PATH)\Z|(?:AWS|ECS|NVIDIA)_")
@@ -56,9 +53,8 @@ class JobData:
                 argument="prefix",
                 value=prefix,
                 allowed=f"'data/', or nothing for the whole bucket; without wildcards, {_NOT_PLAIN}",
-                fix=f"prefix='{prefix.strip('/') if _is_plain(prefix, besides='*?') and _is_key(prefix) else 'data'}/'",
+                fix=f"prefix='{prefix.strip('/') if _is_plain(prefix, besides='*?') else 'data'}/'",
             )
-        require_key("prefix", prefix)
         return JobData(location=f"s3://{bucket.bucket_name}/{prefix}", bucket=bucket, prefix=prefix)
 
     @staticmethod
@@ -83,12 +79,7 @@ class JobData:
         return JobData(location=f"{path.rstrip('/')}/")
 
     def grant(self, role: iam.IGrantable, *, writes: bool) -> None:
-        """Lets a role use it.
-
-        Args:
-            role: The role of the task.
-            writes: Whether it writes there.
-        """
+        """Lets the role of a task use it."""
         if self.bucket is not None:
             (self.bucket.grant_read_write if writes else self.bucket.grant_read)(role, f"{self.prefix}*")
 
@@ -142,34 +133,15 @@ class JobPlaces:
         Raises:
             InvalidValueError: A name is among both.
         """
-        argument, name = next(
-            (
-                (argument, name)
-                for argument, of in (("reads", self.reads), ("writes", self.writes))
-                for name in of
-                if name in environment
-            ),
-            ("", ""),
-        )
-        if name:
-            raise InvalidValueError(
-                f"{name} is an environment variable already, and a container gets each once",
-                argument=argument,
-                value=name,
-                fix="another name for one of them",
-            )
-
-    def require_names(self, stack: cdk.Stack) -> None:
-        """Refuses buckets of another account or region whose names no template of the job can say.
-
-        Raises:
-            IncompatibleError: CDK cannot name a bucket there.
-        """
-        for argument, places in (("reads", self.reads.values()), ("writes", self.writes.values())):
-            for each in places:
-                _require_name(argument, each, stack)
-        if self.checkpoints is not None:
-            _require_name("checkpoints", self.checkpoints, stack)
+        for argument, of in (("reads", self.reads), ("writes", self.writes)):
+            for name in of:
+                if name in environment:
+                    raise InvalidValueError(
+                        f"{name} is an environment variable already, and a container gets each once",
+                        argument=argument,
+                        value=name,
+                        fix="another name for one of them",
+                    )
 
     @property
     def every(self) -> tuple[JobData, ...]:
@@ -192,41 +164,6 @@ class JobPlaces:
             each.grant(role, writes=False)
         for each in self.written:
             each.grant(role, writes=True)
-
-
-def _require_name(argument: str, place: JobData, stack: cdk.Stack) -> None:
-    bucket = place.bucket
-    if not isinstance(bucket, s3.Bucket) or bucket.stack is stack:
-        return
-    try:
-        stack.resolve(bucket.bucket_name)
-    except RuntimeError:  # what CDK would raise at synth, without a word about the argument
-        raise IncompatibleError(
-            f"{bucket.node.path} is in another account or region than the job, and has no name before the deploy",
-            argument=argument,
-            value=bucket.node.path,
-            fix="s3.Bucket.from_bucket_name(self, 'Data', '…') of its name, and a policy of the bucket for the role",
-        ) from None
-
-
-def require_key(argument: str, prefix: str) -> None:
-    """Refuses the beginning of a key that no object can have.
-
-    Raises:
-        InvalidValueError: It is longer than a key.
-    """
-    if not _is_key(prefix):
-        raise InvalidValueError(
-            f"no object has a key that begins with {shown(prefix)}, of {len(prefix)} characters",
-            argument=argument,
-            value=prefix,
-            allowed=f"up to {_MOST_BYTES_OF_KEY:,} bytes",
-            fix="prefix='data/'",
-        )
-
-
-def _is_key(prefix: str) -> bool:
-    return is_token(prefix) or len(prefix.encode()) <= _MOST_BYTES_OF_KEY
 
 
 def _is_plain(text: str, *, besides: str = "") -> bool:

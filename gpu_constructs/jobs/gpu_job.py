@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_events as events
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
-from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRetries, JobRun, variables_by_hand
-from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
-from gpu_constructs.jobs.started_job import StartedJob
-from gpu_constructs.jobs.states import definition_of
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import PoolKind, Starter, Task, Unknown, Workload
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
+from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
+from gpu_constructs.jobs.machine import machine_of_tasks
+from gpu_constructs.jobs.starts import from_queue, on_object, on_schedule, text_of
+from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, definition_of
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
@@ -30,10 +40,10 @@ from gpu_constructs.tasks.workload import (
     CapacityShare,
     capacity_used,
     keep_exported,
+    keep_old_revisions,
     require_accelerators,
     require_home,
     require_interfaces,
-    run_task_line,
     shares_of,
 )
 
@@ -44,7 +54,7 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
-class GpuJob(StartedJob):
+class GpuJob(Construct):
     """Defines work on GPUs that ends, and the state machine of AWS Step Functions that runs it.
 
     Each execution of the machine is one job: it runs the task with a capacity provider strategy, so that a cluster
@@ -108,12 +118,10 @@ class GpuJob(StartedJob):
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
-        seconds = attempt_seconds("timeout", timeout, budgets.attempts)
+        seconds = _attempt_seconds(timeout)
         container = _container(task_definition, container_name)
         places = JobPlaces.of(options, reserved=VARIABLES)
-        require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
-        places.require_names(stack_of(scope))
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.counted.with_ports()
         shares = shares_of(used, [task_slots(task, each.pool) for each in used])
@@ -124,10 +132,12 @@ class GpuJob(StartedJob):
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
         super().__init__(scope, construct_id)
-        groups = self._groups(cluster, security_groups) if task.interfaces else []
+        self.task_definition: GpuTaskDefinition = task_definition
+        self.data: tuple[JobData, ...] = places.every
+        groups = _groups(self, cluster, security_groups) if task.interfaces else []
         mounted = [ready for each in groups[:1] for ready in task_definition.let_reach_caches(each)]
         hosts = cluster.hosts
-        self._run: JobRun = JobRun(
+        run = JobRun(
             partition=hosts.place[0],
             cluster=hosts.cluster_arn,
             task_definition=task_definition.task_definition_arn,
@@ -140,20 +150,29 @@ class GpuJob(StartedJob):
             checkpoints=None if places.checkpoints is None else places.checkpoints.location,
             timeout_seconds=seconds,
         )
-        self._define_machine(
-            definition_of(self._run, budgets),
-            hosts=hosts,
-            task=task_definition,
-            places=places,
-            name=state_machine_name,
-            after=mounted,
+        self.state_machine: sfn.StateMachine = machine_of_tasks(
+            self, hosts, task_definition, definition_of(run, budgets), state_machine_name
         )
-        unreached = cluster.hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
+        # Executions that passed the time of all their attempts are counted as well.
+        self.alarm: cloudwatch.Alarm = alarm_of_executions(
+            self,
+            self.state_machine,
+            description="Jobs that failed for good; the cause of each execution says why",
+            label="Failed jobs",
+        )
+        places.grant(task_definition.task_role)
+        # An execution goes on with the revision that it began with.
+        keep_old_revisions(task_definition)
+        # A provider cannot leave the cluster while a task uses it.
+        self.state_machine.node.add_dependency(hosts.association.services_depend_on, *mounted)
+        hosts.add_alarm(self.alarm)
+        unreached = hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
         if unreached is not None:
             cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
         keep_exported(used, scope)
         self._workload = workload
-        self._cluster_name = cluster.hosts.cluster_name
+        self._hosts = hosts
+        self._written = places.written
 
     @property
     def workload(self) -> Workload:
@@ -161,40 +180,183 @@ class GpuJob(StartedJob):
         return replace(self._workload, task=self.task_definition.task)
 
     @checked
-    def run_task_command(self, *, job_input: Mapping[str, object] | None = None, job_name: str = "by-hand") -> str:
-        """The command that runs the task alone, once and without a time limit, as text for an output.
-
-        The container gets the same variables as in a job.
+    def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:
+        """The command that starts the job now, as text for an output.
 
         Args:
-            job_input: What it gets as ``JOB_INPUT``. By default an empty object.
-            job_name: What it gets as ``JOB_NAME``; with the name of a job, it resumes from that job's checkpoints.
+            job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
 
         Raises:
-            InvalidValueError: `job_input` cannot be written as JSON, or no job has such a name.
+            InvalidValueError: It cannot be written as JSON, or has values that no job gets.
+            RefusedByCdkError: A text in it has a field of a state in its middle.
         """
-        if not NAME_FORM.fullmatch(job_name):
-            raise InvalidValueError(
-                f"{shown(job_name)} is not a name of a job",
-                argument="job_name",
-                value=job_name,
-                allowed="letters, digits, _ and -, up to 80",
-                fix="leave it out for 'by-hand'",
-            )
-        variables = variables_by_hand(self._run, name=job_name, job_input=self._text_of(job_input or {}))
-        environment = [{"name": name, "value": value} for name, value in variables.items()]
-        return run_task_line(
-            cluster_name=self._cluster_name,
-            family=self._run.family,
-            strategy=self._run.strategy,
-            network=self._run.network,
-            overrides={"containerOverrides": [{"name": self._run.container, "environment": environment}]},
+        command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
+        return command if job_input is None else f"{command} --input {shlex.quote(text_of(job_input))}"
+
+    @checked
+    def run_on_schedule(
+        self,
+        construct_id: str,
+        *,
+        schedule: scheduler.ScheduleExpression,
+        job_input: Mapping[str, object] | None = None,
+        schedule_name: str | None = None,
+        enabled: bool = True,
+    ) -> scheduler.Schedule:
+        """Starts the job by EventBridge Scheduler; a start that fails for an hour goes to a queue.
+
+        A job that still runs when the next one is due goes on: both run.
+
+        Args:
+            construct_id: The id of the schedule in the job.
+            schedule: When, such as ``scheduler.ScheduleExpression.cron(hour="2", minute="0")``.
+            job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
+            schedule_name: The name of the schedule. By default CloudFormation makes one.
+            enabled: Whether it starts anything yet.
+
+        Returns:
+            CDK's schedule.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
+        require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
+        return on_schedule(
+            self,
+            construct_id,
+            self.state_machine,
+            schedule=schedule,
+            text=text_of(job_input or {}),
+            schedule_name=schedule_name,
+            enabled=enabled,
         )
 
-    def _groups(self, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None) -> Sequence[ec2.ISecurityGroup]:
-        if given is not None:
-            return given
-        return [ec2.SecurityGroup(self, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
+    @checked
+    def run_from_queue(
+        self, construct_id: str, *, queue: sqs.IQueue, max_message_age: cdk.Duration | None = None
+    ) -> cloudwatch.Alarm:
+        """Starts one job for each message of a queue, by EventBridge Pipes.
+
+        ``JOB_INPUT`` is a list with the one message, its text under ``body``. A message is deleted once its job has
+        begun, so that no job runs twice because a message comes back; what the job then does is in its execution. All
+        messages start at once, and wait for hosts as tasks, up to 500 of a cluster. For more, a service with
+        ``ScaleBy.queue`` takes messages as it has hosts.
+
+        Args:
+            construct_id: The id of the pipe in the job.
+            queue: The queue. Messages that start nothing go to its own dead-letter queue, if it has one.
+            max_message_age: How old its oldest message may be before the alarm goes off. By default 15 minutes.
+
+        Returns:
+            The alarm for a queue that does not move.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The queue is in another region.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        self._require_here("queue", queue)
+        max_age = max_message_age or cdk.Duration.minutes(15)
+        whole_seconds("max_message_age", max_age, smallest=60)
+        alarm = from_queue(self, construct_id, self.state_machine, queue=queue, max_age=max_age)
+        self._hosts.add_alarm(alarm)
+        return alarm
+
+    @checked
+    def run_on_object(self, construct_id: str, *, bucket: s3.IBucket, prefix: str = "") -> events.Rule:
+        """Starts one job for each new object of a bucket, by EventBridge.
+
+        A start that fails for an hour goes to a queue. ``JOB_INPUT`` is the event, with ``detail.bucket.name`` and
+        ``detail.object.key``. The job does not write below that prefix: each object would start another job.
+
+        Args:
+            construct_id: The id of the rule in the job.
+            bucket: The bucket, which then sends its events to EventBridge.
+            prefix: The beginning of the keys. By default all objects.
+
+        Returns:
+            CDK's rule.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The job writes there, or the bucket is in another region.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        self._require_here("bucket", bucket)
+        watched = f"s3://{bucket.bucket_name}/{prefix}"
+        for each in self._written:
+            if each.location.startswith(watched):
+                raise IncompatibleError(
+                    f"the job writes below {shown(each.prefix)} of the same bucket, so it would start itself again "
+                    "without an end",
+                    argument="prefix",
+                    value=prefix,
+                    allowed=f"one that {shown(each.prefix)} does not begin with",
+                    fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
+                )
+        rule = on_object(self, construct_id, self.state_machine, bucket=bucket, prefix=prefix)
+        around = next((each for each in self._written if watched.startswith(each.location)), None)
+        if around is not None:
+            cdk.Annotations.of(rule).add_warning_v2(
+                "gpu-constructs:StartedJob.own_objects",
+                f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
+                f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
+            )
+        return rule
+
+    @checked
+    def step(
+        self, scope: Construct, construct_id: str, *, job_input: sfn.TaskInput | None = None
+    ) -> sfn_tasks.StepFunctionsStartExecution:
+        """A step of a state machine of your own, which waits until the job has ended and fails with it.
+
+        Its errors are ``States.TaskFailed``; the cause has the job's own error and cause. Do not retry it without a
+        budget: the job has tried already.
+
+        Args:
+            scope: Where the step is defined.
+            construct_id: Its id in that scope, which is the name of the state.
+            job_input: What the job gets as ``JOB_INPUT``. By default the input of the state.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        if job_input is not None:
+            require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
+        return sfn_tasks.StepFunctionsStartExecution(
+            scope,
+            construct_id,
+            state_machine=self.state_machine,
+            integration_pattern=sfn.IntegrationPattern.RUN_JOB,
+            input=job_input,
+        )
+
+    def _require_here(self, argument: str, source: s3.IBucket | sqs.IQueue) -> None:
+        """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""
+        region = source.env.region
+        require_same_place(stack_of(self), argument, region=region, what=argument, why="where nothing hears of it")
+
+
+def _attempt_seconds(timeout: cdk.Duration) -> int:
+    seconds = whole_seconds("timeout", timeout, smallest=60, largest=LONGEST_EXECUTION_SECONDS)
+    if isinstance(seconds, Unknown):
+        raise InvalidValueError(
+            "a time that is only known at deploy time does not bound the whole execution",
+            argument="timeout",
+            fix="cdk.Duration.hours(6)",
+        )
+    return seconds
+
+
+def _groups(
+    scope: Construct, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None
+) -> Sequence[ec2.ISecurityGroup]:
+    if given is not None:
+        return given
+    return [ec2.SecurityGroup(scope, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
 
 
 def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workload:

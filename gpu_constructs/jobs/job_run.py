@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,10 +14,6 @@ NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
 """Variables of the job's container: the execution, which attempt it is, from 0, the execution's input as JSON, and
 where it keeps what it resumes from."""
-
-NAME_FORM = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
-"""Of state machines and of executions:
-https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +45,6 @@ class JobRun:
     environment: Mapping[str, str]
     checkpoints: str | None
     timeout_seconds: int
-
-
-def variables_by_hand(run: JobRun, *, name: str, job_input: str) -> dict[str, str]:
-    """What a task that no state machine runs is given, as the first attempt of a job.
-
-    Args:
-        run: What a job runs.
-        name: In place of the name of an execution.
-        job_input: In place of its input, as JSON.
-    """
-    checkpoints = {} if run.checkpoints is None else {CHECKPOINTS: f"{run.checkpoints}{name}/"}
-    return {NAME: name, ATTEMPT: "0", INPUT: job_input, **run.environment, **checkpoints}
 
 
 _MOST = 100

@@ -1,28 +1,17 @@
-"""The state machine of a job as a resource: what it may do, and the alarm for jobs that failed."""
+"""The state machine of a job as a resource, and what it may do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import in_words, whole_seconds
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State, alarm_of_executions
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Unknown
-from gpu_constructs.jobs.job_run import NAME_FORM
-from gpu_constructs.jobs.states import longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-
-# https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
-_LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 
 
 def permissions_of(
@@ -104,55 +93,3 @@ def machine_of_tasks(
         role=role,
         definition_body=sfn.DefinitionBody.from_string(hosts.stack.to_json_string(definition)),
     )
-
-
-def alarm_of(scope: Construct, machine: sfn.StateMachine) -> cloudwatch.Alarm:
-    """Defines an alarm for jobs that failed, and for executions that passed the time of all their attempts."""
-    return alarm_of_executions(
-        scope,
-        machine,
-        description="Jobs that failed for good; the cause of each execution says why",
-        label="Failed jobs",
-    )
-
-
-def require_machine_name(name: str | None) -> None:
-    """Refuses what Step Functions does not take as a name.
-
-    Raises:
-        InvalidValueError: It is none.
-    """
-    if name is not None and not is_token(name) and not NAME_FORM.fullmatch(name):
-        raise InvalidValueError(
-            f"{shown(name)} is not a name that Step Functions takes",
-            argument="state_machine_name",
-            value=name,
-            allowed="letters, digits, _ and -, up to 80",
-            fix="leave it out, and CloudFormation makes one",
-        )
-
-
-def attempt_seconds(argument: str, timeout: cdk.Duration, attempts: int) -> int:
-    """The time of one attempt, of which one execution has room for all.
-
-    Raises:
-        InvalidValueError: It is less than a minute, too long, or only known at deploy time.
-    """
-    largest = (_LONGEST_EXECUTION_SECONDS - longest_seconds(0, attempts)) // attempts
-    seconds = whole_seconds(argument, timeout, smallest=60)
-    if isinstance(seconds, Unknown):
-        raise InvalidValueError(
-            "a time that is only known at deploy time does not bound the whole execution",
-            argument=argument,
-            fix="cdk.Duration.hours(6)",
-        )
-    if seconds > largest:
-        raise InvalidValueError(
-            f"{in_words(seconds)} for each of up to {attempts} attempts are more than the 365 days that an "
-            "execution may take",
-            argument=argument,
-            value=seconds,
-            allowed=f"up to {largest // 3600} hours with these retries",
-            fix=f"cdk.Duration.hours({largest // 3600}), or fewer retries, such as JobRetries(no_host=1, lost_host=2)",
-        )
-    return seconds

@@ -1,30 +1,133 @@
-"""What a job is started with and when: JSON for which ECS has room, and expressions of EventBridge Scheduler.
-
-CDK passes expressions on unseen: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html and, for
-the fields of a cron expression,
-https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cron-expressions.html
-"""
+"""What starts a job besides a person: a schedule, a message or a new object; and what it is started with."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import chain
-from zoneinfo import available_timezones
+from collections.abc import Iterator, Mapping
+from typing import cast
 
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as events_targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_pipes as pipes
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_scheduler_targets as scheduler_targets
+from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
 
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
-from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
+from gpu_constructs.cdk.same_place import service_of_this_account
+from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.jobs.job_run import JobRun, variables_by_hand
 
-# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
-_MOST_CHARACTERS = 8192
+# A job that could not even be started is tried again for an hour, and then kept for two weeks.
+_ATTEMPTS = 10
+_AGE_HOURS = 1
+_KEPT_DAYS = 14
+
+
+def on_schedule(
+    scope: Construct,
+    construct_id: str,
+    machine: sfn.StateMachine,
+    *,
+    schedule: scheduler.ScheduleExpression,
+    text: str,
+    schedule_name: str | None,
+    enabled: bool,
+) -> scheduler.Schedule:
+    """Defines a schedule of EventBridge Scheduler, and the queue for what it could not start."""
+    return scheduler.Schedule(
+        scope,
+        construct_id,
+        schedule=schedule,
+        schedule_name=schedule_name,
+        enabled=enabled,
+        target=scheduler_targets.StepFunctionsStartExecution(
+            machine,
+            input=scheduler.ScheduleTargetInput.from_text(text),
+            dead_letter_queue=_not_started(scope, construct_id),
+            retry_attempts=_ATTEMPTS,
+            max_event_age=cdk.Duration.hours(_AGE_HOURS),
+        ),
+    )
+
+
+def from_queue(
+    scope: Construct, construct_id: str, machine: sfn.StateMachine, *, queue: sqs.IQueue, max_age: cdk.Duration
+) -> cloudwatch.Alarm:
+    """Defines a pipe that starts a job for each message, and the alarm for a queue that does not move."""
+    role = iam.Role(scope, f"{construct_id}Role", assumed_by=service_of_this_account("pipes.amazonaws.com"))
+    queue.grant_consume_messages(role)
+    machine.grant_start_execution(role)
+    pipe = pipes.CfnPipe(
+        scope,
+        construct_id,
+        role_arn=role.role_arn,
+        source=queue.queue_arn,
+        target=machine.state_machine_arn,
+        source_parameters=pipes.CfnPipe.PipeSourceParametersProperty(
+            sqs_queue_parameters=pipes.CfnPipe.PipeSourceSqsQueueParametersProperty(batch_size=1)
+        ),
+        target_parameters=pipes.CfnPipe.PipeTargetParametersProperty(
+            # Of a standard state machine, a pipe waits for no end.
+            step_function_state_machine_parameters=pipes.CfnPipe.PipeTargetStateMachineParametersProperty(
+                invocation_type="FIRE_AND_FORGET"
+            )
+        ),
+    )
+    # A pipe reads its queue as soon as it is there.
+    pipe.node.add_dependency(role)
+    return cloudwatch.Alarm(
+        scope,
+        f"{construct_id}Alarm",
+        alarm_description="Messages wait, and no job is started for them",
+        metric=queue.metric_approximate_age_of_oldest_message(),
+        threshold=max_age.to_seconds(),
+        evaluation_periods=1,
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+
+
+def on_object(
+    scope: Construct, construct_id: str, machine: sfn.StateMachine, *, bucket: s3.IBucket, prefix: str
+) -> events.Rule:
+    """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start."""
+    detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
+    if prefix:
+        detail["object"] = {"key": [{"prefix": prefix}]}
+    queue = _not_started(scope, construct_id)
+    bucket.enable_event_bridge_notification()
+    # The role with which all rules start the job, under the id that CDK gives it.
+    role = cast("iam.Role | None", machine.node.try_find_child("EventsRole"))
+    return events.Rule(
+        scope,
+        construct_id,
+        event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
+        targets=[
+            events_targets.SfnStateMachine(
+                machine,
+                role=role
+                or iam.Role(machine, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com")),
+                dead_letter_queue=queue,
+                retry_attempts=_ATTEMPTS,
+                max_event_age=cdk.Duration.hours(_AGE_HOURS),
+            )
+        ],
+    )
+
+
+def _not_started(scope: Construct, construct_id: str) -> sqs.Queue:
+    """What could not be started."""
+    return sqs.Queue(
+        scope, f"{construct_id}NotStarted", enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS)
+    )
 
 
 def text_of(job_input: Mapping[str, object]) -> str:
@@ -43,8 +146,7 @@ def text_of(job_input: Mapping[str, object]) -> str:
             value=job_input,
             fix="job_input={'epochs': 3}",
         ) from None
-    late = next((each for each in _leaves(job_input) if is_token(each) and not is_text_token(each)), None)
-    if late is not None:
+    if any(is_token(each) and not is_text_token(each) for each in _leaves(job_input)):
         raise InvalidValueError(
             "has a number or a list that is only known at deploy time, and JSON that is written at synth takes text",
             argument="job_input",
@@ -64,103 +166,11 @@ def text_of(job_input: Mapping[str, object]) -> str:
     return text
 
 
-def require_input_fits(job_input: Mapping[str, object], run: JobRun, more: Sequence[str]) -> None:
-    """Refuses an input that ECS never takes, also with a job whose name has one letter.
-
-    What only a deploy knows is not counted, and neither is what JSON puts before a quote.
-
-    Raises:
-        InvalidValueError: It has too many characters.
-    """
-    told = {**variables_by_hand(run, name="x", job_input=""), **dict.fromkeys(more, "x")}
-    environment = [{"name": name, "value": value} for name, value in told.items()]
-    overrides = {"containerOverrides": [{"name": run.container, "environment": environment}]}
-    # As Step Functions writes them.
-    taken, size = (
-        len(known_parts(json.dumps(each, separators=(",", ":"), ensure_ascii=False))) for each in (overrides, job_input)
-    )
-    if taken + size > _MOST_CHARACTERS:
-        raise InvalidValueError(
-            f"has {size} characters, and ECS takes {_MOST_CHARACTERS:,} for all that an attempt overrides, of which "
-            f"the job's own variables are {taken}",
-            argument="job_input",
-            value=job_input,
-            allowed=f"fewer than {_MOST_CHARACTERS - taken:,} characters",
-            fix="keep it in Amazon S3, and give its place",
-        )
-
-
 def _leaves(value: object) -> Iterator[object]:
     """The values in a JSON document that is not too deep for JSON."""
-    if isinstance(value, Mapping):
-        yield from chain.from_iterable(map(_leaves, value.values()))
-    elif isinstance(value, (list, tuple)):
-        yield from chain.from_iterable(map(_leaves, value))
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, (Mapping, list, tuple)):
+        for each in inner:  # type: ignore[attr-defined]
+            yield from _leaves(each)
     else:
         yield value
-
-
-_FIELDS: Mapping[str, tuple[int, int]] = {
-    "minutes": (0, 59),
-    "hours": (0, 23),
-    "day-of-month": (1, 31),
-    "month": (1, 12),
-    "day-of-week": (1, 7),
-    "year": (1970, 2199),
-}
-# https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
-_SCHEDULE_NAME = re.compile(r"[0-9A-Za-z_.-]{1,64}", re.ASCII)
-_AT = re.compile(r"at\(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\)")
-_CRON = re.compile(r"cron\((.*)\)")
-_RATE = re.compile(r"rate\(0*[1-9]\d* (minute|hour|day)s?\)")
-# A number by itself: neither how far it is to the next one (1/15), nor which of them (6#3).
-_NUMBER = re.compile(r"(?<![\d/#])\d+")
-
-
-def require_schedule(schedule: scheduler.ScheduleExpression, name: str | None) -> None:
-    """Refuses what EventBridge Scheduler does not take as an expression or as a name.
-
-    Raises:
-        InvalidValueError: It does not take one of them.
-    """
-    text = schedule.expression_string
-    wrong = None if is_token(text) else _wrong(text)
-    if wrong is not None:
-        raise InvalidValueError(
-            f"{shown(text)} is not a schedule: {wrong}",
-            argument="schedule",
-            value=text,
-            allowed="cron(0 2 * * ? *), rate(3 hours), at(2030-01-31T02:00:00)",
-            fix="scheduler.ScheduleExpression.cron(hour='2', minute='0')",
-        )
-    if name is not None and not is_token(name) and not _SCHEDULE_NAME.fullmatch(name):
-        raise InvalidValueError(
-            f"{shown(name)} is not a name that EventBridge Scheduler takes",
-            argument="schedule_name",
-            value=name,
-            allowed="letters, digits, _, - and ., up to 64",
-            fix="leave it out, and CloudFormation makes one",
-        )
-
-
-def like_time_zone(name: str) -> tuple[str, ...] | None:
-    """Time zones that are written like one that the IANA database lacks; None for one that it has."""
-    known = available_timezones()
-    return None if name in known or not known else tuple(get_close_matches(name, sorted(known), n=3))
-
-
-def _wrong(text: str) -> str | None:
-    """What EventBridge Scheduler does not take of an expression; None for one that it does."""
-    cron = _CRON.fullmatch(text)
-    if cron is None:
-        fits = _AT.fullmatch(text) or _RATE.fullmatch(text)
-        return None if fits else "expects cron(…), rate(3 hours) or at(2030-01-31T02:00:00)"
-    fields = cron[1].split()
-    if len(fields) != len(_FIELDS):
-        return f"a cron expression has {len(_FIELDS)} fields, {', '.join(_FIELDS)}; it has {len(fields)}"
-    for value, (name, (smallest, largest)) in zip(fields, _FIELDS.items(), strict=True):
-        if any(not smallest <= int(each) <= largest for each in _NUMBER.findall(value)):
-            return f"{name} is from {smallest} to {largest}, got {value}"
-    if "?" not in (fields[2], fields[4]):
-        return "one of day-of-month and day-of-week has to be ?"
-    return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -227,7 +225,6 @@ def run_task_line(
     family: str,
     strategy: Sequence[Mapping[str, object]],
     network: Mapping[str, Sequence[str]] | None,
-    overrides: Mapping[str, object] | None = None,
 ) -> str:
     """``aws ecs run-task``; its strategy is what makes managed scaling start a host.
 
@@ -236,15 +233,12 @@ def run_task_line(
         family: The family of the task definition, of which its latest revision runs.
         strategy: Items of the capacity provider strategy, as the API has them.
         network: The configuration of ``awsvpc``, as the API has it; None in other modes.
-        overrides: What the containers get besides, as the API has it.
     """
     items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in strategy)
     line = (
         f"aws ecs run-task --cluster {cluster_name} --task-definition {family} "
         f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION"
     )
-    if overrides is not None:
-        line += f" --overrides {shlex.quote(json.dumps(overrides))}"
     if network is None:
         return line
     # A list may be one token, of which no item is known.

@@ -247,13 +247,8 @@ def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
 
 def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:
     job = deploy(
-        checkpoints=JobData.directory("/checkpoints"),
-        adds=lambda stack, made: cdk.CfnOutput(stack, "RunTask", value=made.run_task_command(job_input={"who": "I'm"})),
+        adds=lambda stack, made: cdk.CfnOutput(stack, "RunTask", value=made.task_definition.run_task_command()),
     )
     assert len(cloud.account.run_command(job.stack.outputs["RunTask"]).tasks) == 1
     cloud.minutes(job.cluster, 5)
     assert [each.status for each in cloud.account.tasks(job.cluster)] == ["RUNNING"]
-    (task,) = job.tasks()
-    names = ("JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS")
-    variables = [job.environment(task)[each] for each in names]
-    assert variables == ["by-hand", "0", '{"who": "I\'m"}', "/checkpoints/by-hand/"]

@@ -141,7 +141,7 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
     ("arguments", "argument", "fix"),
     [
         ({"timeout": cdk.Duration.seconds(5)}, "timeout", "cdk.Duration.seconds(60)"),
-        ({"timeout": cdk.Duration.days(365)}, "timeout", "cdk.Duration.hours("),
+        ({"timeout": cdk.Duration.days(366)}, "timeout", "cdk.Duration.seconds("),
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
@@ -174,12 +174,11 @@ def test_the_command_quotes_what_the_job_is_given(ground: Ground, train: GpuTask
 @pytest.mark.parametrize(
     ("job_input", "words"),
     [
-        ({"a": "x" * 9000}, "has 9008 characters"),
         ({"a": sfn.JsonPath.string_at("$.x")}, r"\$\.x is a field"),
         ({"a": [sfn.JsonPath.number_at("$.x")]}, "only known at deploy time"),
         ({"a": sfn.JsonPath.list_at("$.x")}, "only known at deploy time"),
     ],
-    ids=["long", "text", "number", "list"],
+    ids=["text", "number", "list"],
 )
 def test_an_input_that_no_attempt_can_get_is_refused(
     ground: Ground, train: GpuTaskDefinition, job_input: dict[str, Any], words: str
@@ -212,38 +211,6 @@ def test_a_long_goodbye_on_spot_is_found(site: Site) -> None:
     assert any("GPU261" in each for each in site.warnings())
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "cron(0 2 * * *)",
-        "cron(0 2 * * * *)",
-        "cron(0 25 * * ? *)",
-        "cron(0 2 ? * 1-8 *)",
-        "rate(0 minutes)",
-        "rate(2 weeks)",
-        "at(2030-01-31)",
-        "0 2 * * ? *",
-    ],
-)
-def test_a_schedule_that_aws_does_not_take_is_refused(
-    ground: Ground, train: GpuTaskDefinition, expression: str
-) -> None:
-    made = job(ground, train)
-    with pytest.raises(InvalidValueError) as refused:
-        made.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.expression(expression))
-    assert (refused.value.argument, refused.value.value) == ("schedule", expression)
-    assert made.node.try_find_child("NightlyNotStarted") is None
-
-
-def test_a_start_whose_id_is_taken_is_refused_by_the_name_that_was_given(
-    ground: Ground, train: GpuTaskDefinition
-) -> None:
-    made = job(ground, train)
-    made.run_on_schedule("Nightly", schedule=NIGHTLY)
-    with pytest.raises(InvalidValueError, match="construct_id: 'Nightly' is already used in "):
-        made.run_on_schedule("Nightly", schedule=NIGHTLY)
-
-
 @pytest.mark.parametrize("place", ["writes", "checkpoints"])
 def test_a_job_that_its_own_results_would_start_is_refused(
     ground: Ground, train: GpuTaskDefinition, place: str
@@ -261,11 +228,6 @@ def test_a_job_that_may_write_what_starts_it_is_warned_of(ground: Ground, train:
     made = job(ground, train, writes={"RESULTS": JobData.s3(bucket, prefix="out/")})
     made.run_on_object("New", bucket=bucket, prefix="out/new/")
     assert any("starts it again" in each for each in warned(made))
-    with pytest.raises(InvalidValueError, match="up to 1,024 bytes"):
-        made.run_on_object("Long", bucket=bucket, prefix="x" * 1025)
-    with pytest.raises(InvalidValueError) as refused:
-        JobData.s3(bucket, prefix="x" * 10000)
-    assert len(str(refused.value)) < 500
 
 
 def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
@@ -284,10 +246,3 @@ def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
         made.run_on_object("New", bucket=bucket)
     with pytest.raises(IncompatibleError, match="eu-west-1"):
         made.run_from_queue("Queued", queue=queue)
-
-
-def test_a_timeout_with_too_many_attempts_says_both_ways_out(ground: Ground, train: GpuTaskDefinition) -> None:
-    with pytest.raises(InvalidValueError) as refused:
-        job(ground, train, timeout=cdk.Duration.days(30))
-    assert "30 days for each of up to 16 attempts" in str(refused.value)
-    assert "or fewer retries" in str(refused.value)

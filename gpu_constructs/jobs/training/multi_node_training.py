@@ -131,7 +131,6 @@ class MultiNodeTraining(BatchWork):
             what="queue",
             why="where AWS Batch does not find it",
         )
-        places.require_names(stack_of(scope))
         queue.require_share(options.get("share"), options.get("scheduling_priority"))
         nodes = _nodes_of(queue.environments, hosts)
         told, environment = places.variables, options.get("environment")
