@@ -171,7 +171,6 @@ class Pool(HostSetup):
         group: What only its Auto Scaling group says.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
-        managed_draining: Whether ECS drains a host before it ends, which it does by default.
         zones: Availability Zones of its subnets; None where they are not known.
         subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
             not known.
@@ -203,7 +202,6 @@ class Pool(HostSetup):
     group: GroupSettings = field(default_factory=GroupSettings)
     managed_scaling: bool | Unknown = True
     managed_termination_protection: bool | Unknown = False
-    managed_draining: bool | Unknown = True
     zones: int | None = None
     subnets: tuple[Subnet, ...] = ()
     cluster: str | Unknown | None = None

@@ -38,21 +38,16 @@ class EfsVolume:
 
     Attributes:
         name: Its name; empty if none was written.
-        root_directory: The directory that is mounted; None for the whole file system.
         transit_encryption: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
         access_point: The access point that it is mounted through; None if there is none.
         iam: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
-        wants_iam: Whether a policy of the file system certainly lets no client mount it without a role. Only templates
-            say so.
         origin: Where it was written.
     """
 
     name: str
-    root_directory: str | Unknown | None = None
     transit_encryption: str | Unknown | None = None
     access_point: str | Unknown | None = None
     iam: str | Unknown | None = None
-    wants_iam: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
@@ -94,7 +89,6 @@ class Relations:
         mount_paths: Where it mounts volumes.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
         log_driver: Its log driver as written; None if nothing was.
-        is_log_router: Whether it routes the logs of the others (FireLens).
     """
 
     depends_on: tuple[Dependency, ...] = ()
@@ -102,7 +96,6 @@ class Relations:
     mount_paths: tuple[str | Unknown, ...] = ()
     volumes_from: tuple[str, ...] = ()
     log_driver: str | Unknown | None = None
-    is_log_router: bool = False
 
 
 _NO_RELATIONS = Relations()
@@ -124,14 +117,12 @@ class Container:
             written twice is here twice.
         port_mappings: Ports of the container, each with the port of the host that it has, 0 for a dynamic one; unknown
             where one of them is, or a range. Only templates say so.
-        port_names: Names of its port mappings, for Service Connect; unknown where one of them is.
         stop_timeout_seconds: Seconds that it has to stop before it is killed; None is the agent's default of 30.
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
         may_have_other_devices: Whether it may have more than these: it is privileged, or they are not all known. Only
             templates say so.
         privileged: Whether it has the privileges of its host; only templates say so.
         environment: Names and values of its variables, in order of name; a value may be unknown.
-        essential: Whether the task stops with it.
         image: Its image as written; None if nothing was.
         entry_point: Words in place of the entry point of its image; empty for that.
         command: Words in place of the command of its image; empty for that.
@@ -139,7 +130,6 @@ class Container:
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
         relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
-        health_check: Numbers of that check, such as ``StartPeriod``, as far as they are known.
         has_open_name: Whether its name is only known at deploy time; it is then called something else here.
         origin: Where it was written.
     """
@@ -153,13 +143,11 @@ class Container:
     shared_memory_mib: int | Unknown | None = None
     host_ports: tuple[tuple[int, str], ...] = ()
     port_mappings: tuple[tuple[int, int], ...] | Unknown = field(default=UNKNOWN, compare=False)
-    port_names: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     stop_timeout_seconds: int | Unknown | None = None
     devices: tuple[str, ...] = ()
     may_have_other_devices: bool = field(default=True, compare=False)
     privileged: bool | Unknown = field(default=UNKNOWN, compare=False)
     environment: tuple[tuple[str, str | Unknown], ...] = ()
-    essential: bool | Unknown = True
     image: str | Unknown | None = field(default=None, compare=False)
     entry_point: tuple[str | Unknown, ...] = ()
     command: tuple[str | Unknown, ...] = field(default=(), compare=False)
@@ -167,7 +155,6 @@ class Container:
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
-    health_check: tuple[tuple[str, int], ...] = ()
     has_open_name: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -51,17 +51,11 @@ class ServiceScaling:
         least: Copies that it keeps at least; None if that is not written.
         by: What it follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the type of any other
             policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
-        scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
-            templates say so.
-        misnamed: Where scalable targets name the service in another form than service/cluster/service; only
-            templates say so.
     """
 
     most: int | Unknown
     least: int | Unknown | None = None
     by: tuple[str | Unknown, ...] = ()
-    scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
-    misnamed: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,7 +165,6 @@ def finish_plan(
         asked,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=known_variables(every),
-        essential=options.get("essential", True),
     )
     limit = asked.memory_limit_mib
     return ContainerPlan(
@@ -291,7 +290,7 @@ def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[s
 def _as_far_as_known(
     asked: Container, variables_of_all: Mapping[str, str], options: ContainerOptions, size: _Size
 ) -> Container:
-    """The container before its share of the host is worked out; containers after it may be essential."""
+    """The container before its share of the host is worked out."""
     secrets = tuple((name, UNKNOWN) for name in options.get("secrets") or ())
     shared = options.get("shared_memory_mib")
     return replace(
@@ -300,7 +299,6 @@ def _as_far_as_known(
         memory_limit_mib=UNKNOWN if size.is_shared else asked.memory_limit_mib,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=(*known_variables(variables_of_all), *secrets),
-        essential=UNKNOWN,
     )
 
 

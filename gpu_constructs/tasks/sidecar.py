@@ -211,16 +211,13 @@ def plan_sidecar(
         cpu=0 if cpu is None else whole_number("cpu", whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
         memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
         memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
-        essential=options.get("essential") is not False,
         environment=known_variables(environment or {}),
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         used_keys=tuple(refused),
     )
     given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
     planned = with_container(task, container)
-    # A container that is added later may be the essential one.
-    open_ended = with_container(task, replace(container, essential=UNKNOWN))
-    require_served(open_ended, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
+    require_served(planned, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
     _require_room(planned, pools)
     return planned
 

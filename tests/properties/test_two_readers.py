@@ -143,7 +143,7 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
         for number, arguments in enumerate(plan["gpu_containers"]):
             # More than the hosts have is refused, and what was refused is in neither fleet.
             with swallowed():
-                essential = not any(each.essential for each in task.task.containers if each.gpus)
+                essential = not any(each.gpus for each in task.task.containers)
                 task.add_gpu_container(f"work{number}", image=image, essential=essential, **arguments)
         if not task.task.containers:
             task.add_container("plain", image=image, memory_limit_mib=128)

@@ -30,7 +30,6 @@ _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
 _PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
 _NO_HEALTH_CHECK = "NONE"
-_HEALTH_NUMBERS = ("Interval", "Retries", "StartPeriod", "Timeout")
 
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
@@ -46,13 +45,11 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         shared_memory_mib=linux.integer("SharedMemorySize"),
         host_ports=_host_ports(section, network_mode),
         port_mappings=_port_mappings(section),
-        port_names=_port_names(section),
         stop_timeout_seconds=section.integer("StopTimeout"),
         devices=linux.known_texts("Devices", "HostPath"),
         may_have_other_devices=_may_have_other_devices(section, linux),
         privileged=given(section.flag("Privileged"), default=False),
         environment=environment_of(section),
-        essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         entry_point=section.texts("EntryPoint"),
         command=section.texts("Command"),
@@ -60,7 +57,6 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         relations=_relations(section),
         has_health_check=_has_health_check(section),
-        health_check=tuple(_health_check(section.section("HealthCheck"))),
         has_open_name=has_open_name(section),
         origin=section.origin,
     )
@@ -79,7 +75,6 @@ def _relations(section: Section) -> Relations:
         mount_paths=mount_paths_of(section),
         volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
         log_driver=section.section("LogConfiguration").text("LogDriver"),
-        is_log_router=section.get("FirelensConfiguration") is not None,
     )
 
 
@@ -98,13 +93,6 @@ def _dependencies(section: Section) -> Iterator[Dependency]:
 def _has_health_check(section: Section) -> bool | Unknown:
     check = section.section("HealthCheck")
     return UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)}
-
-
-def _health_check(check: Section) -> Iterator[tuple[str, int]]:
-    for key in _HEALTH_NUMBERS:
-        number = check.integer(key)
-        if isinstance(number, int):
-            yield key, number
 
 
 def container_name(section: Section) -> str:
@@ -248,12 +236,6 @@ def _port_mappings(section: Section) -> tuple[tuple[int, int], ...] | Unknown:
             return UNKNOWN
         found.append((inside, on_host))
     return UNKNOWN if section.is_unknown else tuple(found)
-
-
-def _port_names(section: Section) -> tuple[str, ...] | Unknown:
-    names = [each.text("Name") for each in section.sections("PortMappings")]
-    known = tuple(each for each in names if isinstance(each, str))
-    return UNKNOWN if section.is_unknown or UNKNOWN in names else known
 
 
 def _note_range(mapping: Section) -> None:

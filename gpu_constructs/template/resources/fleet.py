@@ -212,7 +212,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     names = Names(stacks)
     clusters = Clusters(index, names, notes)
 
-    found_tasks = [(each, "", task_of(each, each.logical_id, notes, index)) for each in index.all(TASK_DEFINITION)]
+    found_tasks = [(each, "", task_of(each, each.logical_id, notes)) for each in index.all(TASK_DEFINITION)]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     launches = Launches(index, notes, clusters.named)

@@ -156,7 +156,6 @@ def _provided_pool(properties: Section, resource: Resource, hosts: Pool, cluster
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
     protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
-    draining = provider.looked_up("ManagedDraining", _STATUS)
     listed = clusters.of_provider(resource.reference)
     cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else hosts.cluster
     return replace(
@@ -165,7 +164,6 @@ def _provided_pool(properties: Section, resource: Resource, hosts: Pool, cluster
         origin=resource.origin,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
         managed_termination_protection=protection or False,
-        managed_draining=True if draining is None else draining,
         cluster=cluster,
         associated=clusters.associates(resource.reference, cluster),
         told_cluster=_told_cluster(hosts, cluster, clusters),

@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.template.model import Reference, Resource, Text, Value
-from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
+from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.networks import subnets_of
 from gpu_constructs.template.resources.section import Notes, Section, given
@@ -36,10 +36,6 @@ _COUNT = "ecs:service:DesiredCount"
 _METRIC = "PredefinedMetricType"
 _SCHEDULE = "ScheduledScaling"
 _BEGINS = "service/"
-
-
-Range = tuple["int | Unknown | None", "int | Unknown | None"]
-"""The least and the most copies of a scheduled action; None for one that it leaves."""
 
 
 def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
@@ -56,8 +52,6 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
             here = ServiceScaling(
                 most=given(properties.integer("MaxCapacity"), UNKNOWN),
                 least=given(properties.integer("MinCapacity"), UNKNOWN),
-                scheduled=_scheduled(properties),
-                misnamed=() if _may_be_id(properties.get("ResourceId"), index) else (resource.origin,),
             )
             before = found.get(service.reference)
             found[service.reference] = here if before is None else _both(before, here)
@@ -74,8 +68,6 @@ def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
     return ServiceScaling(
         most=_of_both(max, one.most, other.most),
         least=_of_both(min, one.least, other.least),
-        scheduled=(*one.scheduled, *other.scheduled),
-        misnamed=(*one.misnamed, *other.misnamed),
     )
 
 
@@ -83,11 +75,6 @@ def _of_both(
     choose: Callable[[int, int], int], one: int | Unknown | None, other: int | Unknown | None
 ) -> int | Unknown:
     return choose(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
-
-
-def _scheduled(target: Section) -> tuple[Range, ...]:
-    actions = (each.section("ScalableTargetAction") for each in target.sections("ScheduledActions"))
-    return tuple((each.integer("MinCapacity"), each.integer("MaxCapacity")) for each in actions)
 
 
 def _predefined(policy: Section) -> Section:
@@ -115,29 +102,6 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
     if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
         return index.named(_name(resource_id), SERVICE, properties.resource.place)
     return None
-
-
-def _may_be_id(resource_id: Value, index: Index) -> bool:
-    """Whether a text may be ``service/``, the name of a cluster, a slash and the name of a service."""
-    if isinstance(resource_id, str):
-        return not resource_id.startswith(_BEGINS) or "/" in resource_id.removeprefix(_BEGINS)
-    pieces = resource_id.pieces if isinstance(resource_id, Text) else ()
-    match pieces:
-        case [str(start), Reference(attribute="Name")]:
-            return start != _BEGINS
-        case [Reference() as first, *_] if index.at(first, CLUSTER) is not None:
-            return False
-    return not any(_is_arn(each, index) for each in pieces)
-
-
-def _is_arn(piece: Value, index: Index) -> bool:
-    """Whether a part of a text is the ARN of a cluster or a service, which ``Ref`` gives of a service."""
-    match piece:
-        case Reference(attribute="Arn"):
-            return index.at(piece, CLUSTER) is not None
-        case Reference(attribute=None):
-            return index.at(piece, SERVICE) is not None
-    return False
 
 
 def _name(resource_id: str) -> str:

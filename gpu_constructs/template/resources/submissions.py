@@ -243,7 +243,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
-        read = [(each, _task(each, "Container", common, index)) for each in ranges]
+        read = [(each, _task(each, "Container", common)) for each in ranges]
         types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
         speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
@@ -262,7 +262,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                         origin=each.origin,
                     ),
                 )
-        task = _task(properties, "ContainerProperties", common, index)
+        task = _task(properties, "ContainerProperties", common)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
 
@@ -286,7 +286,7 @@ def _node_types(section: Section) -> tuple[str | Unknown, ...]:
     return section.texts("InstanceTypes") or (() if older is None else (older,))
 
 
-def _task(section: Section, container_key: str, common: Task, index: Index) -> Task | None:
+def _task(section: Section, container_key: str, common: Task) -> Task | None:
     """The task of one container, or of several; None where it is none of ECS."""
     properties = section.section("EcsProperties").sections("TaskProperties")
     if properties:
@@ -307,7 +307,7 @@ def _task(section: Section, container_key: str, common: Task, index: Index) -> T
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=ipc,
         used_keys=() if ipc is None else ("IpcMode",),
-        efs_volumes=tuple(efs_volumes_of(task, index)),
+        efs_volumes=tuple(efs_volumes_of(task)),
     )
 
 
@@ -332,7 +332,6 @@ def job_container(section: Section, name: str) -> Container:
         shared_memory_mib=linux.integer("SharedMemorySize"),
         devices=linux.known_texts("Devices", "HostPath"),
         environment=environment_of(section),
-        essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         relations=Relations(mount_paths=mount_paths_of(section)),
         has_open_name=has_open_name(section),

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
@@ -32,7 +31,7 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.template.model import Resource, Value
+from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
     container_name,
     container_of,
@@ -40,67 +39,24 @@ from gpu_constructs.template.resources.containers import (
     used_settings,
     words_for_gpus,
 )
-from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Notes, Section, given, is_list
-
-_FILE_SYSTEM = "AWS::EFS::FileSystem"
-_MOUNT = "elasticfilesystem:clientmount"
+from gpu_constructs.template.resources.section import Notes, Section, given
 
 
-def efs_volumes_of(section: Section, index: Index) -> Iterator[EfsVolume]:
+def efs_volumes_of(section: Section) -> Iterator[EfsVolume]:
     """The volumes of a task definition or a container of a job, in whose names some letters are small."""
     for volume in section.sections("Volumes"):
-        for key, file_system, iam in (
-            ("EFSVolumeConfiguration", "FilesystemId", "IAM"),
-            ("EfsVolumeConfiguration", "FileSystemId", "Iam"),
-        ):
+        for key, iam in (("EFSVolumeConfiguration", "IAM"), ("EfsVolumeConfiguration", "Iam")):
             if volume.has(key):
                 settings = volume.section(key)
                 authorization = settings.section("AuthorizationConfig")
                 name = volume.text("Name")
-                found = index.find(settings.get(file_system), _FILE_SYSTEM)
                 yield EfsVolume(
                     name=name if isinstance(name, str) else "",
-                    root_directory=settings.text("RootDirectory"),
                     transit_encryption=settings.text("TransitEncryption"),
                     access_point=authorization.text("AccessPointId"),
                     iam=authorization.text(iam),
-                    wants_iam=found is not None and _wants_iam(found.properties.get("FileSystemPolicy")),
                     origin=settings.origin,
                 )
-
-
-def _wants_iam(policy: Value) -> bool:
-    """Whether a policy is written out, and none of its statements lets everyone mount the file system."""
-    written = policy.get("Statement") if isinstance(policy, Mapping) else None
-    statements = written if is_list(written) else (written,)
-    return all(isinstance(each, Mapping) and _is_known(each) and not _lets_everyone_mount(each) for each in statements)
-
-
-def _is_known(statement: Mapping[str, Value]) -> bool:
-    return isinstance(statement.get("Effect"), str) and all(isinstance(each, str) for each in _actions(statement))
-
-
-def _lets_everyone_mount(statement: Mapping[str, Value]) -> bool:
-    """Whether it may let a client mount that names no role; a condition is taken to let it through."""
-    if statement.get("Effect") != "Allow":
-        return False
-    actions = [str(each).lower() for each in _actions(statement)]
-    mounts = not actions or any(fnmatchcase(_MOUNT, each) for each in actions)  # without any there is NotAction
-    return mounts and _may_be_everyone(statement.get("Principal"))
-
-
-def _actions(statement: Mapping[str, Value]) -> tuple[Value, ...]:
-    written = statement.get("Action")
-    return tuple(written) if is_list(written) else () if written is None else (written,)
-
-
-def _may_be_everyone(principal: Value) -> bool:
-    """Whether it is ``*``, or not known; a reference is a role or an account."""
-    if isinstance(principal, Mapping):
-        written = principal.get("AWS")
-        return any(each == "*" for each in (written if is_list(written) else (written,)))
-    return True
 
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
@@ -114,7 +70,7 @@ _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
 
 
-def task_of(resource: Resource, name: str, notes: Notes, index: Index) -> Task:
+def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     """Reads a task definition."""
     properties = Section.of(resource, notes)
     network_mode = given(properties.text("NetworkMode"), "bridge")
@@ -145,7 +101,7 @@ def task_of(resource: Resource, name: str, notes: Notes, index: Index) -> Task:
         unknown_keys=words_for_gpus(properties),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
-        efs_volumes=tuple(efs_volumes_of(properties, index)),
+        efs_volumes=tuple(efs_volumes_of(properties)),
         docker_volumes=tuple(_docker_volumes(properties)),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,

@@ -117,7 +117,7 @@ def test_a_job_may_have_several_containers() -> None:
         "IpcMode": "host",
     }
     found = task(EcsProperties={"TaskProperties": [properties]})
-    assert [(each.name, each.gpus, each.essential) for each in found.containers] == [("a", 1, True), ("b", 0, False)]
+    assert [(each.name, each.gpus) for each in found.containers] == [("a", 1), ("b", 0)]
     assert (found.architecture, found.ipc_mode, found.used_keys) == (Architecture.ARM64, "host", ("IpcMode",))
 
 

@@ -127,7 +127,7 @@ def test_no_place_is_left_out() -> None:
             check(declared(with_value(EVERYTHING, path, value)))
 
 
-@pytest.mark.parametrize("key", ["Cpu", "Image", "Essential"])
+@pytest.mark.parametrize("key", ["Cpu", "Image", "Privileged"])
 def test_a_number_too_long_to_print_is_unknown(key: str) -> None:
     properties = {"ContainerDefinitions": [{"Name": "c", key: 10**5000}]}
     found = fleet({"Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": properties}})

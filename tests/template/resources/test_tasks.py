@@ -59,7 +59,7 @@ def test_what_a_container_leaves_out_has_ecs_own_defaults() -> None:
 
 def test_a_container_of_which_nothing_is_known_is_never_taken_for_a_fit() -> None:
     (found,) = only_task({"ContainerDefinitions": [{"Unknown": 0}]}).containers
-    assert (found.cpu, found.memory_limit_mib, found.essential) == (UNKNOWN, UNKNOWN, UNKNOWN)
+    assert (found.cpu, found.memory_limit_mib) == (UNKNOWN, UNKNOWN)
     assert (found.unknown_keys, found.used_keys) == ((), ())
 
 
