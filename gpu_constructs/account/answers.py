@@ -19,21 +19,6 @@ _LARGEST = 10**DIGITS
 Thing: TypeAlias = Mapping[str, Any]
 """One thing that an answer describes, as JSON has it."""
 
-ANSWERS: Mapping[str, str] = MappingProxyType(
-    {
-        "clusters": "ecs describe-clusters",
-        "services": "ecs describe-services",
-        "tasks": "ecs describe-tasks",
-        "taskDefinition": "ecs describe-task-definition",
-        "containerInstances": "ecs describe-container-instances",
-        "capacityProviders": "ecs describe-capacity-providers",
-        "AutoScalingGroups": "autoscaling describe-auto-scaling-groups",
-        "Activities": "autoscaling describe-scaling-activities",
-        "LaunchTemplateVersions": "ec2 describe-launch-template-versions",
-    }
-)
-"""What each answer is called in JSON, and the call that gives it."""
-
 
 class UnansweredError(GpuConstructsError):
     """AWS did not answer a call, or in a form that is not known.
@@ -98,8 +83,7 @@ def answers(given: Iterable[Thing]) -> Answers:
     """What several answers describe, taken together."""
     things: dict[str, list[Thing]] = {}
     for answer in given:
-        for name in ANSWERS.keys() & answer.keys():
-            value = answer[name]
+        for name, value in answer.items():
             of_kind = things.setdefault(name, [])
             of_kind += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
     return Answers(MappingProxyType({name: tuple(of_kind) for name, of_kind in things.items()}))

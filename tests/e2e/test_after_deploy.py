@@ -151,7 +151,7 @@ def demo(_stage: Stage) -> Iterator[Demo]:
 
 
 COMMANDS = (
-    (["instances", "--gpus", "1", "--max-results", "5"], (0, "g4dn.xlarge")),
+    (["instances", "--gpus", "1"], (0, "g4dn.xlarge")),
     (["plan", "ASSEMBLY"], (0, "L4")),
     (["preflight", "ASSEMBLY", "--region", "us-east-1"], (0, "types: ")),
     (["verify", "Demo"], (0, "  ok          GPUs registered: i-")),

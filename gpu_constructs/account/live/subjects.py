@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
-from itertools import islice
 
-from gpu_constructs.account.answers import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
@@ -86,7 +84,7 @@ def described_as(answers: Answers, name: str) -> Thing:
         there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
         there = [brief(each, NAME) for each in there if each]
-        nearest = nearest_of(name, there)
+        nearest = tuple(get_close_matches(name[:NAME], there[:_COMPARED], n=_MOST_NAMES, cutoff=_ALIKE))
         raise UnknownNameError(
             f"no service and no task is called {shown(name)}",
             argument="NAME",
@@ -95,36 +93,22 @@ def described_as(answers: Answers, name: str) -> Thing:
             otherwise="" if nearest or not there else f"the answers have {and_list(there)}",
         )
     if len(services) > 1:
-        names = sorted({text(each, "serviceName") for each in services})
-        if len(names) == 1:
-            raise InvalidValueError(
-                f"{shown(name)} is a service of several clusters",
-                argument="NAME",
-                value=name,
-                fix="give the answers of one cluster",
-            )
-        raise InvalidValueError(
-            f"{shown(name)} may be several services", argument="NAME", value=name, allowed=" or ".join(names)
-        )
+        names = " or ".join(sorted(text(each, "serviceName") for each in services))
+        raise InvalidValueError(f"{shown(name)} may be several services", argument="NAME", value=name, allowed=names)
     # Of the tasks of one family, one that waits is what is asked about.
     return services[0] if services else min(tasks, key=lambda each: text(each, "lastStatus") in _ENDS)
 
 
 def services_of(answers: Answers) -> tuple[Thing, ...]:
-    """The services that are not deleted; one that several answers describe is there once, as the last of them has it.
+    """The services that are not deleted.
 
     DescribeServices still describes those that are (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeleteService.html).
     """
-    return tuple(each for each in _described(answers) if text(each, "status") not in _GONE)
-
-
-def _described(answers: Answers) -> Iterable[Thing]:
-    named = {(text(each, "clusterArn"), text(each, "serviceName")): each for each in answers.of("services")}
-    return named.values()
+    return tuple(each for each in answers.of("services") if text(each, "status") not in _GONE)
 
 
 def _require_not_deleted(answers: Answers, name: str) -> None:
-    for each in _described(answers):
+    for each in answers.of("services"):
         if text(each, "serviceName") == short_name(name) and text(each, "status") in _GONE:
             raise UnknownNameError(
                 f"the service {shown(name)} is deleted: it is {text(each, 'status')}", argument="NAME", value=name
@@ -137,38 +121,20 @@ def cluster_of(answers: Answers, described: Thing) -> str:
     return next(filter(None, names), "")
 
 
-def nearest_of(name: str, there: Iterable[str]) -> tuple[str, ...]:
-    """Names that are nearly another one, the nearest first."""
-    lower = {each.lower(): brief(each, NAME) for each in islice(there, _COMPARED)}
-    found = get_close_matches(name[:NAME].lower(), lower, n=_MOST_NAMES, cutoff=_ALIKE)
-    return tuple(lower[each] for each in found)
-
-
 def is_of_construct(name: str, wanted: str) -> bool:
     """Whether a name that CloudFormation made has another in it: ``demo-ChatServiceD69D759B-68J0GRPN84V3``."""
     return len(wanted) >= _LEAST_LETTERS and wanted.lower() in name.lower()
 
 
 def _definition(answers: Answers, arn: str) -> Thing:
-    found = [each for each in answers.of("taskDefinition") if text(each, "taskDefinitionArn") == arn or not arn]
+    """A task definition, of which it can be said what it asks for."""
+    called = f"the task definition {shown(short_name(arn))}"
+    found = [each for each in answers.of("taskDefinition") if text(each, "taskDefinitionArn") == arn]
     if not found:
-        raise InvalidValueError(
-            f"the task definition {shown(short_name(arn))} is not described",
-            fix=f"add aws {ANSWERS['taskDefinition']} --task-definition {shlex.quote(short_name(arn))}",
-        )
-    _require_readable(found[0])
+        raise InvalidValueError(f"{called} is not described")
+    if odd := next(_odd(found[0]), None):
+        raise InvalidValueError(f"{called} cannot be read: {odd}")
     return found[0]
-
-
-def _require_readable(definition: Thing) -> None:
-    """Refuses a task definition of which it cannot be said what it asks for."""
-    odd = next(_odd(definition), None)
-    if odd is not None:
-        called = shown(short_name(text(definition, "taskDefinitionArn")))
-        raise InvalidValueError(
-            f"the task definition {called} cannot be read: {odd}",
-            fix=f"give what aws {ANSWERS['taskDefinition']} prints",
-        )
 
 
 def _gpus(definition: Thing) -> Iterator[Thing]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpu_constructs.account.answers import (
-    ANSWERS,
     Answers,
     Thing,
     aws,
@@ -23,7 +22,6 @@ from gpu_constructs.account.live.as_template import as_template, group_of
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, registered_hosts
 from gpu_constructs.account.live.places import Asked, of_cluster, of_hosts_alone, of_provider
 from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out
-from gpu_constructs.check.configuration import usual_image
 from gpu_constructs.check.pool_answers import pools_of_task
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
@@ -33,7 +31,6 @@ from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.cuda import first_branch
 from gpu_constructs.facts.images import default_image, drivers_of
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.words import and_list
@@ -64,7 +61,7 @@ class Diagnosis:
         waits: Whether it waits, or has stopped.
         causes: What holds it up, the first to mend first.
         events: What ECS itself said last, the newest first.
-        not_looked_at: Calls whose answers were not there, so that layers could not be looked at.
+        not_looked_at: What starts hosts and is not described, in words.
     """
 
     subject: Subject
@@ -102,14 +99,8 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
             for each in sorted(causes, key=lambda each: _ORDER[each.layer])
         ),
         events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
-        not_looked_at=(
-            *(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
-            *_without_group(answers, subject),
-        ),
+        not_looked_at=tuple(_without_group(answers, subject)),
     )
-
-
-_NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGroups", "Activities"})
 
 
 def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
@@ -131,7 +122,6 @@ def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
     if progress.is_there is None:
         raise InvalidValueError(
             f"the answer does not say how many tasks service {shown(subject.name)} wants and runs",
-            fix=f"give what aws {ANSWERS['services']} prints",
         )
     return str(progress), not progress.is_there
 
@@ -141,13 +131,7 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     if subject.kind == "task" and own:
         return own
     sent = rolled_out(subject.described)
-    fleet = _with_usual_images(
-        check_files(
-            [as_template(answers, definition=subject.definition, sent=sent)],
-            region=region,
-            rules=(),
-        ).fleet
-    )
+    fleet = check_files([as_template(answers, definition=subject.definition, sent=sent)], region=region, rules=()).fleet
     workload = fleet.workloads[0]
     task = workload.task or fleet.tasks[0]
     _require_known(subject, demand_of(task, workload.constraints))
@@ -198,29 +182,7 @@ def _require_known(subject: Subject, demand: Demand) -> None:
     if demand.unknown:
         raise InvalidValueError(
             f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}",
-            fix=f"give what aws {ANSWERS['taskDefinition']} prints",
         )
-
-
-def _with_usual_images(fleet: Fleet) -> Fleet:
-    """Hosts run, or did, so that their image is taken for one that drives them; an AMI's id says nothing about it."""
-    pools = {each.name: _with_usual_image(each) for each in fleet.pools}
-    workloads = [
-        replace(
-            each,
-            strategy=tuple(
-                replace(item, pool=pools[item.pool.name] if item.pool is not None else None) for item in each.strategy
-            ),
-        )
-        for each in fleet.workloads
-    ]
-    return replace(fleet, pools=tuple(pools.values()), workloads=tuple(workloads))
-
-
-def _with_usual_image(pool: Pool) -> Pool:
-    if not isinstance(pool.image, Unknown) or not pool.instance_types:
-        return pool
-    return replace(pool, image=usual_image(pool.instance_types[0]))
 
 
 def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:

@@ -49,7 +49,7 @@ def test_a_service_waits_for_its_newest_deployment(given: Answer, state: str | N
 
 @pytest.mark.parametrize("status", ["DRAINING", "INACTIVE"])
 def test_a_deleted_service_that_is_still_described_is_not_waited_for(status: str) -> None:
-    found = answers([service(), service(status=status)])
+    found = answers([service(status=status)])
     assert not [each for each in verify(found) if each.name == "service runs"]
     with pytest.raises(UnknownNameError, match=f"the service 'chat' is deleted: it is {status}"):
         subject_called(found, "chat")
