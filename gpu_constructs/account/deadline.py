@@ -16,6 +16,20 @@ _QUIET = 10.0
 _Answer = TypeVar("_Answer")
 
 
+def in_background(make: Callable[[], _Answer]) -> Future[_Answer]:
+    """The answer of a thread that does not hold up the end of the program: Ctrl-C waits for no answer."""
+    answer: Future[_Answer] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(make())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
+            answer.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return answer
+
+
 class OverdueError(Exception):
     """There was no answer in time.
 
@@ -55,16 +69,8 @@ class Deadline:
         """
         if self._left() <= 0:
             raise OverdueError(f"AWS was not asked {what}: {self._over}", was_asked=False)
-        answer: Future[_Answer] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(make())
-            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
-                answer.set_exception(error)
-
         # The time-outs of boto3 are those of one read; only a thread can be left behind in the middle of an answer.
-        Thread(target=run, daemon=True).start()
+        answer = in_background(make)
         if self._told is not None and not wait([answer], min(_QUIET, self._left())).done:
             self._told(f"waiting for {what}, for {self._left():.0f} seconds at most")
         if not wait([answer], max(0.0, self._left())).done:

@@ -139,7 +139,7 @@ def test_a_host_that_becomes_free_is_tested(cloud: Local, stack: Deployed) -> No
 @pytest.mark.parametrize(
     ("switches", "failed", "text"),
     [
-        ({"ends": "1"}, "self-test", "Essential container in task exited; exit code 1"),
+        ({"ends": "1"}, "self-test", "Essential container in task exited; self-test exited 1"),
         ({"ends": "start"}, "self-test", "CannotPullContainerError: pull access denied"),
         ({"logs": "nothing"}, "log of the self-test", "is empty"),
         ({"logs": "\x1b[2J Failed to initialize NVML"}, "log of the self-test", "shows no GPU; its last line is: "),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 from gpu_constructs.account.answers import Answers, Thing, listed, number, text
@@ -14,6 +14,8 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.query import INSTANCE_TYPE, Host, QuerySyntaxError, evaluate, parse
 from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
+
+_MOST_HOSTS = 3
 
 
 class Layer(Enum):
@@ -274,3 +276,9 @@ def _amounts(resources: tuple[Thing, ...]) -> Amounts:
 def _texts(resource: Thing) -> tuple[str, ...]:
     value = resource.get("stringSetValue")
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of several hosts by name, and how many more there are."""
+    rest = len(names) - _MOST_HOSTS
+    return f"{', '.join(names[:_MOST_HOSTS])}{f' and {rest} more' if rest > 0 else ''}"

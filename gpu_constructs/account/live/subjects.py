@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
-from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.budget import MESSAGE, NAME
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.rules.words import and_list
 
@@ -248,3 +248,15 @@ def _newest(service: Thing) -> Thing:
     behind = [each for each in sets if (number(each, _COMPUTED) or 0) > (number(each, "runningCount") or 0)]
     in_use = [each for each in sets if text(each, "status") == "PRIMARY"]
     return next(iter((*deployments, *behind, *in_use)), {})
+
+
+def why_stopped(task: Thing) -> str:
+    """Why a task stopped, in the words of ECS and of its containers; empty where none says it."""
+    of_containers = [
+        f"{text(each, 'name')}: {text(each, 'reason')}"
+        if text(each, "reason")
+        else f"{text(each, 'name')} exited {code}"
+        for each in listed(task, "containers")
+        if (code := number(each, "exitCode")) or text(each, "reason")
+    ]
+    return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)

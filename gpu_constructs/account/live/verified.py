@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from gpu_constructs.account.answers import Answers, Thing, in_region, listed, number, text, thing
 from gpu_constructs.account.live.as_template import capacity_template, group_of
+from gpu_constructs.account.live.groups import failed_launches, resumed
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts, state_of
-from gpu_constructs.account.live.places import failed_launches, resumed
 from gpu_constructs.account.live.subjects import cluster_of, progress_of, services_of
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import brief
@@ -167,7 +167,7 @@ def _providers(seen: _Seen) -> Iterator[Check]:
             *([f"has {text(provider, 'updateStatus')}"] if text(provider, "updateStatus").endswith("FAILED") else []),
             *(["has managed scaling off"] if text(thing(own, "managedScaling"), "status") != "ENABLED" else []),
             *([f"has {', '.join(suspended)} suspended"] if suspended else []),
-            *(f"could not launch ({each.layer.value}): {each.said}" for each in failed),
+            *(f"({each.layer.value}) {each.text}" for each in failed),
         ]
         fixes = [*([resumed(group, suspended)] if suspended and group else []), *(each.fix for each in failed)]
         bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"

@@ -8,21 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpu_constructs.account.answers import (
-    Answers,
-    Thing,
-    aws,
-    in_region,
-    listed,
-    number,
-    short_name,
-    text,
-)
+from gpu_constructs.account.answers import Answers, Thing, aws, in_region, listed, short_name, text
 from gpu_constructs.account.live.as_template import as_template, group_of
-from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, registered_hosts
-from gpu_constructs.account.live.places import Asked, of_cluster, of_hosts_alone, of_provider
-from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out
-from gpu_constructs.check.pool_answers import pools_of_task
+from gpu_constructs.account.live.groups import of_group
+from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal, registered_hosts, some
+from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out, why_stopped
+from gpu_constructs.check.pool_answers import PoolAnswer, fix_of, pools_of_task
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
 from gpu_constructs.facts import InstanceType
@@ -31,6 +22,7 @@ from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.cuda import first_branch
 from gpu_constructs.facts.images import default_image, drivers_of
 from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.words import and_list
@@ -47,6 +39,37 @@ _NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2
 """Of the NVIDIA container runtime, which holds NVIDIA_REQUIRE_CUDA of an image against the driver of the host
 (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html)."""
 _ORDER = {layer: place for place, layer in enumerate(Layer)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is to be placed.
+
+    Attributes:
+        task: The task.
+        constraints: Placement constraints of its service.
+        needed: Attributes that ECS wants of its host.
+        copies: How many of it are missing.
+    """
+
+    task: Task
+    constraints: tuple[PlacementConstraint, ...]
+    needed: tuple[str, ...]
+    copies: int
+
+    @property
+    def are_missing(self) -> str:
+        """The copies in words."""
+        return f"{self.copies} more task{'' if self.copies == 1 else 's'}"
+
+    def hosts_for_them(self, like: Sequence[RegisteredHost]) -> int | None:
+        """How many more hosts the copies take, if they are as the smallest there; None where that is not known."""
+        on_one = min(filter(None, (copies_on(self.task, each) for each in like)), default=None)
+        return None if on_one is None else -(-self.copies // on_one)
+
+    def refusals(self, hosts: Sequence[RegisteredHost]) -> dict[str, Cause | None]:
+        """Why each host takes no copy, by the name of the host."""
+        return {str(each): refusal(self.task, each, constraints=self.constraints, needed=self.needed) for each in hosts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +143,7 @@ def _state_of_task(subject: Subject) -> tuple[str, bool]:
 
 def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
     if progress.is_there is None:
-        raise InvalidValueError(
-            f"the answer does not say how many tasks service {shown(subject.name)} wants and runs",
-        )
+        raise InvalidValueError(f"AWS does not say how many tasks service {shown(subject.name)} wants and runs")
     return str(progress), not progress.is_there
 
 
@@ -139,22 +160,104 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
     places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
     copies = 1 if subject.kind == "task" else max(1, progress_of(subject.described).missing)
-    asked = Asked(task=task, constraints=workload.constraints, needed=needed, copies=copies)
+    asked = _Asked(task=task, constraints=workload.constraints, needed=needed, copies=copies)
     providers = {text(each, "name"): each for each in answers.of("capacityProviders")}
     found: list[Cause] = []
     if workload.strategy:
         for place in places:
             provider = providers.get(place.destination.pool.name, {})
-            found += of_provider(answers, provider, place, asked, hosts)
+            found += _of_provider(answers, provider, place, asked, hosts)
         known = {each.destination.pool.name for each in places}
         strategy = (text(each, "capacityProvider") for each in listed(sent, "capacityProviderStrategy"))
         unseen = {*filter(None, (*strategy, text(sent, "capacityProviderName")))} - {*known, *providers}
         for name in sorted(unseen - FARGATE_PROVIDERS):
-            found += of_hosts_alone(name, asked, hosts)
+            found += _of_hosts(name, asked.refusals([each for each in hosts if each.provider == name]))
             found += _not_of_cluster(answers, name)
     else:
-        found += of_cluster(answers, places, asked, hosts)
+        found += _of_cluster(answers, places, asked, hosts)
     return (*own, *found)
+
+
+def _of_provider(
+    answers: Answers, provider: Thing, place: PoolAnswer, asked: _Asked, hosts: Sequence[RegisteredHost]
+) -> Iterator[Cause]:
+    """What holds a task up at a capacity provider.
+
+    Args:
+        answers: What was described.
+        provider: The provider.
+        place: Whether the task fits there, as `explain` says it.
+        asked: What is to be placed.
+        hosts: The hosts of the cluster.
+    """
+    pool = place.destination.pool
+    if place.destination.answer is False:
+        yield _never(place)
+        return
+    here = [each for each in hosts if each.provider == pool.name]
+    refusals = asked.refusals(here)
+    yield from _of_hosts(pool.name, refusals)
+    if None not in refusals.values():
+        has_busy = not refusals or any(each is not None and each.layer is Layer.BUSY for each in refusals.values())
+        missing, more = asked.are_missing if has_busy else "", asked.hosts_for_them(here)
+        yield from of_group(answers, provider, pool, hosts, missing=missing, more=more)
+
+
+def _of_cluster(
+    answers: Answers, places: Sequence[PoolAnswer], asked: _Asked, hosts: Sequence[RegisteredHost]
+) -> Iterator[Cause]:
+    """Without a strategy it goes to any host of the cluster, and nothing starts one for it."""
+    if not hosts and places and all(each.destination.answer is False for each in places):
+        yield from map(_never, places)
+        return
+    refusals = asked.refusals(hosts)
+    yield from _of_hosts("the cluster", refusals)
+    if answers.were_asked("containerInstances") and None not in refusals.values():
+        number_of = asked.hosts_for_them(hosts)
+        more = "hosts" if number_of is None else f"{number_of} more host{'' if number_of == 1 else 's'}"
+        yield Cause(
+            layer=Layer.NOT_SCALED,
+            where="the cluster",
+            text="it has launch type EC2 and no capacity provider strategy, so that nothing starts hosts for it"
+            + ("" if hosts else "; the cluster has no hosts"),
+            fix=f"a capacity provider strategy with managed scaling, or {more} for {asked.are_missing}",
+        )
+
+
+def _never(place: PoolAnswer) -> Cause:
+    by_type = dict.fromkeys(reason for each in place.destination.by_type for reason in each.reasons)
+    reasons = "; ".join(dict.fromkeys((*by_type, *place.reasons)))
+    return Cause(
+        layer=Layer.NEVER_FITS,
+        where=place.destination.pool.name,
+        text=f"it does not fit: {reasons}",
+        fix=fix_of(place),
+    )
+
+
+def _of_hosts(where: str, refusals: dict[str, Cause | None]) -> Iterator[Cause]:
+    """What keeps it off the hosts that are there, hosts with one reason together, as 3 of 4; or which takes it."""
+    free = [name for name, each in refusals.items() if each is None]
+    if free:
+        yield Cause(
+            layer=Layer.STARTING,
+            where=where,
+            text=f"{some(free)} {'has' if len(free) == 1 else 'have'} room for it: ECS places it with its next "
+            "attempt, or it waits for something that these answers do not show, such as a network interface or a "
+            "deployment",
+        )
+        return
+    together: dict[Cause, list[str]] = {}
+    for host, each in refusals.items():
+        if each is not None:
+            together.setdefault(each, []).append(host)
+    for each, names in together.items():
+        yield Cause(
+            layer=each.layer,
+            where=where,
+            text=f"{len(names)} of {len(refusals)} hosts: {'each of ' * (len(names) > 1)}{some(names)} {each.text}",
+            fix=each.fix,
+        )
 
 
 def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
@@ -181,7 +284,7 @@ def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
 def _require_known(subject: Subject, demand: Demand) -> None:
     if demand.unknown:
         raise InvalidValueError(
-            f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}",
+            f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}"
         )
 
 
@@ -191,7 +294,6 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
     if failed:
         yield Cause(
             layer=Layer.DEPLOYMENT,
-            where="",
             text=f"its newest deployment failed: {brief(failed, MESSAGE)}",
             fix="mend the first cause, then deploy it again; ECS does not try this deployment again",
         )
@@ -214,9 +316,9 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
         if text(each, "lastStatus") == "STOPPED"
         and not (subject.kind == "service" and text(each, "stoppedReason").startswith(_AS_WANTED))
     ]
-    for reason, count in Counter(map(_why_stopped, stopped)).most_common(_MOST_REASONS):
+    for reason, count in Counter(map(why_stopped, stopped)).most_common(_MOST_REASONS):
         if reason:
-            of_reason = [each for each in stopped if _why_stopped(each) == reason]
+            of_reason = [each for each in stopped if why_stopped(each) == reason]
             on = [hosts[arn] for each in of_reason if (arn := text(each, "containerInstanceArn")) in hosts]
             yield _of_reason(reason, count, on)
 
@@ -227,7 +329,6 @@ def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Caus
     if needed is None:
         return Cause(
             layer=Layer.STOPPED,
-            where="",
             text=said,
             fix="what the reason says; the log of the container has more where it started",
         )
@@ -256,14 +357,3 @@ def _driver_for(cuda: tuple[int, int], on: InstanceType | None) -> str:
     drivers = None if image is None else drivers_of(image)
     has_it = drivers is not None and drivers.lowest >= (branch,)
     return f"driver branch {branch} or later{f', such as {image} with {drivers}' if has_it else ''}"
-
-
-def _why_stopped(task: Thing) -> str:
-    of_containers = [
-        f"{text(each, 'name')}: {text(each, 'reason')}"
-        if text(each, "reason")
-        else f"{text(each, 'name')} exited {code}"
-        for each in listed(task, "containers")
-        if (code := number(each, "exitCode")) or text(each, "reason")
-    ]
-    return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)

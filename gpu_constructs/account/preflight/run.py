@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import TypeAlias
+from threading import Semaphore
 
 from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.deadline import in_background
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
@@ -118,9 +115,6 @@ def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mappi
     }
 
 
-_Job: TypeAlias = Callable[[], tuple[Result, ...]]
-_Answer: TypeAlias = "Future[tuple[Result, ...]]"
-
 _AT_ONCE = 8
 """Regions that are asked at the same time."""
 
@@ -151,29 +145,9 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
         )
         for region in regions
     ]
-    answers = _side_by_side([partial(_asked, each, asks, wanted) for each in scopes])
-    return (*found, *chain.from_iterable(answers))
-
-
-def _side_by_side(jobs: Sequence[_Job]) -> list[tuple[Result, ...]]:
-    """The results of jobs, from threads that do not hold up the end of the program: Ctrl-C waits for no answer."""
-    waiting: SimpleQueue[tuple[_Job, _Answer]] = SimpleQueue()
-    answers: list[_Answer] = [Future() for _ in jobs]
-    for each in zip(jobs, answers, strict=True):
-        waiting.put(each)
-    for _ in range(min(_AT_ONCE, len(jobs))):
-        Thread(target=_work, args=(waiting,), daemon=True).start()
-    return [each.result() for each in answers]
-
-
-def _work(waiting: SimpleQueue[tuple[_Job, _Answer]]) -> None:
-    with suppress(Empty):
-        while True:
-            job, answer = waiting.get_nowait()
-            try:
-                answer.set_result(job())
-            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
-                answer.set_exception(error)
+    gate = Semaphore(_AT_ONCE)
+    answers = [in_background(partial(_asked, each, asks, wanted, gate)) for each in scopes]
+    return (*found, *chain.from_iterable(each.result() for each in answers))
 
 
 def _without_region(pool: Pool) -> Result:
@@ -187,8 +161,9 @@ def _without_region(pool: Pool) -> Result:
     return replace(why, check="region", subject=pool.name)
 
 
-def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check]) -> tuple[Result, ...]:
-    return tuple(_results(scope, asks(scope.region), checks))
+def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], gate: Semaphore) -> tuple[Result, ...]:
+    with gate:
+        return tuple(_results(scope, asks(scope.region), checks))
 
 
 def _results(scope: Scope, ask: Ask, checks: Sequence[Check]) -> Iterator[Result]:

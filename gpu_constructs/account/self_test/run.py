@@ -23,11 +23,12 @@ from gpu_constructs.account.answers import (
 from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.account.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
+from gpu_constructs.account.live.subjects import why_stopped
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.account.live_cluster import hosts_of
 from gpu_constructs.account.self_test.request import Request, Target, targets_of
 from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief
-from gpu_constructs.facts.budget import BYTES, LABEL, MESSAGE
+from gpu_constructs.facts.budget import BYTES, LABEL
 from gpu_constructs.facts.values import dataclass
 
 _NAME = "self-test"
@@ -269,7 +270,7 @@ class _Run:
             name=_NAME,
             about=about,
             passed=True if ran else False if host else None,
-            text="ran to its end" if ran else _why_stopped(task),
+            text="ran to its end" if ran else why_stopped(task) or "it stopped without a reason",
             fix="" if ran else "what the reason says; gpu-constructs verify shows what else is wrong with the host",
         )
         if not ran and not log:
@@ -332,16 +333,6 @@ class _Run:
 def _state(task: Thing, hosts: Mapping[str, RegisteredHost]) -> str:
     status, arn = text(task, "lastStatus") or "of no status", text(task, "containerInstanceArn")
     return f"is {status}{f' on {hosts[arn]}' if arn in hosts else ''}"
-
-
-def _why_stopped(task: Thing) -> str:
-    of_containers = (
-        text(each, "reason") or f"exit code {number(each, 'exitCode')}"
-        for each in listed(task, "containers")
-        if text(each, "reason") or number(each, "exitCode") is not None
-    )
-    said = "; ".join(filter(None, (text(task, "stoppedReason"), *of_containers)))
-    return brief(said or "it stopped without a reason", MESSAGE)
 
 
 def _unreadable(log: str, about: str, group: str) -> Check:

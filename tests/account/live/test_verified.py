@@ -21,7 +21,7 @@ def test_a_launch_that_failed_counts_while_the_group_lacks_hosts(desired: int, p
     found = verify(answers([cluster(activities=failed, group={"DesiredCapacity": desired})]))
     (check,) = [each for each in found if each.name == "provider scales"]
     assert check.passed is passed
-    assert all((each in check.text) is not passed for each in ("(capacity): ", "(quota): "))
+    assert all((each in check.text) is not passed for each in ("(capacity) ", "(quota) "))
 
 
 def test_failures_are_shown_last_and_alone_where_asked(
