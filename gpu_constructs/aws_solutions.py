@@ -36,7 +36,7 @@ from gpu_constructs.jobs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
 from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining
-from gpu_constructs.services.load_balanced_service import LoadBalancedService
+from gpu_constructs.services.gpu_service import GpuService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 _Finding: TypeAlias = tuple[IConstruct, str, str]
@@ -122,7 +122,7 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_task(construct)
     elif isinstance(construct, batch.EcsEc2ContainerDefinition) and isinstance(construct.node.scope, GpuBatchJob):
         yield from _of_roles(construct, "ExecutionRole")
-    elif isinstance(construct, LoadBalancedService):
+    elif isinstance(construct, GpuService):
         yield from _of_service(construct)
     elif isinstance(construct, GpuJob):
         yield from _of_job(construct)
@@ -187,7 +187,7 @@ def _of_task_policy(policy: iam.CfnPolicy) -> Iterator[_Finding]:
             yield policy, f"IAM5[Resource::{wildcard}]", "the ARN of a log group ends so, for the streams in it"
 
 
-def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
+def _of_service(service: GpuService) -> Iterator[_Finding]:
     for group in service.node.find_all():
         if isinstance(group, ec2.CfnSecurityGroup):
             allowed = [each.get("cidrIp") for each in _resolved(group, group.security_group_ingress) or ()]

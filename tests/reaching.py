@@ -108,30 +108,6 @@ class Estate:
         return bool(let_out) and any(any(one.covers(each) for one in self.ingress) for each in wanted)
 
     @cached_property
-    def disconnected(self) -> list[tuple[str, str]]:
-        """Clients and servers in Service Connect that do not reach one another."""
-        members = {
-            name: each
-            for name, each in self.of("AWS::ECS::Service").items()
-            if each.get("ServiceConnectConfiguration", {}).get("Enabled")
-        }
-        groups = {name: self._groups_of_tasks(name, each) for name, each in members.items()}
-        return [
-            (client, server)
-            for server, each in members.items()
-            for named in each["ServiceConnectConfiguration"].get("Services", ())
-            for client in members
-            if client != server and not self.may_pass(groups[client], groups[server], self._proxy_ports(each, named))
-        ]
-
-    def _proxy_ports(self, service: dict[str, Any], named: dict[str, Any]) -> tuple[int, int]:
-        task = self.resources[service["TaskDefinition"]]["Properties"]
-        mappings = [each for one in task["ContainerDefinitions"] for each in one.get("PortMappings", ())]
-        (mapping,) = [each for each in mappings if each.get("Name") == named["PortName"]]
-        port = named.get("IngressPortOverride") or (task["NetworkMode"] == "awsvpc" and mapping["ContainerPort"])
-        return (port, port) if port else _DYNAMIC
-
-    @cached_property
     def ingress(self) -> set[Opening]:
         """What security groups let in, ranges of ports that meet as one."""
         return _joined(self._rules("Ingress", "Source"))

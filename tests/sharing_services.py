@@ -1,4 +1,4 @@
-"""Apps of services that share hosts, load balancers and Service Connect, over several stacks."""
+"""Apps of services that share hosts and load balancers, over several stacks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from constructs import Construct
 
 from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition
 
-__all__ = ["BALANCERS", "CONNECTS", "MODES", "STACKS", "Shared", "build"]
+__all__ = ["BALANCERS", "MODES", "STACKS", "Shared", "build"]
 
 STACKS = ("Cluster", "A", "B")
 MODES = {"bridge": ecs.NetworkMode.BRIDGE, "awsvpc": ecs.NetworkMode.AWS_VPC, "host": ecs.NetworkMode.HOST}
 BALANCERS = ("none", "shared", "own")
-CONNECTS = ("none", "client", "server")
 _NOTHING = elbv2.ListenerAction.fixed_response(404)
 
 
@@ -31,19 +30,12 @@ class Shared:
         mode: Its network mode.
         has_gpus: Whether it is a `GpuService`.
         balancer: Whether it has a load balancer of its own, or a rule of the one in the stack of the network.
-        connect: What it is in Service Connect.
     """
 
     stack: str = "Cluster"
     mode: str = "bridge"
     has_gpus: bool = True
     balancer: str = "none"
-    connect: str = "none"
-
-    @property
-    def is_legal(self) -> bool:
-        """Whether ECS has it: Service Connect knows no server in network mode host (GPU230)."""
-        return not (self.mode == "host" and self.connect == "server")
 
 
 def build(folder: Path, services: list[Shared], *, tag: str = "1", context: dict[str, object] | None = None) -> cdk.App:
@@ -54,32 +46,20 @@ def build(folder: Path, services: list[Shared], *, tag: str = "1", context: dict
     shared = elbv2.ApplicationLoadBalancer(network, "Balancer", vpc=vpc)
     listener = shared.add_listener("Http", port=80, default_action=_NOTHING, open=False)
     stacks = {"Cluster": cdk.Stack(app, "Cluster")}
-    names = ecs.CloudMapNamespaceOptions(name="models", use_for_service_connect=True)
-    cluster = GpuCluster(stacks["Cluster"], "Cluster", vpc=vpc, default_cloud_map_namespace=names)
+    cluster = GpuCluster(stacks["Cluster"], "Cluster", vpc=vpc)
     number = sum(each.has_gpus for each in services)
     l4 = cluster.add_capacity("L4", instance_types=["g6.2xlarge"], max_instances=max(1, number))
     cpu = cluster.add_capacity("Cpu", instance_types=["c7i.4xlarge"], max_instances=2)
     for place, each in enumerate(services):
         stack = stacks.get(each.stack) or stacks.setdefault(each.stack, cdk.Stack(app, each.stack))
         name, port = f"Service{place}", 8000 + place
-        mapping = ecs.PortMapping(container_port=port, name=f"port{place}" if each.mode != "host" else None)
+        mapping = ecs.PortMapping(container_port=port)
         image = ecs.ContainerImage.from_registry(f"example/serve:{tag}")
-        served = ecs.ServiceConnectService(port_mapping_name=f"port{place}", port=port)
-        connect = {
-            "none": None,
-            "client": ecs.ServiceConnectProps(),
-            "server": ecs.ServiceConnectProps(services=[served]),
-        }[each.connect]
         service: GpuService | CpuService
         if each.has_gpus:
-            connects = connect is not None
-            task = GpuTaskDefinition(
-                stack, f"Task{place}", capacity=[l4], network_mode=MODES[each.mode], service_connect=connects
-            )
+            task = GpuTaskDefinition(stack, f"Task{place}", capacity=[l4], network_mode=MODES[each.mode])
             task.add_gpu_container("serve", image=image, gpus=1, port_mappings=[mapping])
-            service = GpuService(
-                stack, name, cluster=cluster, task_definition=task, service_connect_configuration=connect
-            )
+            service = GpuService(stack, name, cluster=cluster, task_definition=task)
         else:
             plain = ecs.TaskDefinition(
                 stack,
@@ -99,7 +79,6 @@ def build(folder: Path, services: list[Shared], *, tag: str = "1", context: dict
                 desired_count=1,
                 min_healthy_percent=0,
                 max_healthy_percent=100,
-                service_connect_configuration=connect,
             )
         _balance(service, each, listener, vpc, place)
     return app

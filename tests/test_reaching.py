@@ -94,13 +94,6 @@ class Town:
         certificate = acm.Certificate.from_certificate_arn(stack, "Certificate", _CERTIFICATE)
         service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
         service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-        service.add_application_load_balancer(
-            "Other",
-            load_balancer=self.balancer,
-            port=10_000 + priority,
-            protocol=elbv2.ApplicationProtocol.HTTP,
-            health_check_path="/health",
-        )
         group = ec2.SecurityGroup.from_security_group_id(stack, "OfGiven", _GIVEN)
         given = elbv2.ApplicationListener.from_application_listener_attributes(
             stack, "GivenListener", listener_arn=_LISTENER, security_group=group

@@ -46,7 +46,7 @@ _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "
 
 _PACKAGE = __name__.partition(".")[0]
 # Classes of which users know the subclasses alone.
-_KNOWN_AS = {"BatchWork": "GpuBatchJob", "LoadBalancedService": "GpuService", "ProviderCapacity": "GpuCapacity"}
+_KNOWN_AS = {"BatchWork": "GpuBatchJob", "ProviderCapacity": "GpuCapacity"}
 
 _IS_OUTERMOST: ContextVar[bool] = ContextVar("_IS_OUTERMOST", default=True)
 """Whether the next call comes from the user, and not from another call of this library."""

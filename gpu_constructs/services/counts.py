@@ -1,10 +1,10 @@
-"""How many tasks a service has: the number that it is given, or one that follows its load."""
+"""How many tasks a service has: the number that it is given, or one that follows its load; and how it is deployed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
@@ -14,44 +14,103 @@ from aws_cdk import aws_iam as iam
 from gpu_constructs.cdk.arguments import whole_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
-from gpu_constructs.placement import task_slots
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
+from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.services.deployment import Filling, Percentages, Sharer
-from gpu_constructs.services.metrics import require_here
-from gpu_constructs.services.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
+from gpu_constructs.services.scaling import ScaleBy, Scaling, add_policies
 from gpu_constructs.services.target import Targets
 from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.workload import require_home, require_interfaces, shares_of
 
-_ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
+_OF_SERVICE: Mapping[str, str] = {
+    "CapacityProviderStrategy": "capacity",
+    "NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp": "assign_public_ip",
+    "AssignPublicIp DISABLED": "leave it out",
+    "AssignPublicIp ENABLED": "a public address",
+    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+}
+_OF_SCALING: Mapping[str, str] = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class Counts:
     """How many tasks a service has, and which percentages of them a deployment keeps running and starts.
 
+    Args:
+        name: The construct id of the service.
+        targets: What it runs on what, and where its requests are sent.
+        given_count: The number of tasks that the user gave; None for one that scaling decides.
+        count: The same as far as it is known.
+        percentages: The percentages that the user gave, the minimum first; None for each that was not given.
+        constraints: Where tasks may be placed, in addition to the constraints of the task definition.
+        grace: The health check grace period that the user gave.
+
     Attributes:
-        service: The service.
-        resource: Its resource.
-        targets: Where load balancers send its requests, and what it runs on.
         workload: Its tasks on its capacity, as the value that every check reads, but for changes of the task.
         percent: The percentages in its template.
-        sharer: The service as those see it that share capacity with it.
-        filling: What it fills of a capacity that is filled first.
-        given_count: The number of tasks that the user gave; None for one that scaling decides.
-        given_grace: The health check grace period that the user gave.
+        is_managed: Whether its tasks are on Managed Instances.
     """
 
-    service: ecs.Ec2Service
-    resource: ecs.CfnService
-    targets: Targets
-    workload: Workload
-    percent: Percentages
-    sharer: Sharer
-    filling: Filling
-    given_count: int | None
-    given_grace: cdk.Duration | None
+    def __init__(
+        self,
+        name: str,
+        targets: Targets,
+        *,
+        given_count: int | None,
+        count: int | Unknown,
+        percentages: tuple[int | None, int | None],
+        constraints: tuple[PlacementConstraint, ...],
+        grace: cdk.Duration | None,
+    ) -> None:
+        self._targets = targets
+        self._given_count = given_count
+        self._grace = grace
+        task, pools = targets.task.counted.with_ports(), [each.pool for each in targets.capacity]
+        self.is_managed = pools[0].kind is PoolKind.MANAGED_INSTANCES
+        slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
+        # Managed Instances have no maximum: a host comes for every task that waits.
+        room = 2 * count if self.is_managed and isinstance(count, int) else total(slots)
+        self._filling = Filling(alone=shares_of(targets.capacity, slots), most=count, write=self._fill)
+        self.shares = self._filling.shares
+        workload = Workload(
+            name=name,
+            task=task,
+            strategy=tuple(each.item for each in self.shares),
+            # What ECS starts with where no count is written.
+            desired_count=1 if given_count is None else count,
+            constraints=constraints,
+        )
+        self._sharer = Sharer(
+            needs=pool_needs(workload), copies=count, room=room, given=percentages, write=self._deploy_with
+        )
+        self._sharer.count(targets.hosts.members(Sharer))
+        self.percent = self._sharer.percentages
+        self.workload = self.percent.on(workload)
+
+    def require_allowed(self, cluster: ecs.ICluster, interfaces: Mapping[str, object]) -> None:
+        """Refuses a service that cannot run.
+
+        Args:
+            cluster: Where it runs.
+            interfaces: What was given for the network interfaces of its tasks, by argument.
+        """
+        require_home(self.workload, self._targets.capacity, cluster, _OF_SERVICE)
+        require_allowed(self.workload, _OF_SERVICE)
+        require_yes(self.workload, "GPU140", arguments=_OF_SERVICE)
+        require_interfaces(self.workload, interfaces, _OF_SERVICE)
+        if interfaces["assign_public_ip"]:
+            addressed = replace(self.workload, network_configuration=True, assigns_public_ip=True)
+            require_yes(addressed, "GPU126", arguments=_OF_SERVICE)
+
+    def begin(self, service: ecs.Ec2Service, resource: ecs.CfnService) -> None:
+        """Writes what CDK could not, and has the other services of its capacity count its tasks."""
+        self._service, self._resource = service, resource
+        percent, self.percent = self.percent, self.percent.for_cdk
+        self._deploy_with(percent)
+        self._targets.hosts.members(Sharer).append(self._sharer)
+        self._sharer.tell_others()
+        self._filling.join()
 
     def scale(
         self,
@@ -72,14 +131,13 @@ class Counts:
         for name, cooldown in (("scale_in_cooldown", scale_in_cooldown), ("scale_out_cooldown", scale_out_cooldown)):
             if cooldown is not None:
                 whole_seconds(name, cooldown)
-        room = 2 * most if self._is_managed else room
-        sharer = replace(self.sharer, copies=most, room=room, least=least)
+        room = 2 * most if self.is_managed else room
+        sharer = replace(self._sharer, copies=most, room=room, least=least)
         percent = sharer.percentages
         policies = tuple(sorted(policy for each in by for policy in each.policies))
         counts = ServiceScaling(least=least, most=most, by=policies)
         scaled = percent.on(replace(self.workload, desired_count=UNKNOWN, scaling=counts))
-        require_allowed(scaled, _ARGUMENTS)
-        require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
+        require_allowed(scaled, _OF_SCALING)
         if least >= most:
             raise InvalidValueError(
                 f"min_tasks is {least} and max_tasks is {most}, so nothing changes the number",
@@ -88,79 +146,66 @@ class Counts:
                 allowed=f"{least + 1} or more",
                 fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
             )
-        grace = self.given_grace
-        role = self._scaling_role()
-        count = self._scalable_count(role, least, most)
+        loads = self._grace or cdk.Duration.seconds(self._targets.loading_seconds)
+        count = self._scalable_count(least, most)
         scaling = Scaling(
-            service=self.service,
+            service=self._service,
             count=count,
             least=least,
             most=most,
-            scale_in_cooldown=scale_in_cooldown or grace,
-            scale_out_cooldown=scale_out_cooldown or grace,
-            loading_seconds=self.targets.loading_seconds,
-            is_managed=self._is_managed,
+            scale_in_cooldown=scale_in_cooldown or loads,
+            scale_out_cooldown=scale_out_cooldown or loads,
+            is_managed=self.is_managed,
         )
         seen: Counter[str] = Counter()
         for each in by:
             seen[each.name] += 1
-            each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
-        if self.given_count is not None:
-            self.resource.desired_count = None
-        self.deploy_with(percent)
+            add_policies(each, each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
+        if self._given_count is not None:
+            self._resource.desired_count = None
+        self._deploy_with(percent)
         self.workload = scaled
-        self.sharer.copies, self.sharer.room, self.sharer.least = most, room, least
-        self.sharer.tell_others()
-        self.filling.most = most
-        self.filling.join()
+        self._sharer.copies, self._sharer.room, self._sharer.least = most, room, least
+        self._sharer.tell_others()
+        self._filling.most = most
+        self._filling.join()
         return count
 
-    def share(self) -> None:
-        """Has the other services of its capacity count its tasks, once it is made."""
-        self.targets.hosts.members(Sharer).append(self.sharer)
-        self.sharer.tell_others()
-        self.filling.join()
-
-    def fill(self, first: Capacity, base: int) -> None:
+    def _fill(self, first: Capacity, base: int) -> None:
         """Writes another base of its first capacity, if it is another one."""
         strategy = list(self.workload.strategy)
-        place = self.targets.capacity.index(first)
+        place = self._targets.capacity.index(first)
         if strategy[place].base != base:
-            self.resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
+            self._resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
             strategy[place] = replace(strategy[place], base=base)
             self.workload = replace(self.workload, strategy=tuple(strategy))
 
-    def deploy_with(self, percent: Percentages) -> None:
+    def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""
         before, self.percent = self.percent, percent
         self.workload = percent.on(self.workload)
         # One by one: an override of the whole would take the place of the one before it.
         if percent.least != before.least:
-            self.resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", percent.least)
+            self._resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", percent.least)
         if percent.most != before.most:
-            self.resource.add_property_override("DeploymentConfiguration.MaximumPercent", percent.most)
-
-    @property
-    def _is_managed(self) -> bool:
-        pools = [each.pool for each in self.workload.strategy]
-        return any(each is not None and each.kind is PoolKind.MANAGED_INSTANCES for each in pools)
+            self._resource.add_property_override("DeploymentConfiguration.MaximumPercent", percent.most)
 
     def _room(self) -> int | Unknown:
         """Tasks that all hosts hold at their maximum; unknown of Managed Instances, which have none."""
-        task, constraints = self.targets.task.counted.with_ports(), self.workload.constraints
+        task, constraints = self._targets.task.counted.with_ports(), self.workload.constraints
         pools = [each.pool for each in self.workload.strategy if each.pool is not None]
         return total(task_slots(task, pool, constraints=constraints) for pool in pools)
 
     def _most(self, least: int, room: int | Unknown) -> int:
         """The default of `max_tasks`, as many as the capacity holds."""
         if isinstance(room, Unknown):
-            why = "Managed Instances have no maximum" if self._is_managed else "it is not known how many the hosts hold"
+            why = "Managed Instances have no maximum" if self.is_managed else "it is not known how many the hosts hold"
             raise InvalidValueError(
                 f"{why}, so max_tasks is needed",
                 argument="max_tasks",
                 fix=f"max_tasks={least + 4}",
             )
-        return room // 2 if self.targets.shifts_requests else room
+        return room
 
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
         """Refuses a list without policies, and a service whose number of tasks something else sets."""
@@ -171,7 +216,7 @@ class Counts:
                 value=by,
                 fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
             )
-        desired = self.given_count
+        desired = self._given_count
         if desired not in {None, 1}:
             raise IncompatibleError(
                 "every deployment would set the number of tasks again, which scaling sets",
@@ -184,47 +229,41 @@ class Counts:
     def _require_measured(self, by: Sequence[ScaleBy]) -> None:
         """Refuses metrics that have no values for this service."""
         for each in by:
-            if isinstance(each, GpuUse) and not self._is_managed and not self.targets.hosts.are_measured:
+            if each.of_gpus is not None and not self.is_managed and not self._targets.hosts.are_measured:
                 raise IncompatibleError(
                     "nothing measures the GPUs of tasks on hosts of an Auto Scaling group; ECS does on Managed "
                     "Instances alone",
                     argument="by",
-                    value=each.metric_name,
+                    value=each.of_gpus,
                     fix='cluster.add_monitoring("Monitoring") before this line, or ScaleBy.average(metric=…) with a '
                     "metric that the container sends",
                 )
-            # The metrics of a queue say no region, and to ask them takes four requests to Node.
-            if isinstance(each, Average) or (isinstance(each, Backlog) and not each.is_of_queue):
-                require_here(each.metric, cdk.Stack.of(self.service))
-            if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(
-                f"{self.service.node.path}/"
-            ):
-                raise IncompatibleError(
-                    "the endpoint sends its requests to another service",
-                    argument="endpoint",
-                    value=each.endpoint.target_group.node.path,
-                    fix="what add_application_load_balancer of this service returned",
-                )
+            if each.endpoint is not None:
+                path = each.endpoint.target_group.node.path
+                if not path.startswith(f"{self._service.node.path}/"):
+                    raise IncompatibleError(
+                        "the endpoint sends its requests to another service",
+                        argument="endpoint",
+                        value=path,
+                        fix="what add_application_load_balancer of this service returned",
+                    )
 
-    def _scaling_role(self) -> iam.IRole:
-        """The first construct that scaling makes, which only a service has that is not scaled yet."""
-        if self.service.node.try_find_child(_ROLE) is not None:
+    def _scalable_count(self, least: int, most: int) -> ecs.ScalableTaskCount:
+        """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
+        if self._service.node.try_find_child(_ROLE) is not None:
             raise InvalidValueError(
                 "the service is scaled already",
                 argument="by",
                 fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
             )
-        return iam.Role.from_role_arn(self.service, _ROLE, self.targets.hosts.scaling_role_arn)
-
-    def _scalable_count(self, role: iam.IRole, least: int, most: int) -> ecs.ScalableTaskCount:
-        """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
+        hosts = self._targets.hosts
         return ecs.ScalableTaskCount(
-            self.service,
+            self._service,
             _COUNT,
             service_namespace=appscaling.ServiceNamespace.ECS,
-            resource_id=f"service/{self.targets.hosts.cluster_name}/{self.service.service_name}",
+            resource_id=f"service/{hosts.cluster_name}/{self._service.service_name}",
             dimension="ecs:service:DesiredCount",
-            role=role,
+            role=iam.Role.from_role_arn(self._service, _ROLE, hosts.scaling_role_arn),
             min_capacity=least,
             max_capacity=most,
         )

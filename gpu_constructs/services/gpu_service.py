@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -12,58 +14,42 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_or
+from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.fleet import PoolKind, Workload, total
-from gpu_constructs.placement import pool_needs, task_slots
+from gpu_constructs.fleet import Workload
+from gpu_constructs.services.balancers import (
+    ApplicationBalancerOptions,
+    NetworkBalancerOptions,
+    behind_application,
+    behind_network,
+)
 from gpu_constructs.services.counts import Counts
-from gpu_constructs.services.deployment import Filling, Percentages, Sharer
-from gpu_constructs.services.load_balanced_service import LoadBalancedService
+from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint
 from gpu_constructs.services.scaling import ScaleBy
-from gpu_constructs.services.security_rules import connect, write_rules_once
+from gpu_constructs.services.security_rules import write_rules_once
 from gpu_constructs.services.service_options import (
     ServiceOptions,
     constraints_of,
     known_count,
-    require_together,
     with_defaults,
     write_past_cdk,
 )
 from gpu_constructs.services.target import Targets
-from gpu_constructs.tasks.sidecar import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
-from gpu_constructs.tasks.workload import (
-    capacity_used,
-    keep_exported,
-    require_accelerators,
-    require_home,
-    require_interfaces,
-    shares_of,
-)
-
-_ARGUMENTS: Mapping[str, str] = {
-    "CapacityProviderStrategy": "capacity",
-    "NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp": "assign_public_ip",
-    "AssignPublicIp DISABLED": "leave it out",
-    "AssignPublicIp ENABLED": "a public address",
-    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
-    "ServiceConnectConfiguration": "service_connect_configuration",
-    "ServiceRegistries of Cloud Map": "cloud_map_options",
-    "Strategy": "deployment_strategy",
-}
+from gpu_constructs.tasks.workload import capacity_used, keep_exported, require_accelerators
 
 
-class GpuService(LoadBalancedService):
+class GpuService(ecs.Ec2Service):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
     before. Tasks are packed, so that hosts become empty and leave (Managed Instances take no placement strategy, and
     place tasks themselves); a failed deployment rolls back; tasks are not moved only to even out zones, because a moved
     GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be separated. It is an
-    `ecs.Ec2Service`: scaling, Service Connect, and load balancers that CDK attaches are added to it as to any other.
+    `ecs.Ec2Service`: scaling and load balancers that CDK attaches are added to it as to any other.
 
     Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and its own group
     in ``awsvpc``. Load balancers that its own methods add are let in, and an Application Load Balancer that CDK
@@ -91,22 +77,14 @@ class GpuService(LoadBalancedService):
         enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
-        **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions` and `Ec2ServiceOptions`: how
-            it is deployed, Cloud Map, Service Connect.
+        **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions`.
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
-        DoesNotFitError: The hosts have no room for the proxy of Service Connect.
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
             tasks that have no network interface.
         RefusedByCdkError: CDK refuses it for another reason.
-
-    Attributes:
-        service_connect_ports: Where its proxy in Service Connect listens, for clients that are not services of this
-            library on the same cluster: ``client.connections.allow_to(service, service.service_connect_ports[0])``.
     """
-
-    service_connect_ports: tuple[ec2.Port, ...]
 
     @checked
     def __init__(
@@ -132,104 +110,131 @@ class GpuService(LoadBalancedService):
         )
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="an ecs.Ec2Service")
-        require_together(options, cluster.cluster, security_groups)
-        cluster.hosts.require_same_region(scope)
+        hosts = cluster.hosts
+        hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
-        pools = [each.pool for each in used]
-        connects = options.get("service_connect_configuration") is not None
-        given_task = task_definition.counted.with_ports()
-        task = with_proxy(given_task) if connects else given_task
-        is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
-        constraints = constraints_of(options.get("placement_constraints"))
-        slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
-        # Managed Instances have no maximum: a host comes for every task that waits.
-        room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        filling = Filling(alone=shares_of(used, slots), most=count, write=self._fill)
-        shares = filling.shares
-        strategy = options.get("deployment_strategy")
-        workload = Workload(
-            name=construct_id,
-            task=task,
-            strategy=tuple(each.item for each in shares),
-            # What ECS starts with where no count is written.
-            desired_count=1 if desired_count is None else count,
-            constraints=constraints,
-            deployment_strategy=None if strategy is None else strategy.name,
-            service_connect=connects,
+        self._targets = Targets(task=task_definition, capacity=used, hosts=hosts)
+        self._counts = counts = Counts(
+            construct_id,
+            self._targets,
+            given_count=desired_count,
+            count=count,
+            percentages=(min_healthy_percent, max_healthy_percent),
+            constraints=constraints_of(options.get("placement_constraints")),
+            grace=health_check_grace_period,
         )
-        sharer = Sharer(
-            needs=pool_needs(workload),
-            copies=count,
-            room=room,
-            given=(min_healthy_percent, max_healthy_percent),
-            write=self._deploy_with,
+        counts.require_allowed(
+            cluster.cluster,
+            {
+                "security_groups": security_groups,
+                "vpc_subnets": vpc_subnets,
+                "assign_public_ip": options.get("assign_public_ip") or None,
+            },
         )
-        sharer.count(cluster.hosts.members(Sharer))
-        percent = sharer.percentages
-        workload = percent.on(workload)
-        require_home(workload, used, cluster.cluster, _ARGUMENTS)
-        require_allowed(workload, _ARGUMENTS)
-        if connects:
-            require_room_for_proxy(given_task, task, pools)
-        require_yes(workload, "GPU140", "GPU203", arguments=_ARGUMENTS)
-        has_address = options.get("assign_public_ip") or None
-        of_interfaces = {
-            "security_groups": security_groups,
-            "vpc_subnets": vpc_subnets,
-            "assign_public_ip": has_address,
-        }
-        require_interfaces(workload, of_interfaces, _ARGUMENTS)
-        if has_address:
-            addressed = replace(workload, network_configuration=True, assigns_public_ip=True)
-            require_yes(addressed, "GPU126", arguments=_ARGUMENTS)
+        self._may_load = health_check_grace_period is not None
         super().__init__(
             scope,
             construct_id,
-            cluster=cluster.hosts.cluster_for_managed_tasks if is_managed else cluster.cluster,
+            cluster=hosts.cluster_for_managed_tasks if counts.is_managed else cluster.cluster,
             task_definition=task_definition,
             desired_count=None if desired_count is None else known_or(desired_count, count),
             capacity_provider_strategies=[
-                each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
+                each.capacity.strategy(weight=each.weight, base=each.base or None) for each in counts.shares
             ],
-            min_healthy_percent=percent.for_cdk.least,
-            max_healthy_percent=percent.for_cdk.most,
+            min_healthy_percent=counts.percent.for_cdk.least,
+            max_healthy_percent=counts.percent.for_cdk.most,
             service_name=service_name,
             health_check_grace_period=health_check_grace_period,
             enable_execute_command=enable_execute_command or None,
             security_groups=None if security_groups is None else list(security_groups),
-            vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
-            **with_defaults(options, is_managed=is_managed),
+            vpc_subnets=vpc_subnets or (hosts.subnets.selection if task_definition.task.interfaces else None),
+            **with_defaults(options, is_managed=counts.is_managed),
         )
-        writes_controller = not cluster.hosts.writes_no_controller(scope)
-        write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
-        self._targets = Targets(
-            task=task_definition,
-            capacity=used,
-            hosts=cluster.hosts,
-            shifts_requests=workload.runs_twice_to_deploy,
-            grace_is_chosen=health_check_grace_period is not None,
-        )
-        self._counts = Counts(
-            service=self,
-            resource=self._resource,
-            targets=self._targets,
-            workload=workload,
-            percent=percent.for_cdk,
-            sharer=sharer,
-            filling=filling,
-            given_count=desired_count,
-            given_grace=health_check_grace_period,
-        )
-        self._counts.deploy_with(percent)
+        writes_controller = not hosts.writes_no_controller(scope)
+        write_past_cdk(self._resource, options, is_managed=counts.is_managed, writes_controller=writes_controller)
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self.node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.let_reach_caches(self))
-        write_rules_once(self, scope, cluster.hosts)
-        self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
-        if connects:
-            task_definition.counted.keep_room_for_proxy()
-        self._counts.share()
+        self.node.add_dependency(hosts.association.services_depend_on, *task_definition.let_reach_caches(self))
+        write_rules_once(self, scope, hosts)
+        counts.begin(self, self._resource)
+
+    @cached_property
+    def _resource(self) -> ecs.CfnService:
+        return cast("ecs.CfnService", self.node.find_child("Service"))
+
+    def load_balancer_target(
+        self,
+        *,
+        container_name: str,
+        alternate_target: ecs.IAlternateTarget | None = None,
+        container_port: float | None = None,
+        protocol: ecs.Protocol | None = None,
+    ) -> ecs.IEcsLoadBalancerTarget:
+        """As in CDK. Every load balancer of the service comes through here, so here its tasks get time to load.
+
+        Args:
+            container_name: The container that gets requests.
+            alternate_target: The second target group of a blue/green deployment.
+            container_port: Its port. By default the first that it maps.
+            protocol: Of that port. By default TCP.
+        """
+        if not self._may_load:
+            self._may_load = True
+            self._resource.health_check_grace_period_seconds = self._targets.loading_seconds
+        return super().load_balancer_target(
+            container_name=container_name,
+            alternate_target=alternate_target,
+            container_port=container_port,
+            protocol=protocol,
+        )
+
+    @naming(ApplicationBalancerOptions)
+    @checked
+    def add_application_load_balancer(
+        self, construct_id: str, **options: Unpack[ApplicationBalancerOptions]
+    ) -> ServiceEndpoint:
+        """Puts the service behind an Application Load Balancer: a new one, or a listener of yours.
+
+        A new one is internal, because each request takes a GPU, and lets in the addresses of the VPC. It speaks TLS 1.3
+        and 1.2, redirects port 80, drops header fields that are not valid, lets an answer be silent for 10 minutes, and
+        may reach the container's port alone. A task gets requests after two good answers to its health check, 15
+        seconds apart; it is replaced after four bad ones, once `health_check_grace_period` of the service is over.
+
+        For a load balancer with several listeners, other TLS policies or no redirect, make it with CDK and give its
+        `listener`.
+
+        Args:
+            construct_id: Its id under the service.
+            **options: See `BalancerOptions` and `ApplicationBalancerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or missing.
+            IncompatibleError: Two arguments cannot work together.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        return behind_application(self, self._targets, construct_id, options)
+
+    @naming(NetworkBalancerOptions)
+    @checked
+    def add_network_load_balancer(
+        self, construct_id: str, **options: Unpack[NetworkBalancerOptions]
+    ) -> NetworkEndpoint:
+        """Puts the service behind a new Network Load Balancer, for connections that are not HTTP or are private.
+
+        As with `add_application_load_balancer` it is internal, lets in the addresses of the VPC, and may reach the
+        container's port alone.
+
+        Args:
+            construct_id: Its id under the service.
+            **options: See `BalancerOptions` and `NetworkBalancerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or missing.
+            IncompatibleError: Two arguments cannot work together.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        return behind_network(self, self._targets, construct_id, options)
 
     @checked
     def scale(
@@ -252,8 +257,8 @@ class GpuService(LoadBalancedService):
                 for the most tasks counts.
             min_tasks: Tasks at least. With 0 the service pays for no host while there is nothing to do, and the first
                 request waits for a host and a model; only a queue or a backlog starts the first task again.
-            max_tasks: Tasks at most. By default as many as the hosts hold at their maximum, half of them where a
-                deployment runs all tasks twice. Managed Instances have no maximum, so it is needed there.
+            max_tasks: Tasks at most. By default as many as the hosts hold at their maximum. Managed Instances have no
+                maximum, so it is needed there.
             scale_in_cooldown: After a change, before tasks are stopped. By default the health check grace period of the
                 service, or else the time that its model server takes to load, or else 10 minutes: tasks that leave
                 sooner have loaded for nothing.
@@ -281,9 +286,3 @@ class GpuService(LoadBalancedService):
     def workload(self) -> Workload:
         """So many copies of its task on its capacity, as the value that every check reads."""
         return replace(self._counts.workload, task=self._targets.task.task)
-
-    def _fill(self, first: Capacity, base: int) -> None:
-        self._counts.fill(first, base)
-
-    def _deploy_with(self, percent: Percentages) -> None:
-        self._counts.deploy_with(percent)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import chain, count
-from typing import TYPE_CHECKING, ClassVar, TypedDict, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
@@ -18,9 +16,8 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
+from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
 from gpu_constructs.services.endpoint import ServiceEndpoint
-from gpu_constructs.services.metrics import names_in, require_direct, steps_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sqs as sqs
@@ -28,13 +25,12 @@ if TYPE_CHECKING:
 _MINUTE = cdk.Duration.minutes(1)
 # As long as target tracking waits, whose alarm for scaling in needs 15 low minutes.
 _QUIET_MINUTES = 15
-
-
-class Cooldowns(TypedDict):
-    """How long target tracking waits after a change."""
-
-    scale_in_cooldown: cdk.Duration
-    scale_out_cooldown: cdk.Duration
+_TOTAL = "total_of_all_tasks"
+_REQUESTS, _BACKLOG, _GPU_USE = "Requests", "Backlog", "GpuUse"
+_POLICIES: Mapping[str, tuple[str, ...]] = {
+    _REQUESTS: ("ALBRequestCountPerTarget",),
+    _BACKLOG: ("StepScaling", "StepScaling"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +42,8 @@ class Scaling:
         count: What policies are added to.
         least: Tasks at least.
         most: Tasks at most.
-        scale_in_cooldown: After a change, before tasks are stopped; None for the time that a task loads.
+        scale_in_cooldown: After a change, before tasks are stopped.
         scale_out_cooldown: The same, before the tasks that it started count as not enough.
-        loading_seconds: The time that a task loads.
         is_managed: Whether its tasks are on Managed Instances.
     """
 
@@ -56,42 +51,38 @@ class Scaling:
     count: ecs.ScalableTaskCount
     least: int
     most: int
-    scale_in_cooldown: cdk.Duration | None
-    scale_out_cooldown: cdk.Duration | None
-    loading_seconds: float
+    scale_in_cooldown: cdk.Duration
+    scale_out_cooldown: cdk.Duration
     is_managed: bool
 
-    @property
-    def cooldowns(self) -> Cooldowns:
-        """Both, as policies of target tracking take them."""
-        loads = cdk.Duration.seconds(self.loading_seconds)
-        return {
-            "scale_in_cooldown": self.scale_in_cooldown or loads,
-            "scale_out_cooldown": self.scale_out_cooldown or loads,
-        }
 
-    def track(self, construct_id: str, metric: cloudwatch.IMetric, target: float) -> None:
-        """Keeps a metric near a target."""
-        self.count.scale_to_track_custom_metric(
-            construct_id,
-            metric=metric,
-            target_value=target,
-            **self.cooldowns,
-        )
-
-
-class ScaleBy(ABC):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleBy:
     """What the number of tasks of a service follows. Made by one of its class methods alone.
 
     Attributes:
         name: What its policy is called.
-        wakes: Whether it asks for a first task where none runs. It then says how many there are, and nothing else can.
-        policies: What its policies follow, as `gpu_constructs.fleet.ServiceScaling.by` has it.
+        target: The value of the metric that is kept.
+        metric: What is measured; None for requests, and for the GPUs of the service, of which nothing is known yet.
+        endpoint: What counts the requests.
+        of_gpus: The metric of the GPUs of the service.
     """
 
-    name: ClassVar[str]
-    wakes: ClassVar[bool] = False
-    policies: ClassVar[tuple[str, ...]] = ("TargetTrackingScaling",)
+    name: str
+    target: float = 1
+    metric: cloudwatch.IMetric | None = None
+    endpoint: ServiceEndpoint | None = None
+    of_gpus: str | None = None
+
+    @property
+    def wakes(self) -> bool:
+        """Whether it asks for a first task where none runs. It then says how many there are, and nothing else can."""
+        return self.name == _BACKLOG
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What its policies follow, as `gpu_constructs.fleet.ServiceScaling.by` has it."""
+        return _POLICIES.get(self.name, ("TargetTrackingScaling",))
 
     @classmethod
     @checked
@@ -120,7 +111,7 @@ class ScaleBy(ABC):
         target = whole_number(
             "per_task_per_minute", per_task_per_minute, smallest=1, unit="requests", fix="per_task_per_minute=60"
         )
-        return Requests(endpoint=endpoint, target=_known("per_task_per_minute", target))
+        return ScaleBy(name=_REQUESTS, endpoint=endpoint, target=_known("per_task_per_minute", target))
 
     @classmethod
     @checked
@@ -158,8 +149,7 @@ class ScaleBy(ABC):
         )
         # Not FILL(waiting, 0): of a metric that comes late, CloudWatch then takes the newest minute for 0
         # (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-        needed = _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
-        return replace(needed, is_of_queue=True)
+        return _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
 
     @classmethod
     @checked
@@ -177,11 +167,7 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        taken = set(names_in(metric))
-        total = next(
-            each for each in chain(["total_of_all_tasks"], map("total{}".format, count())) if each not in taken
-        )
-        return _backlog(f"{total} / {_positive('per_task', per_task)!r}", {total: metric})
+        return _backlog(f"{_TOTAL} / {_positive('per_task', per_task)!r}", {_TOTAL: metric})
 
     @classmethod
     @checked
@@ -192,14 +178,14 @@ class ScaleBy(ABC):
         not run measure nothing, so one is kept at least.
 
         Args:
-            metric: A metric with the average of all tasks, in the account and the region of the service.
+            metric: A metric with the average of all tasks, in the account and the region of the service; CDK takes no
+                metric math here.
             target: The value that it should have.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        require_direct(metric)
-        return Average(metric=metric, target=_positive("target", target))
+        return ScaleBy(name="Average", metric=metric, target=_positive("target", target))
 
     @classmethod
     def gpu_utilization(cls, *, percent: float) -> ScaleBy:
@@ -216,7 +202,7 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: It is not a percentage.
         """
-        return GpuUse(metric_name="GPUUtilization", target=_percent(percent))
+        return ScaleBy(name=_GPU_USE, of_gpus="GPUUtilization", target=_positive("percent", percent, most=100))
 
     @classmethod
     def gpu_memory(cls, *, percent: float) -> ScaleBy:
@@ -230,140 +216,106 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: It is not a percentage.
         """
-        return GpuUse(metric_name="GPUMemoryUtilization", target=_percent(percent))
-
-    @abstractmethod
-    def add_to(self, construct_id: str, scaling: Scaling) -> None:
-        """Adds its policies.
-
-        Args:
-            construct_id: What they are called under the scaling of the service.
-            scaling: The service.
-        """
+        return ScaleBy(name=_GPU_USE, of_gpus="GPUMemoryUtilization", target=_positive("percent", percent, most=100))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requests(ScaleBy):
-    """By the requests of an endpoint of the service."""
-
-    endpoint: ServiceEndpoint
-    target: int
-
-    name: ClassVar[str] = "Requests"
-    policies: ClassVar[tuple[str, ...]] = ("ALBRequestCountPerTarget",)
-
-    def add_to(self, construct_id: str, scaling: Scaling) -> None:
-        """Adds its policy."""
+def add_policies(by: ScaleBy, construct_id: str, scaling: Scaling) -> None:
+    """Adds what scales a service, called like this under its scaling."""
+    if by.endpoint is not None:
         scaling.count.scale_on_request_count(
             construct_id,
-            target_group=self.endpoint.target_group,
-            requests_per_target=self.target,
-            **scaling.cooldowns,
+            target_group=by.endpoint.target_group,
+            requests_per_target=by.target,
+            scale_in_cooldown=scaling.scale_in_cooldown,
+            scale_out_cooldown=scaling.scale_out_cooldown,
+        )
+    elif by.wakes:
+        _add_steps(construct_id, cast("cloudwatch.IMetric", by.metric), scaling)
+    else:
+        scaling.count.scale_to_track_custom_metric(
+            construct_id,
+            metric=by.metric or _metric_of_gpus(str(by.of_gpus), scaling),
+            target_value=by.target,
+            scale_in_cooldown=scaling.scale_in_cooldown,
+            scale_out_cooldown=scaling.scale_out_cooldown,
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Average(ScaleBy):
-    """By a metric of the user's own."""
-
-    metric: cloudwatch.IMetric
-    target: float
-
-    name: ClassVar[str] = "Average"
-
-    def add_to(self, construct_id: str, scaling: Scaling) -> None:
-        """Adds its policy."""
-        scaling.track(construct_id, self.metric, self.target)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuUse(ScaleBy):
-    """By what is measured of the GPUs of tasks: by the daemon of a monitored cluster, or by Container Insights."""
-
-    metric_name: str
-    target: float
-
-    name: ClassVar[str] = "GpuUse"
-
-    def add_to(self, construct_id: str, scaling: Scaling) -> None:
-        """Adds its policy."""
-        service = scaling.service
-        metric = cloudwatch.Metric(
-            namespace="ECS/ContainerInsights" if scaling.is_managed else METRIC_NAMESPACE,
-            metric_name=f"Task{self.metric_name}" if scaling.is_managed else METRICS[self.metric_name].name,
-            # Of Container Insights, as aws-samples/sample-ecs-inference-pipeline asks for them.
-            dimensions_map={"ClusterName": service.cluster.cluster_name, "ServiceName": service.service_name},
-            statistic="Average",
-        )
-        scaling.track(construct_id, metric, self.target)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog(ScaleBy):
-    """By the tasks that are needed, with two alarms: above the least, and at or below it for a while."""
-
-    metric: cloudwatch.MathExpression
-    is_of_queue: bool = False
-
-    name: ClassVar[str] = "Backlog"
-    wakes: ClassVar[bool] = True
-    policies: ClassVar[tuple[str, ...]] = ("StepScaling", "StepScaling")
-
-    def add_to(self, construct_id: str, scaling: Scaling) -> None:
-        """Adds both alarms with their policies."""
-        step = appscaling.CfnScalingPolicy.StepAdjustmentProperty
-        more = [
-            step(
-                metric_interval_lower_bound=each.lower,
-                metric_interval_upper_bound=each.upper,
-                scaling_adjustment=each.tasks,
-            )
-            for each in steps_of(scaling.least, scaling.most)
-        ]
-        least = [step(metric_interval_upper_bound=0, scaling_adjustment=scaling.least)]
-        above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
-        below = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
-        target = cast("appscaling.ScalableTarget", scaling.count.node.find_child("Target")).scalable_target_id
-        given = scaling.scale_in_cooldown
-        cooldown = scaling.loading_seconds if given is None else given.to_seconds()
-        for name, operator, minutes, steps in (
-            (construct_id, above, 1, more),
-            ("Quiet", below, _QUIET_MINUTES, least),
-        ):
-            # One L1 crosses to Node once, where CDK's L2 does for each of up to 20 steps.
-            policy = appscaling.CfnScalingPolicy(
-                scaling.count,
-                name,
-                policy_name=name,
-                policy_type="StepScaling",
-                scaling_target_id=target,
-                step_scaling_policy_configuration=appscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
-                    adjustment_type="ExactCapacity",
-                    cooldown=cooldown,
-                    metric_aggregation_type="Maximum",
-                    step_adjustments=steps,
-                ),
-            )
-            alarm = cloudwatch.Alarm(
-                scaling.count,
-                f"{name}Alarm",
-                metric=self.metric,
-                threshold=scaling.least,
-                comparison_operator=operator,
-                evaluation_periods=minutes,
-                # A gap in the metric starts and stops nothing.
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-            )
-            cast("cloudwatch.CfnAlarm", alarm.node.default_child).alarm_actions = [policy.ref]
-
-
-def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> Backlog:
-    """By metric math that says how many tasks are needed, as a fraction."""
-    return Backlog(
-        metric=cloudwatch.MathExpression(
-            expression=f"CEIL({tasks})", using_metrics=dict(metrics), period=_MINUTE, label="Tasks needed"
-        )
+def _metric_of_gpus(name: str, scaling: Scaling) -> cloudwatch.Metric:
+    """What the daemon of a monitored cluster measures of the GPUs of a service, or Container Insights."""
+    service = scaling.service
+    return cloudwatch.Metric(
+        namespace="ECS/ContainerInsights" if scaling.is_managed else METRIC_NAMESPACE,
+        metric_name=f"Task{name}" if scaling.is_managed else METRICS[name].name,
+        # Of Container Insights, as aws-samples/sample-ecs-inference-pipeline asks for them.
+        dimensions_map={"ClusterName": service.cluster.cluster_name, "ServiceName": service.service_name},
+        statistic="Average",
     )
+
+
+def _add_steps(construct_id: str, metric: cloudwatch.IMetric, scaling: Scaling) -> None:
+    """Two alarms on the tasks that are needed: above the least, and at or below it for a while."""
+    step = appscaling.CfnScalingPolicy.StepAdjustmentProperty
+    least = [step(metric_interval_upper_bound=0, scaling_adjustment=scaling.least)]
+    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+    below = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
+    target = cast("appscaling.ScalableTarget", scaling.count.node.find_child("Target")).scalable_target_id
+    cooldown = scaling.scale_in_cooldown.to_seconds()
+    for name, operator, minutes, steps in (
+        (construct_id, above, 1, _steps_up(scaling.least, scaling.most)),
+        ("Quiet", below, _QUIET_MINUTES, least),
+    ):
+        # One L1 crosses to Node once, where CDK's L2 does for each of up to 20 steps.
+        policy = appscaling.CfnScalingPolicy(
+            scaling.count,
+            name,
+            policy_name=name,
+            policy_type="StepScaling",
+            scaling_target_id=target,
+            step_scaling_policy_configuration=appscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
+                adjustment_type="ExactCapacity",
+                cooldown=cooldown,
+                metric_aggregation_type="Maximum",
+                step_adjustments=steps,
+            ),
+        )
+        alarm = cloudwatch.Alarm(
+            scaling.count,
+            f"{name}Alarm",
+            metric=metric,
+            threshold=scaling.least,
+            comparison_operator=operator,
+            evaluation_periods=minutes,
+            # A gap in the metric starts and stops nothing.
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        cast("cloudwatch.CfnAlarm", alarm.node.default_child).alarm_actions = [policy.ref]
+
+
+def _steps_up(least: int, most: int) -> list[appscaling.CfnScalingPolicy.StepAdjustmentProperty]:
+    """The steps of an alarm on the tasks that are needed, whose threshold is the least.
+
+    Up to 20 numbers of tasks have a step each. Of more, a step is for several, and has the largest of them, so that
+    there are never too few.
+    """
+    count = min(most - least, MAX_STEP_ADJUSTMENTS)
+    numbers = [least - -(most - least) * step // count for step in range(1, count + 1)]
+    # A step includes its lower bound.
+    begins = [0, *(number - least + 1 for number in numbers[:-1])]
+    return [
+        appscaling.CfnScalingPolicy.StepAdjustmentProperty(
+            metric_interval_lower_bound=lower, metric_interval_upper_bound=upper, scaling_adjustment=tasks
+        )
+        for lower, upper, tasks in zip(begins, [*begins[1:], None], numbers, strict=True)
+    ]
+
+
+def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> ScaleBy:
+    """By metric math that says how many tasks are needed, as a fraction."""
+    needed = cloudwatch.MathExpression(
+        expression=f"CEIL({tasks})", using_metrics=dict(metrics), period=_MINUTE, label="Tasks needed"
+    )
+    return ScaleBy(name=_BACKLOG, metric=needed)
 
 
 def _known(argument: str, number: object) -> int:
@@ -387,7 +339,3 @@ def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> 
             fix=f"{argument}=70",
         )
     return value
-
-
-def _percent(percent: float) -> float:
-    return _positive("percent", percent, most=100)

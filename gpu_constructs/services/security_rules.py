@@ -1,10 +1,4 @@
-"""Rules of security groups: services in Service Connect reach one another, and what several need is written once.
-
-Clients in Service Connect connect to the proxy in the task of a server, so its port has to be open to them. In network
-mode ``awsvpc`` that is the port of the container, or `ingressPortOverride`; in ``bridge`` a port of the host that
-Docker chooses, or `ingressPortOverride`:
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html and `dockerPortMap` of
-https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/task/task.go
+"""Rules of security groups: what several services need is written once.
 
 In network mode ``bridge`` and ``host`` CDK imports the groups of the hosts once for each service of another stack, and
 writes the rules of that service beside its import (aws-cdk-lib 2.275, ``securityGroupsInThisStack``). EC2 refuses the
@@ -20,7 +14,6 @@ not take for the rule that CDK writes: the one may come while the other is there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -83,27 +76,12 @@ _RULES: WeakKeyDictionary[IConstruct, _RulesOnce] = WeakKeyDictionary()
 
 
 def write_rules_once(service: ecs.Ec2Service, scope: IConstruct, hosts: ClusterHosts) -> None:
-    """Has rules that several services of a stage would write written once.
-
-    Args:
-        service: One of them.
-        scope: Where it is defined.
-        hosts: Those of its cluster.
-    """
+    """Has rules written once that several services of a stage would write, of which this is one."""
     if hosts.share_stack_with(scope) or service.node.try_find_child(_FIRST_IMPORT) is None:
         return
-    write_rules_once_in(service, (*hosts.cluster.connections.security_groups, *service.connections.security_groups))
-
-
-def write_rules_once_in(service: ecs.Ec2Service, groups: Sequence[ec2.ISecurityGroup]) -> None:
-    """Has the rules of some groups written once, which a service shares with others or may share.
-
-    Args:
-        service: The service.
-        groups: Its groups as its stack sees them, and as others do.
-    """
     stage = cdk.Stage.of(service)
     if stage is not None:
+        groups = (*hosts.cluster.connections.security_groups, *service.connections.security_groups)
         _RULES.setdefault(stage, _RulesOnce()).add(service, groups)
 
 
@@ -202,102 +180,3 @@ def _come_after(stack: cdk.Stack, other: cdk.Stack) -> None:
         around = around.nested_stack_parent
     if around is None:
         stack.add_stack_dependency(other, "a rule of a security group that services of both need is written there")
-
-
-_WHY = "Service Connect"
-_GROUPS = "NetworkConfiguration.AwsvpcConfiguration.SecurityGroups"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Server:
-    """What clients are let into.
-
-    Attributes:
-        groups: Security groups of the tasks or of their hosts.
-        ports: Where the proxy listens.
-    """
-
-    groups: Sequence[ec2.ISecurityGroup]
-    ports: Sequence[ec2.Port]
-
-    def let_in(self, client: ec2.ISecurityGroup) -> None:
-        for group in self.groups:
-            for port in self.ports:
-                group.connections.allow_from(client, port, _WHY)
-
-
-@dataclass(frozen=True, slots=True)
-class _Client:
-    """A security group by which servers know clients."""
-
-    group: ec2.ISecurityGroup
-
-
-def connect(service: ecs.Ec2Service, hosts: ClusterHosts, configuration: object) -> tuple[ec2.Port, ...]:
-    """Lets the services of a cluster that are in Service Connect reach one another, whichever stacks they are in.
-
-    Args:
-        service: One of them, which was just made.
-        hosts: Those of its cluster.
-        configuration: Its `ecs.ServiceConnectProps`; None where it is not in Service Connect.
-
-    Returns:
-        Where its proxy listens.
-    """
-    if configuration is None:
-        return ()
-    clients, servers = hosts.members(_Client), hosts.members(_Server)
-    task, services = service.task_definition, cast("Sequence[object]", _of(configuration, "services") or ())
-    has_interface = task.network_mode is ecs.NetworkMode.AWS_VPC
-    ports = tuple(_port(task, each, has_interface=has_interface) for each in services)
-    groups = _groups_here(service) if has_interface else hosts.cluster.connections.security_groups
-    for client in map(_Client, [_join(service, hosts)] if has_interface else groups):
-        if client not in clients:
-            clients.append(client)
-            for server in servers:
-                server.let_in(client.group)
-    if ports:
-        servers.append(_Server(groups=groups, ports=ports))
-        for client in clients:
-            servers[-1].let_in(client.group)
-    return ports
-
-
-def _join(service: ecs.Ec2Service, hosts: ClusterHosts) -> ec2.ISecurityGroup:
-    """The group of all tasks of a cluster that are in Service Connect and have interfaces; a service gets it as well.
-
-    It is in the stack of the hosts, on which every service depends, so that no two services depend on each other.
-    """
-    group = hosts.connect_group
-    ids = [each.security_group_id for each in (*service.connections.security_groups, group)]
-    cast("ecs.CfnService", service.node.find_child("Service")).add_property_override(_GROUPS, ids)
-    return group
-
-
-def _groups_here(service: ecs.Ec2Service) -> Sequence[ec2.ISecurityGroup]:
-    """The groups of its tasks; those of other stacks as its own stack sees them, which writes their rules."""
-    stack = cdk.Stack.of(service)
-    found, shared = list[ec2.ISecurityGroup](), list[ec2.ISecurityGroup]()
-    for number, each in enumerate(service.connections.security_groups, 1):
-        here = each
-        if each.node.scope is not service:
-            if cdk.Stack.of(each) != stack:
-                here = ec2.SecurityGroup.from_security_group_id(service, f"Given{number}", each.security_group_id)
-            shared.append(here)
-        found.append(here)
-    if shared:
-        write_rules_once_in(service, shared)
-    return found
-
-
-def _port(task: ecs.TaskDefinition, service: object, *, has_interface: bool) -> ec2.Port:
-    override = _of(service, "ingress_port_override")
-    if override is not None:
-        return ec2.Port.tcp(cast("float", override))
-    mapping = task.find_port_mapping_by_name(str(_of(service, "port_mapping_name"))) if has_interface else None
-    return ec2.Port.tcp_range(*DYNAMIC_PORTS) if mapping is None else ec2.Port.tcp(mapping.container_port)
-
-
-def _of(struct: object, name: str) -> object:
-    """A value of a struct of CDK, which users may write as a dictionary."""
-    return struct.get(name) if isinstance(struct, Mapping) else getattr(struct, name, None)

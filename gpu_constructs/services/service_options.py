@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
@@ -14,21 +13,16 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.arguments import whole_number, whole_seconds
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.facts.aws_limits import MAX_TASK_GROUPS
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
 
-_SHIFTS = {
-    "canary_configuration": ecs.DeploymentStrategy.CANARY,
-    "linear_configuration": ecs.DeploymentStrategy.LINEAR,
-}
 
-
-class Ec2ServiceOptions(TypedDict, total=False):
+class ServiceOptions(TypedDict, total=False):
     """Arguments of `ecs.Ec2Service` that `GpuService` and `CpuService` take, and CDK gets as they are given.
 
     Where this names no default, it is CDK's.
 
     Attributes:
+        assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
         availability_zone_rebalancing: Whether tasks are moved to even out zones. Those of a `GpuService` are not by
             default, because a task that moves needs a second GPU.
         circuit_breaker: What happens to a deployment whose tasks do not start. By default it is rolled back.
@@ -40,52 +34,30 @@ class Ec2ServiceOptions(TypedDict, total=False):
             ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``.
         enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. Those of a `GpuService` are by
             default.
+        force_new_deployment: Whether tasks are replaced although nothing changed, once for each ``nonce``. A service
+            that moves to another capacity needs it where its task definition stays the same: ECS moves no task that
+            runs because of a new strategy.
         placement_constraints: Where tasks may be placed, in addition to those of the task definition.
         placement_strategies: How hosts are chosen. A `GpuService` packs its tasks by default, so that hosts become
             empty and leave.
         propagate_tags: Whose tags tasks get. By default those of a `GpuService` get its own.
-        service_connect_configuration: Its names in Service Connect, and those that it reaches.
+        task_definition_revision: Which revision it runs. By default the one of this deploy.
         volume_configurations: An EBS volume for each task.
     """
 
+    assign_public_ip: bool | None
     availability_zone_rebalancing: ecs.AvailabilityZoneRebalancing | None
     circuit_breaker: ecs.DeploymentCircuitBreaker | None
     cloud_map_options: ecs.CloudMapOptions | None
     deployment_alarms: ecs.DeploymentAlarmConfig | None
     deployment_controller: ecs.DeploymentController | None
     enable_ecs_managed_tags: bool | None
+    force_new_deployment: ecs.ForceNewDeployment | None
     placement_constraints: Sequence[ecs.PlacementConstraint] | None
     placement_strategies: Sequence[ecs.PlacementStrategy] | None
     propagate_tags: ecs.PropagatedTagSource | None
-    service_connect_configuration: ecs.ServiceConnectProps | None
-    volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
-
-
-class ServiceOptions(Ec2ServiceOptions, total=False):
-    """What a `GpuService` takes as well, under CDK's names.
-
-    Attributes:
-        assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
-        bake_time: How long both versions run once all requests go to the new one, where they are shifted.
-        canary_configuration: How many requests the new version gets first, and how long.
-        deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
-            second set of them, which takes every GPU twice.
-        force_new_deployment: Whether tasks are replaced although nothing changed, once for each ``nonce``. A service
-            that moves to another capacity needs it where its task definition stays the same: ECS moves no task that
-            runs because of a new strategy.
-        lifecycle_hooks: Functions that a deployment waits for.
-        linear_configuration: In which steps requests are shifted.
-        task_definition_revision: Which revision it runs. By default the one of this deploy.
-    """
-
-    assign_public_ip: bool | None
-    bake_time: cdk.Duration | None
-    canary_configuration: ecs.TrafficShiftConfig | None
-    deployment_strategy: ecs.DeploymentStrategy | None
-    force_new_deployment: ecs.ForceNewDeployment | None
-    lifecycle_hooks: Sequence[ecs.IDeploymentLifecycleHookTarget] | None
-    linear_configuration: ecs.TrafficShiftConfig | None
     task_definition_revision: ecs.TaskDefinitionRevision | None
+    volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
 
 
 def known_count(
@@ -121,7 +93,16 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
     Raises:
         IncompatibleError: The service would be deployed by something other than ECS.
     """
-    _require_ecs(options.get("deployment_controller"))
+    controller = options.get("deployment_controller")
+    kind = controller.get("type") if isinstance(controller, dict) else getattr(controller, "type", None)
+    if kind not in {None, ecs.DeploymentControllerType.ECS}:
+        raise IncompatibleError(
+            "a GPU service is deployed by ECS itself",
+            argument="deployment_controller",
+            value=kind,
+            allowed="ecs.DeploymentControllerType.ECS",
+            fix="an ecs.Ec2Service with capacity_provider_strategies=[capacity.strategy()]",
+        )
     defaults: ServiceOptions = {
         "availability_zone_rebalancing": ecs.AvailabilityZoneRebalancing.DISABLED,
         "circuit_breaker": ecs.DeploymentCircuitBreaker(rollback=True),
@@ -154,58 +135,12 @@ def write_past_cdk(
         resource.add_property_override(f"PlacementStrategies.{last}.Field", "memory")
 
 
-def require_together(
-    options: Ec2ServiceOptions, cluster: ecs.ICluster, groups: Sequence[ec2.ISecurityGroup] | None
-) -> None:
-    """Refuses options that need another one, or room for one.
-
-    Raises:
-        IncompatibleError: The other one is missing, or has no room.
-    """
-    if options.get("service_connect_configuration") is not None and len(groups or ()) >= MAX_TASK_GROUPS:
-        raise IncompatibleError(
-            f"a task has {MAX_TASK_GROUPS} security groups at most, and one in Service Connect gets one more, by which "
-            "others know it",
-            argument="security_groups",
-            value=len(groups or ()),
-            allowed=f"up to {MAX_TASK_GROUPS - 1}",
-            fix="fewer of them, with the rules of several in one",
-        )
-    for argument, strategy in _SHIFTS.items():
-        if options.get(argument) is not None and options.get("deployment_strategy") is not strategy:
-            raise IncompatibleError(
-                f"it is for the deployment strategy {strategy.name}",
-                argument=argument,
-                fix=f"deployment_strategy=ecs.DeploymentStrategy.{strategy.name}, or leave {argument} out",
-            )
-    names = options.get("cloud_map_options")
-    given = names.get("cloud_map_namespace") if isinstance(names, dict) else getattr(names, "cloud_map_namespace", None)
-    if names is not None and given is None and cluster.default_cloud_map_namespace is None:
-        raise IncompatibleError(
-            "a name in Cloud Map needs a namespace, and neither it nor the cluster has one",
-            argument="cloud_map_options",
-            fix="ecs.CloudMapOptions(cloud_map_namespace=…), or default_cloud_map_namespace of the cluster",
-        )
-
-
 def _packed(rebalancing: ecs.AvailabilityZoneRebalancing | None) -> list[ecs.PlacementStrategy]:
     """Tasks are packed; with rebalancing, they are spread evenly over zones first."""
     packed = [ecs.PlacementStrategy.packed_by_memory()]
     if rebalancing is not ecs.AvailabilityZoneRebalancing.ENABLED:
         return packed
     return [ecs.PlacementStrategy.spread_across(ecs.BuiltInAttributes.AVAILABILITY_ZONE), *packed]
-
-
-def _require_ecs(controller: ecs.DeploymentController | None) -> None:
-    kind = controller.get("type") if isinstance(controller, dict) else getattr(controller, "type", None)
-    if kind not in {None, ecs.DeploymentControllerType.ECS}:
-        raise IncompatibleError(
-            "a GPU service is deployed by ECS itself",
-            argument="deployment_controller",
-            value=kind,
-            allowed="ecs.DeploymentControllerType.ECS",
-            fix="deployment_strategy=ecs.DeploymentStrategy.BLUE_GREEN for two versions at once",
-        )
 
 
 def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:

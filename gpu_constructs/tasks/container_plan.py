@@ -13,7 +13,7 @@ from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import (
     REFUSED_ON_MANAGED,
@@ -260,16 +260,8 @@ def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Un
 
 
 def with_container(task: Task, container: Container) -> Task:
-    """The task with one more container, which a size of the task grows by."""
-    limit = container.memory_limit_mib
-    return replace(
-        task,
-        containers=(*task.containers, container),
-        cpu_limit=None if task.cpu_limit is None else total((task.cpu_limit, container.cpu)),
-        memory_limit_mib=None
-        if task.memory_limit_mib is None
-        else total((task.memory_limit_mib, container.memory_mib if limit is None else limit)),
-    )
+    """The task with one more container."""
+    return replace(task, containers=(*task.containers, container))
 
 
 def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[str, str]:

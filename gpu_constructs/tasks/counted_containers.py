@@ -28,9 +28,6 @@ from gpu_constructs.tasks.sidecar import (
     SharedSize,
     beside_daemons,
     plan_sidecar,
-    require_known_size,
-    with_proxy,
-    write_size,
 )
 from gpu_constructs.tasks.task_target import Capacity
 
@@ -157,7 +154,6 @@ class CountedContainers:
             options=options,
             environment=options.get("environment"),
         )
-        require_known_size(task)
         container = add(self._definition, construct_id, **sizes, **options)
         self.have_router = self.have_router or is_router
         self._count(construct_id, task.containers[-1], options)
@@ -173,11 +169,6 @@ class CountedContainers:
                 mapped = [replace(each, host_ports=of) for each, of in zip(self._task.containers, ports, strict=True)]
                 self._task = replace(self._task, containers=tuple(mapped))
         return self.task
-
-    def keep_room_for_proxy(self) -> None:
-        """Gives the task a size with room for them and the proxy of Service Connect."""
-        self._task = with_proxy(self._task)
-        write_size(self._resource, self.task)
 
     def room_for_daemons(self, share: FairShare) -> None:
         """Makes room for daemons in sizes that were not given.
@@ -214,7 +205,6 @@ class CountedContainers:
     def _add(
         self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
     ) -> ecs.ContainerDefinition:
-        require_known_size(plan.task)
         container = define_container(
             self._definition, construct_id, image=image, plan=plan, options=options, log_group=self._log_group
         )
@@ -238,9 +228,6 @@ class CountedContainers:
         self._ids.add(construct_id)
         self._task = with_container(self._task, container)
         self._route_logs = self._route_logs or isinstance(options.get("logging"), ecs.FireLensLogDriver)
-        if self._task.memory_limit_mib is not None:
-            # Only then, because asking for the resource takes two requests to Node.
-            write_size(self._resource, self.task)
 
     def _resize(self, task: Task) -> None:
         """Writes the sizes that they have in another task."""
@@ -254,5 +241,3 @@ class CountedContainers:
                 if now != then:
                     self._resource.add_property_override(f"ContainerDefinitions.{index}.{name}", now)
         self._task = task
-        if task.memory_limit_mib is not None:
-            write_size(self._resource, self.task)

@@ -141,9 +141,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "a separate capacity provider for": "separate capacity for",
 }
 
-# Only a task in Service Connect has a size here.
-_WITH_PROXY: Mapping[str, str] = {"asked": "asked with the proxy of Service Connect"}
-
 
 def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
     """Refuses a task that a host of a pool is certain not to run.
@@ -157,8 +154,7 @@ def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
         if any(refusals(task, each, pool) for each in types):
             # As it starts: from zero hosts, of which the smallest type decides.
             starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
-            words = {} if task.memory_limit_mib is None else _WITH_PROXY
-            raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **words, **(arguments or {})})
+            raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
 
 
 def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:

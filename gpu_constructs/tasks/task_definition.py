@@ -25,7 +25,7 @@ from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.sidecar import require_no_gpus, with_proxy
+from gpu_constructs.tasks.sidecar import require_no_gpus
 from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
 from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
 
@@ -56,9 +56,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         ipc_mode: Whether containers share memory with each other or with the host, whose ``/dev/shm`` they then have.
             By default each has its own.
         pid_mode: Whether containers see the processes of each other or of the host. By default each sees its own.
-        service_connect: Whether a service with Service Connect runs it, for which ECS adds a proxy to each task. The
-            share of a host that containers get by default then leaves room for the proxy, and the task definition has
-            a size, which is a limit for its containers together.
         log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack, and
             encrypted with the key of the cluster where that has one.
         log_retention: How long the default log group keeps them. By default a month.
@@ -88,7 +85,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         network_mode: ecs.NetworkMode | None = None,
         ipc_mode: ecs.IpcMode | None = None,
         pid_mode: ecs.PidMode | None = None,
-        service_connect: bool = False,
         log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         task_role: iam.IRole | None = None,
@@ -124,7 +120,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         write_landing(resource_of(self), landing, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
-        task = with_proxy(task) if service_connect else task
         self.counted = CountedContainers(self, task, capacity=self.capacity, log_group=self.log_group)
         self.server: ModelServer | None = None
         self._runners: list[ecs.Ec2Service | ec2.ISecurityGroup] = []

@@ -116,11 +116,6 @@ def _named_port(site: Site, method: str) -> None:
     getattr(site.task(network_mode=ecs.NetworkMode.HOST), method)("chat", image=_IMAGE, port_mappings=[port])
 
 
-def _connected_on_managed(site: Site) -> object:
-    managed = site.managed(instance_types=["g6.xlarge"])
-    return _served(site, managed, service_connect_configuration=ecs.ServiceConnectProps(namespace="models"))
-
-
 def _of_twenty_one(site: Site) -> object:
     return _served(site, *(site.capacity("g6.xlarge", name=f"C{number}") for number in range(21)))
 
@@ -201,7 +196,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU140", "capacity", _of_both_kinds),
     ("GPU230", "port_mappings", lambda site: _named_port(site, "add_gpu_container")),
     ("GPU230", "port_mappings", lambda site: _named_port(site, "add_container")),
-    ("GPU230", "service_connect_configuration", _connected_on_managed),
     ("GPU217", "capacity", lambda site: _served(site, of=GpuCluster(site.stack, "Other", vpc=site.vpc))),
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
     ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),

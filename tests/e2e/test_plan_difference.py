@@ -63,11 +63,11 @@ def connected(*names: str) -> Callable[..., None]:
         models = ecs.CloudMapNamespaceOptions(name="models", use_for_service_connect=True)
         cluster = cluster_of(stack, names=models)
         for each in names:
-            task = GpuTaskDefinition(stack, f"{each}Task", capacity=[cluster.capacities[0]], service_connect=True)
+            task = GpuTaskDefinition(stack, f"{each}Task", capacity=[cluster.capacities[0]])
             port = ecs.PortMapping(container_port=8000, name="model")
             task.add_gpu_container("vllm", image=IMAGE, port_mappings=[port])
-            connect = ecs.ServiceConnectProps(services=[ecs.ServiceConnectService(port_mapping_name="model")])
-            GpuService(stack, each, cluster=cluster, task_definition=task, service_connect_configuration=connect)
+            service = GpuService(stack, each, cluster=cluster, task_definition=task)
+            service.enable_service_connect(services=[ecs.ServiceConnectService(port_mapping_name="model")])
 
     return define
 

@@ -15,8 +15,6 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from emulator.account import Account
 from emulator.local import Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
-from gpu_constructs.services.service_options import ServiceOptions
-from typing_extensions import Unpack
 
 from tests.synthesis import app_in
 
@@ -32,7 +30,6 @@ def assembly(
     *,
     tag: str = "v1",
     path: str = "/health",
-    **options: Unpack[ServiceOptions],
 ) -> Path:
     """An app with two copies behind HTTPS, and behind a Network Load Balancer."""
     app = app_in(folder)
@@ -42,7 +39,7 @@ def assembly(
     task = GpuTaskDefinition(stack, "Chat", capacity=[l4], network_mode=mode)
     image = ecs.ContainerImage.from_registry(f"vllm/vllm-openai:{tag}")
     task.add_gpu_container("vllm", image=image, port_mappings=[ecs.PortMapping(container_port=PORT)])
-    service = GpuService(stack, "Service", cluster=cluster, task_definition=task, desired_count=2, **options)
+    service = GpuService(stack, "Service", cluster=cluster, task_definition=task, desired_count=2)
     certificate = acm.Certificate(stack, "Certificate", domain_name="chat.example.com")
     https = service.add_application_load_balancer("Https", certificate=certificate, health_check_path=path)
     tcp = service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
@@ -84,43 +81,6 @@ def test_requests_arrive_before_and_after_an_update_and_nothing_stays(
     assert second.containers == ("vllm", "vllm")
     groups = cloud.account.client("elbv2").describe_target_groups()["TargetGroups"]
     assert {each.get("HealthCheckPath") for each in groups if each["Protocol"] == "HTTP"} == {"/v1/models"}
-
-    cloud.destroy(stack)
-
-
-_QUARTERS = ecs.TrafficShiftConfig(step_percent=25, step_bake_time=cdk.Duration.minutes(5))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"deployment_strategy": ecs.DeploymentStrategy.BLUE_GREEN, "bake_time": cdk.Duration.minutes(15)},
-        {"deployment_strategy": ecs.DeploymentStrategy.LINEAR, "linear_configuration": _QUARTERS},
-        {"deployment_strategy": ecs.DeploymentStrategy.CANARY, "canary_configuration": _QUARTERS},
-    ],
-    ids=lambda options: options["deployment_strategy"].name,
-)
-def test_requests_arrive_before_and_after_a_deployment_that_shifts_them(
-    cloud: Local, tmp_path: Path, options: dict[str, Any]
-) -> None:
-    stack = cloud.deploy_assembly(assembly(tmp_path / "1", **options), STACK)
-    outputs = dict(stack.outputs)
-    assert arrived(cloud.account, outputs).containers == ("vllm", "vllm")
-
-    cluster, ecs_api = outputs["ClusterName"], cloud.account.client("ecs")
-    (name,) = ecs_api.list_services(cluster=cluster)["serviceArns"]
-    (service,) = ecs_api.describe_services(cluster=cluster, services=[name])["services"]
-    groups = {each["TargetGroupArn"] for each in cloud.account.client("elbv2").describe_target_groups()["TargetGroups"]}
-    roles = {each["Arn"] for each in cloud.account.client("iam").list_roles()["Roles"]}
-    of_both = [each["advancedConfiguration"] | each for each in service["loadBalancers"]]
-    assert {each[key] for each in of_both for key in ("targetGroupArn", "alternateTargetGroupArn")} == groups
-    assert len(groups) == 4
-    assert {each["roleArn"] for each in of_both} <= roles
-    assert all(each["productionListenerRule"].split(":")[5].startswith("listener") for each in of_both)
-
-    after = assembly(tmp_path / "2", tag="v2", **options)
-    assert cloud.update(stack, template_of(after)).outputs == stack.outputs
-    assert arrived(cloud.account, outputs).containers == ("vllm", "vllm")
 
     cloud.destroy(stack)
 

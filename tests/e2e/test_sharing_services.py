@@ -1,4 +1,4 @@
-"""Services that share hosts, balancers and names over several stacks: deployed, updated and destroyed."""
+"""Services that share hosts and balancers over several stacks: deployed, updated and destroyed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.sharing_services import Shared, build
 
 APPS = {
     "on full hosts, behind one listener": [
-        Shared(stack="A", balancer="shared", connect="server"),
-        Shared(stack="A", balancer="shared", connect="client"),
+        Shared(stack="A", balancer="shared"),
+        Shared(stack="A", balancer="shared"),
         Shared(stack="B", balancer="shared"),
-        Shared(stack="B", has_gpus=False, balancer="shared", connect="client"),
+        Shared(stack="B", has_gpus=False, balancer="shared"),
     ],
     "with interfaces of their own": [
-        Shared(stack="A", mode="awsvpc", balancer="own", connect="server"),
-        Shared(stack="B", mode="awsvpc", has_gpus=False, balancer="shared", connect="server"),
-        Shared(stack="Cluster", balancer="shared", connect="server"),
-        Shared(stack="B", mode="host", balancer="shared", connect="client"),
+        Shared(stack="A", mode="awsvpc", balancer="own"),
+        Shared(stack="B", mode="awsvpc", has_gpus=False, balancer="shared"),
+        Shared(stack="Cluster", balancer="shared"),
+        Shared(stack="B", mode="host", balancer="shared"),
     ],
 }
 

@@ -45,11 +45,7 @@ _NEED = cloudwatch.MathExpression(
     using_metrics={"tokens": tokens(), "images": cloudwatch.Metric(namespace="Chat", metric_name="Images")},
     period=cdk.Duration.minutes(1),
 )
-_OF_ALL = cloudwatch.MathExpression(expression="total_of_all_tasks", using_metrics={"total_of_all_tasks": tokens()})
 _SCALED: dict[str, Callable[[Site], object]] = {
-    "Halved": lambda site: service_of(site, most=5, deployment_strategy=ecs.DeploymentStrategy.BLUE_GREEN).scale(
-        by=[by_tokens()]
-    ),
     "Percentages": lambda site: service_of(site, min_healthy_percent=25, max_healthy_percent=150).scale(
         by=[by_tokens()]
     ),
@@ -62,7 +58,6 @@ _SCALED: dict[str, Callable[[Site], object]] = {
     "Total": lambda site: service_of(site).scale(
         by=[ScaleBy.backlog(metric=tokens(statistic="Sum"), per_task=1000)], min_tasks=0
     ),
-    "Named": lambda site: service_of(site).scale(by=[ScaleBy.backlog(metric=_OF_ALL, per_task=1000)], min_tasks=0),
 }
 
 
@@ -91,19 +86,9 @@ def test_the_most_tasks_are_those_that_the_hosts_hold(site: Site) -> None:
     assert site.warnings() == []
 
 
-def test_a_deployment_that_runs_all_tasks_twice_halves_them(sites: dict[str, Site]) -> None:
-    assert sites["Halved"].only(_TARGET)["MaxCapacity"] == 2
-
-
 def test_a_number_above_what_the_hosts_hold_is_a_warning_as_it_is_in_a_template(site: Site) -> None:
     service_of(site).scale(by=[by_tokens()], max_tasks=9)
     assert [each.split()[0] for each in site.warnings()] == ["GPU080"]
-
-
-def test_a_number_that_leaves_no_room_for_both_versions_is_a_warning(site: Site) -> None:
-    strategy = ecs.DeploymentStrategy.BLUE_GREEN
-    service_of(site, most=5, deployment_strategy=strategy).scale(by=[by_tokens()], max_tasks=3)
-    assert [each.split()[0] for each in site.warnings()] == ["GPU010"]
 
 
 def test_the_count_is_left_to_the_scaling(site: Site) -> None:

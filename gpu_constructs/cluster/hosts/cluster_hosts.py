@@ -142,22 +142,6 @@ class ClusterHosts:
         self.cluster.connections.add_security_group(group)
         return group
 
-    @cached_property
-    def connect_group(self) -> ec2.SecurityGroup:
-        """The security group by which servers in Service Connect know tasks that have interfaces of their own."""
-        group = ec2.SecurityGroup(
-            self._scope,
-            "ServiceConnectSecurityGroup",
-            vpc=self.vpc,
-            description="Tasks in Service Connect: a way to those of the same cluster",
-            allow_all_outbound=False,
-        )
-        # CDK's own rule that lets nothing out goes with the first other rule, even one of another stack (aws-cdk-lib
-        # 2.275), and a group without a rule lets everything out.
-        nothing = {"CidrIp": "255.255.255.255/32", "IpProtocol": "icmp", "FromPort": 252, "ToPort": 86}
-        cast("ec2.CfnSecurityGroup", group.node.default_child).add_property_override("SecurityGroupEgress", [nothing])
-        return group
-
     @property
     def groups_are_known(self) -> bool:
         """Whether the cluster says which security groups hosts have that were not made here."""

@@ -34,7 +34,6 @@ _IDS = frozenset(
         "ManagedCluster",
         "ManagedHostProfile",
         "ManagedHostRole",
-        "ServiceConnectSecurityGroup",
     }
 )
 """Construct ids of what a cluster defines itself, some of it later."""

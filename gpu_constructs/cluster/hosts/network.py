@@ -17,7 +17,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 
 if TYPE_CHECKING:
-    from aws_cdk import aws_elasticloadbalancingv2 as elbv2
     from aws_cdk import aws_kms as kms
 import aws_cdk as cdk
 
@@ -180,25 +179,15 @@ def require_storage_in(here: str, storage: ec2.Connections, *, argument: str) ->
         resource = each.node.default_child if isinstance(each, ec2.SecurityGroup) else None
         there = resource.vpc_id if isinstance(resource, ec2.CfnSecurityGroup) else None
         if there is not None:
-            _require_same(here, there, what="file system", who="the hosts that mount it", argument=argument)
-
-
-def require_balancer_in(here: str, balancer: elbv2.IApplicationLoadBalancer) -> None:
-    """Refuses a load balancer that is certain to be in another VPC, as its target groups would be."""
-    if (vpc := balancer.vpc) is not None:
-        _require_same(here, vpc.vpc_id, what="load balancer", who="the service", argument="load_balancer")
-
-
-def _require_same(here: str, there: str, *, what: str, who: str, argument: str) -> None:
-    ours, theirs = (None, None) if there == here else (_identity(here), _identity(there))
-    if ours is not None and theirs is not None and ours != theirs:
-        raise IncompatibleError(
-            f"the {what} is in VPC {theirs}, and {who} in {ours}",
-            argument=argument,
-            value=theirs,
-            allowed=ours,
-            fix=f"a {what} in the VPC of the cluster",
-        )
+            ours, theirs = (None, None) if there == here else (_identity(here), _identity(there))
+            if ours is not None and theirs is not None and ours != theirs:
+                raise IncompatibleError(
+                    f"the file system is in VPC {theirs}, and the hosts that mount it in {ours}",
+                    argument=argument,
+                    value=theirs,
+                    allowed=ours,
+                    fix="a file system in the VPC of the cluster",
+                )
 
 
 def _identity(vpc_id: str) -> str | None:
