@@ -10,7 +10,7 @@ from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
+from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.placement import FairShare
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.words import and_list
