@@ -44,9 +44,6 @@ _AMI_ID = re.compile(r"(?<![0-9A-Za-z])ami-[0-9a-f]{8,17}(?![0-9A-Za-z])")
 # aws-lambda/lib/function-hash.ts and aws-apigateway/lib/deployment.ts): a new asset gives them new ids.
 _CONTENT_SUFFIX = re.compile(r"(?<=[0-9A-F]{8})(?:[0-9a-f]{32})+$")
 
-# The hash of the construct's path that CDK appends (core/lib/private/uniqueid.ts).
-_PATH_SUFFIX = re.compile(r"^(.+?)(?:[0-9A-F]{8})+$")
-
 # A longer word in the command of a container is a program, whose text is reviewed where it was written.
 _LONGEST_WORD = 4096
 
@@ -54,7 +51,7 @@ _WORD = re.compile(r"[0-9A-Za-z]+")
 _SECTIONS_WITH_IDS = ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings")
 
 
-def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool = True) -> dict[str, Any]:
+def normalized(template: Mapping[str, Any] | HasTemplate) -> dict[str, Any]:
     """A template without what changes from one synth, account or release to the next, ready for a snapshot.
 
     Asset hashes are ``<asset>``, account ids ``<account>``, releases of machine images ``<release>``, AMI ids
@@ -66,8 +63,6 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
 
     Args:
         template: The template, as data or as anything with ``to_json()``.
-        path_hashes: Whether logical ids keep the hash of the construct's path. Without it a construct can be moved
-            with no difference in the snapshot, but CloudFormation replaces it all the same.
 
     Raises:
         InvalidValueError: It is not a template.
@@ -81,7 +76,7 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
             allowed="a template as a mapping, or aws_cdk.assertions.Template",
         )
     kept = _without_additions(data)
-    renamed = _new_ids(_ids(kept), path_hashes=path_hashes)
+    renamed = _new_ids(_ids(kept))
 
     def rewritten(text: str) -> str:
         return _stable(_WORD.sub(lambda word: renamed.get(word[0], word[0]), text))
@@ -121,9 +116,9 @@ def _ids(template: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((key, value) for key, value in content.items() if isinstance(key, str))
 
 
-def _new_ids(ids: Iterable[tuple[str, Any]], *, path_hashes: bool) -> dict[str, str]:
+def _new_ids(ids: Iterable[tuple[str, Any]]) -> dict[str, str]:
     """Logical ids that are written otherwise; no two become the same."""
-    wanted = {old: _wanted(old, value, path_hashes=path_hashes) for old, value in ids}
+    wanted = {old: _wanted(old, value) for old, value in ids}
     taken = {old for old, new in wanted.items() if old == new}.union(*_ADDED.values())
     renamed = {}
     for old, new in wanted.items():
@@ -138,12 +133,11 @@ def _new_ids(ids: Iterable[tuple[str, Any]], *, path_hashes: bool) -> dict[str, 
     return renamed
 
 
-def _wanted(logical_id: str, value: Any, *, path_hashes: bool) -> str:  # noqa: ANN401 - JSON
+def _wanted(logical_id: str, value: Any) -> str:  # noqa: ANN401 - JSON
     written, before = logical_id, None
     while written != before:
         before = written
         written = _CONTENT_SUFFIX.sub("", _HASH.sub(_ASSET, written))
-        written = written if path_hashes else _PATH_SUFFIX.sub(r"\1", written)
     default = value.get("Default") if isinstance(value, Mapping) else None
     if isinstance(default, str):
         # CDK names the parameter of an SSM look-up after the whole path, its release among it.

@@ -28,32 +28,14 @@ def name_of(value: str, argument: str) -> str:
     return value
 
 
-def count(value: int, argument: str) -> int:
-    """A number of things.
+def types_named(names: Iterable[str], argument: str, declared: Iterable[InstanceType]) -> frozenset[str]:
+    """Names of all types of some types and families.
 
     Raises:
-        InvalidValueError: It is not a whole number, or a negative one.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidValueError(
-            f"got {shown(value)}", argument=argument, value=value, allowed="a whole number, 0 or more"
-        )
-    return value
-
-
-def types_named(
-    names: str | Iterable[str] | None, argument: str, declared: Iterable[InstanceType] = ()
-) -> frozenset[str] | None:
-    """Names of all types of some types and families; None for None.
-
-    Raises:
-        InvalidValueError: They are not names.
         UnknownNameError: None is called so.
     """
-    if names is None:
-        return None
     with for_one_check({each.name: each for each in declared}), argument_named(argument):
-        return frozenset(each.name for name in names_in(names, argument) for each in _types_of(name))
+        return frozenset(each.name for name in names for each in _types_of(name))
 
 
 def _types_of(name: str) -> tuple[InstanceType, ...]:

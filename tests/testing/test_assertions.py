@@ -14,7 +14,7 @@ import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind
 from gpu_constructs.testing import GpuAssertions, gpus
 from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
 
@@ -33,12 +33,10 @@ def failure(assertion: Callable[[], object]) -> str:
 def test_a_good_template_stands_every_assertion_in_one_string(good: GpuAssertions) -> None:
     strung = (
         good.has_gpu_task("Train", gpus=4, on="g6.12xlarge")
-        .has_pool("L4", instance_types="g6", purchase="on-demand", min_instances=0, max_instances=4)
         .uses_image("al2023-gpu", release=RELEASE)
         .every_gpu_task_is_placeable()
         .has_no_findings()
         .scales_to_zero()
-        .launches_at_most(4)
     )
     assert strung is good
 
@@ -54,9 +52,7 @@ def test_a_type_that_the_template_declares_has_its_name(on: str) -> None:
     group = capacity("New", "g9.xlarge")
     declared = {"g9.xlarge": {"Vcpus": 4, "MemoryMib": 32768, "Gpus": 4, "GpuModel": "L40S"}}
     group["NewGroup"]["Metadata"] = {"gpu-constructs": {"InstanceTypes": declared}}
-    gpus(template(group, task("Train", service_on="New"))).has_gpu_task("Train", gpus=4, on=on).has_pool(
-        "New", instance_types=on
-    )
+    gpus(template(group, task("Train", service_on="New"))).has_gpu_task("Train", gpus=4, on=on)
 
 
 def test_a_name_of_two_tasks_is_refused_with_names_that_mean_one() -> None:
@@ -88,26 +84,7 @@ def test_a_type_that_is_only_known_at_deploy_time_is_on_none() -> None:
     overrides.append({"InstanceType": {"Fn::ImportValue": "type"}})
     found = gpus(unknown)
     assert "may run on L4, whose instance types are not known" in failure(lambda: found.has_gpu_task("Train", on="g6"))
-    assert "launches g6.12xlarge and types unknown at synth" in failure(
-        lambda: found.has_pool("L4", instance_types="g6")
-    )
-
-
-@pytest.mark.parametrize(
-    ("asked", "miss"),
-    [
-        ({"instance_types": "g5"}, "launches g6.12xlarge"),
-        ({"purchase": PurchaseOption.SPOT}, "is bought on-demand"),
-        ({"min_instances": 1}, "has 0 to 4 hosts"),
-        ({"max_instances": 8}, "has 0 to 4 hosts"),
-        ({"instance_types": "g6.xlarge", "max_instances": 8}, "launches g6.12xlarge and has 0 to 4 hosts"),
-    ],
-    ids=str,
-)
-def test_a_missed_pool_says_what_it_is_instead(good: GpuAssertions, asked: dict[str, Any], miss: str) -> None:
-    text = failure(lambda: good.has_pool("L4", **asked))
-    assert text.startswith("no pool 'L4' with ")
-    assert f"\nnearest: 'L4' {miss}\n" in text
+    assert "  g6.12xlarge and types unknown at synth  " in failure(lambda: found.has_gpu_task("Train", on="g6"))
 
 
 def test_hosts_that_nothing_stops_do_not_scale_to_zero() -> None:
@@ -123,7 +100,6 @@ def test_hosts_that_nothing_stops_do_not_scale_to_zero() -> None:
     )
     alone = gpus(Fleet(pools=(instance,)))
     assert "pool 'Box' is an instance, which nothing stops" in failure(alone.scales_to_zero)
-    assert "only known at deploy time on Box" in failure(lambda: alone.launches_at_most(1000))
     assert "pool 'Box' runs unknown at synth" in failure(lambda: alone.uses_image("al2023-gpu"))
 
 
@@ -183,7 +159,6 @@ def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
         (lambda found: found.has_gpu_task("Train", on="g6.12xlrge"), UnknownNameError, "did you mean g6.12xlarge"),
         (lambda found: found.has_gpu_task("Train", on="g9.xlarge"), UnknownNameError, r"on: .*gpus\(…, configuration="),
         (lambda found: found.has_gpu_task("Train", on="g66"), UnknownNameError, "g6"),
-        (lambda found: found.has_pool("L4", purchase="cheap"), InvalidValueError, "allowed: on-demand, spot"),
         (lambda found: found.uses_image("al2023-gpus"), UnknownNameError, "did you mean al2023-gpu"),
         (lambda found: found.has_gpu_task(None), InvalidValueError, "name: got None; allowed: a name"),
         (lambda found: found.has_gpu_task(""), InvalidValueError, "name: got ''"),
@@ -191,15 +166,8 @@ def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
         (lambda found: found.has_gpu_task("Chat", gpus=True), InvalidValueError, "gpus: got True"),
         (lambda found: found.has_gpu_task("Chat", on=5), InvalidValueError, "on: got 5; allowed: a name, or a list"),
         (lambda found: found.has_gpu_task("Chat", on=["g6", None]), InvalidValueError, "on: got"),
-        (lambda found: found.has_pool(5), InvalidValueError, "name: got 5"),
-        (lambda found: found.has_pool("L4", instance_types=5), InvalidValueError, "instance_types: got 5"),
-        (lambda found: found.has_pool("L4", purchase=[]), InvalidValueError, "purchase: got"),
-        (lambda found: found.has_pool("L4", min_instances="0"), InvalidValueError, "min_instances: got '0'"),
-        (lambda found: found.has_pool("L4", max_instances=-1), InvalidValueError, "max_instances: got -1"),
         (lambda found: found.uses_image(5), InvalidValueError, "name: got 5"),
         (lambda found: found.uses_image("al2023-gpu", release=5), InvalidValueError, "release: got 5"),
-        (lambda found: found.scales_to_zero(pool=5), InvalidValueError, "pool: got 5"),
-        (lambda found: found.launches_at_most(""), InvalidValueError, "instances: got ''"),
         (lambda found: found.has_no_findings(ignore=None), InvalidValueError, "ignore: got None"),
         (lambda found: found.has_no_findings(at_least=[]), InvalidValueError, "at_least: got"),
         (lambda found: found.has_no_findings(at_least="worst"), InvalidValueError, "allowed: error, warning, info"),
@@ -217,8 +185,8 @@ def test_values_of_parameters_take_the_place_of_defaults() -> None:
     asked = template(L4, task("Train", service_on="L4"))
     asked["Parameters"] = {"Most": {"Type": "Number", "Default": 4}}
     asked["Resources"]["L4Group"]["Properties"]["MaxSize"] = {"Ref": "Most"}
-    gpus(asked).launches_at_most(4)
-    assert "up to 9" in failure(lambda: gpus(asked, parameters={"Most": "9"}).launches_at_most(4))
+    for given, most in (({}, 4), ({"Most": "9"}, 9)):
+        assert [each.max_instances for each in gpus(asked, parameters=given).fleet.pools] == [most]
 
 
 def test_a_failure_points_at_the_line_of_the_test(tmp_path: Path) -> None:

@@ -125,32 +125,6 @@ def test_legacy_asset_parameters_lose_their_hash_and_are_not_confused() -> None:
     assert both == normalized(parameters("1" * 64, "2" * 64))
 
 
-def test_without_path_hashes_ids_are_the_names_of_constructs_wherever_they_are_written() -> None:
-    task, other = "Task0A1B2C3D", "Task99887766"
-    exported = {"Value": {"Ref": task}, "Export": {"Name": f"s:{task}"}}
-    properties = {"A": {"Fn::GetAtt": [task, "Arn"]}, "S": {"Fn::Sub": f"${{{other}.Arn}}"}}
-    moved = {
-        "Outputs": {"ExportsOutputRefTask0A1B2C3D4E5F6071": exported},
-        "Resources": {
-            task: {"Type": "T"},
-            other: {"Type": "T", "DependsOn": [task]},
-            "Role": {"Type": "T", "Properties": properties},
-        },
-    }
-    assert normalized(moved, path_hashes=False) == {
-        "Outputs": {"ExportsOutputRefTask": {"Export": {"Name": "s:Task"}, "Value": {"Ref": "Task"}}},
-        "Resources": {
-            "Role": {
-                "Properties": {"A": {"Fn::GetAtt": ["Task", "Arn"]}, "S": {"Fn::Sub": "${Task-2.Arn}"}},
-                "Type": "T",
-            },
-            "Task": {"Type": "T"},
-            "Task-2": {"DependsOn": ["Task"], "Type": "T"},
-        },
-    }
-    assert "Task0A1B2C3D" in normalized(moved)["Resources"]
-
-
 def test_a_cdk_template_is_taken_as_it_is_and_new_code_makes_no_difference(site: Site, tmp_path: Any) -> None:
     file = tmp_path / "file.txt"
     file.write_text("one")
@@ -209,12 +183,12 @@ TEMPLATES = st.dictionaries(SECTIONS, st.dictionaries(TEXTS, RESOURCES | JSON, m
 
 # What holds for any template is asked of one and the same: making them up takes longer than all that is asked.
 @settings(max_examples=times(8))
-@given(TEMPLATES, st.booleans())
+@given(TEMPLATES)
 def test_any_template_is_normalized_for_good_in_order_and_loses_only_what_cdk_adds(
-    template: dict[str, Any], path_hashes: bool
+    template: dict[str, Any],
 ) -> None:
-    done = normalized(template, path_hashes=path_hashes)
-    assert normalized(done, path_hashes=path_hashes) == done
+    done = normalized(template)
+    assert normalized(done) == done
     assert json.loads(json.dumps(done)) == done
     added = {"CDKMetadata", "CDKMetadataAvailable", "BootstrapVersion", "CheckBootstrapVersion"}
     for section, content in template.items():
