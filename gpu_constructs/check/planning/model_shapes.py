@@ -7,6 +7,7 @@ in layers, hidden size, heads, heads with keys and values, window and context.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from difflib import get_close_matches
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
@@ -87,46 +88,27 @@ _DEEPSEEK = (
 )
 _VLLM_6746 = "https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16"
 
-MODEL_SHAPES: tuple[ModelShape, ...] = (
+# Dense models and mixtures without a window or a latent, of which LitGPT has the shape: name, parameters in units of
+# 10^9, layers, hidden size, heads, heads with keys and values, tokens of the vocabulary, longest context. Each head has
+# 128 values.
+_PLAIN_SHAPES = (
+    ("mistral-7b", 7.25, 32, 4096, 32, 8, 32_768, 32_768),
+    ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 152_064, 131_072),
+    ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128_256, 131_072),
+    ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 152_064, 131_072),
+    ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 151_936, 262_144),  # the context is that of its versions of 2507
+    ("qwen2.5-32b", 32.8, 64, 5120, 40, 8, 152_064, 131_072),
+    ("mixtral-8x7b", 46.7, 32, 4096, 32, 8, 32_000, 32_768),
+    ("llama-3.1-70b", 70.6, 80, 8192, 64, 8, 128_256, 131_072),
+    ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 152_064, 131_072),
+    ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128_256, 131_072),
+)
+_CHECKPOINTS = {"llama-3.1-405b": (Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),)}
+
+_OTHER_SHAPES = (
     ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
     ModelShape(name="sdxl-base", parameters=3.5, precision="fp16"),
     ModelShape(name="flux.1", parameters=16.5),  # the transformer of 12 and the text encoders of 4.5
-    ModelShape(
-        name="mistral-7b",
-        parameters=7.25,
-        layers=32,
-        hidden=4096,
-        heads=32,
-        longest=32768,
-        in_16_bits=_vocabulary(32_768, 4096),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
-    ModelShape(
-        name="qwen2.5-7b",
-        parameters=7.62,
-        layers=28,
-        hidden=3584,
-        heads=28,
-        longest=131072,
-        in_16_bits=_vocabulary(152_064, 3584),
-        source=_LITGPT,
-        kv_heads=4,
-        head_size=128,
-    ),
-    ModelShape(
-        name="llama-3.1-8b",
-        parameters=8.03,
-        layers=32,
-        hidden=4096,
-        heads=32,
-        longest=131072,
-        in_16_bits=_vocabulary(128_256, 4096),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
     ModelShape(
         name="gemma-2-9b",
         parameters=9.24,
@@ -140,18 +122,6 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         head_size=256,
         windowed_layers=21,
         window=4096,
-    ),
-    ModelShape(
-        name="qwen2.5-14b",
-        parameters=14.8,
-        layers=48,
-        hidden=5120,
-        heads=40,
-        longest=131072,
-        in_16_bits=_vocabulary(152_064, 5120),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
     ),
     ModelShape(
         name="gpt-oss-20b",
@@ -184,66 +154,6 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         window=1024,
     ),
     ModelShape(
-        name="qwen3-30b-a3b",
-        parameters=30.5,
-        layers=48,
-        hidden=2048,
-        heads=32,
-        longest=262144,
-        in_16_bits=_vocabulary(151_936, 2048),
-        source=f"{_LITGPT}; the context is that of its versions of 2507",
-        kv_heads=4,
-        head_size=128,
-    ),
-    ModelShape(
-        name="qwen2.5-32b",
-        parameters=32.8,
-        layers=64,
-        hidden=5120,
-        heads=40,
-        longest=131072,
-        in_16_bits=_vocabulary(152_064, 5120),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
-    ModelShape(
-        name="mixtral-8x7b",
-        parameters=46.7,
-        layers=32,
-        hidden=4096,
-        heads=32,
-        longest=32768,
-        in_16_bits=_vocabulary(32_000, 4096),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
-    ModelShape(
-        name="llama-3.1-70b",
-        parameters=70.6,
-        layers=80,
-        hidden=8192,
-        heads=64,
-        longest=131072,
-        in_16_bits=_vocabulary(128_256, 8192),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
-    ModelShape(
-        name="qwen2.5-72b",
-        parameters=72.7,
-        layers=80,
-        hidden=8192,
-        heads=64,
-        longest=131072,
-        in_16_bits=_vocabulary(152_064, 8192),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-    ),
-    ModelShape(
         name="gpt-oss-120b",
         parameters=116.8,
         layers=36,
@@ -260,19 +170,6 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         checkpoints=(Checkpoint(precision="mxfp4", gib=60.8, source=_OPENAI),),
     ),
     ModelShape(
-        name="llama-3.1-405b",
-        parameters=405.0,
-        layers=126,
-        hidden=16384,
-        heads=128,
-        longest=131072,
-        in_16_bits=_vocabulary(128_256, 16384),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=128,
-        checkpoints=(Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),),
-    ),
-    ModelShape(
         name="deepseek-v3",
         parameters=671.0,
         layers=61,
@@ -284,6 +181,31 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         latent=576,
         precision="fp8",
     ),
+)
+
+MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
+    sorted(
+        (
+            *_OTHER_SHAPES,
+            *(
+                ModelShape(
+                    name=name,
+                    parameters=parameters,
+                    layers=layers,
+                    hidden=hidden,
+                    heads=heads,
+                    kv_heads=kv_heads,
+                    head_size=128,
+                    longest=longest,
+                    in_16_bits=_vocabulary(tokens, hidden),
+                    checkpoints=_CHECKPOINTS.get(name, ()),
+                    source=_LITGPT,
+                )
+                for name, parameters, layers, hidden, heads, kv_heads, tokens, longest in _PLAIN_SHAPES
+            ),
+        ),
+        key=lambda each: each.parameters,
+    )
 )
 """The models, by size."""
 
@@ -370,14 +292,12 @@ def shape_of_size(parameters: float) -> ModelShape:
             allowed=f"more than 0, at most {_MOST_PARAMETERS:,.0f}",
         )
     near = min(_PLAIN, key=lambda each: abs(math.log(each.parameters / parameters)))
-    return ModelShape(
-        name=near.name,
+    return replace(
+        near,
         parameters=parameters,
-        layers=near.layers,
-        hidden=near.hidden,
-        heads=near.heads,
-        kv_heads=near.kv_heads,
-        head_size=near.head_size,
         in_16_bits=near.in_16_bits * parameters / near.parameters,
+        longest=0,
+        checkpoints=(),
+        source="",
         assumed=True,
     )
