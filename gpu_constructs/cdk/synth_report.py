@@ -43,7 +43,7 @@ def report_of(
     else:
         notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
         found = plan(report.fleet)
-        lines = (*(f"{METADATA_KEY}: {each}" for each in notes), summary(found, start=f"{METADATA_KEY}: "))
+        lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
         findings = (*report.findings, *(() if budget is None else findings_of(verdict(found, budget))))
     violations = [_violation(each) for each in findings if each.rule != UNCHECKED]
     success = not any(each.severity is Severity.ERROR for each in findings)

@@ -52,10 +52,10 @@ def test_short_lines_say_what_hosts_cost(
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=2)
     site.app.synth()
     assert capsys.readouterr().err == (
-        "gpu-constructs: 2 hosts and 2 GPUs at the desired counts, $1.61 to $1.96 an hour\n"
-        "  8 hosts and 8 GPUs at MaxSize, $6.44 to $7.82 an hour\n"
-        "  quotas, in vCPUs: L-DB2E81BA 64\n"
-        "  prices are those of us-east-1, since no region is known\n"
+        "gpu-constructs: hosts 2, GPUs 2, an hour $1.61 to $1.96 at the desired counts\n"
+        "gpu-constructs: hosts 8, GPUs 8, an hour $6.44 to $7.82 at MaxSize\n"
+        "gpu-constructs: quotas, in vCPUs: L-DB2E81BA 64\n"
+        "gpu-constructs: prices are those of us-east-1, since no region is known\n"
     )
     monkeypatch.setenv("GPU_CONSTRUCTS_QUIET", "1")
     site.app.synth(force=True)

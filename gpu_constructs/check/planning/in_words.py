@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from textwrap import wrap
-
 from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan, QuotaNeed, TasksPerHost
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Usd
 from gpu_constructs.errors import brief, clean
@@ -170,76 +167,22 @@ def about_prices(*plans: FleetPlan) -> str:
     )
 
 
-_COLUMNS = 80
-_INDENT = "  "
-
-
-def summary(plan: FleetPlan, *, start: str = "") -> str:
-    """A plan in a few lines of 80 columns; empty for a fleet without accelerators.
-
-    Args:
-        plan: The plan.
-        start: What the first line begins with; the others are indented.
-    """
+def summary(plan: FleetPlan) -> tuple[str, ...]:
+    """A plan in a few lines; none for a fleet without accelerators."""
     if not any(each.accelerators for of in plan.pools for each in of.pool.instance_types):
-        return ""
-    said = (start + each if not place else each for place, each in enumerate(_said(plan)))
-    return "\n".join(
-        line
-        for place, text in enumerate(said)
-        for line in wrap(
-            clean(text),
-            _COLUMNS,
-            initial_indent=_INDENT if place else "",
-            subsequent_indent=_INDENT * 2,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
-
-
-def _said(plan: FleetPlan) -> Iterator[str]:
+        return ()
+    said = []
     for level, words in LEVELS.items():
-        yield _level(plan, level, words)
-    left_out = {level: _left_out(plan, level) for level in LEVELS}
-    is_same = left_out["desired"] == left_out["maximum"]
-    for level, words in LEVELS.items():
-        if left_out[level] and (level == "desired" or not is_same):
-            yield f"not counted{'' if is_same else f' {words}'}: {listed(left_out[level])}"
+        rows = rows_of_level(plan, level)
+        said.append(f"hosts {rows['hosts']}, GPUs {rows['GPUs']}, an hour {rows['an hour']} {words}")
+    for each in dict.fromkeys((*plan.unpriced("desired"), *plan.unpriced("maximum"))):
+        said.append(f"not counted: {brief(each.pool.name, LABEL)} ({each.why_unpriced})")
     quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
-    if quotas:
-        yield f"quotas, in vCPUs: {quotas}"
+    if plan.quotas:
+        said.append(f"quotas, in vCPUs: {quotas}")
     if plan.is_region_assumed:
-        yield "prices are those of us-east-1, since no region is known"
-
-
-def _level(plan: FleetPlan, level: str, words: str) -> str:
-    found, left_out = plan.levels[level], plan.unpriced(level)
-    if isinstance(found.hosts, Unknown) and not found.known_hosts:
-        return f"an unknown number of hosts {words}"
-    # Of a pool of which the hosts are not known nothing is counted, and that is said.
-    counted = [getattr(each, level) for each in plan.pools]
-    is_open = any(isinstance(each.gpus, Unknown) and not isinstance(each.hosts, Unknown) for each in counted)
-    gpus = f"{found.known_gpus:,} or more GPUs" if is_open else _of(found.known_gpus, "GPU")
-    cost = f"{found.usd_per_hour} an hour"
-    if found.usd_per_hour is None or (left_out and not found.usd_per_hour.most):
-        cost = "paid in advance" if all(each.price.is_paid for each in left_out) else "the price is not known"
-    return f"{_of(found.known_hosts, 'host')} and {gpus} {words}, {cost}"
-
-
-def _left_out(plan: FleetPlan, level: str) -> list[str]:
-    """Pools that are not in the numbers of a level, or not in its price, and why."""
-    return [
-        f"{brief(each.pool.name, LABEL)} ({_why(each, level)})"
-        for each in plan.unpriced(level)
-        if not each.price.is_paid or isinstance(getattr(each, level).hosts, Unknown)
-    ]
-
-
-def _why(pool: PoolPlan, level: str) -> str:
-    if isinstance(getattr(pool, level).hosts, Unknown):
-        return pool.why_no_hosts
-    return f"in the price: {pool.price.unknown}"
+        said.append("prices are those of us-east-1, since no region is known")
+    return tuple(map(clean, said))
 
 
 def _of(count: int, what: str) -> str:

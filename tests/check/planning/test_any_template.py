@@ -42,7 +42,7 @@ def test_a_template_has_a_plan() -> None:
             shown = list(map(unstyled, lines))
             assert fills(shown), file
         assert difference(found, found).is_empty
-        assert fills(summary(found, start="gpu-constructs: ").splitlines()), file
+        assert all(each.isprintable() for each in summary(found)), file
         for each in found.pools:
             assert isinstance(each.desired.hosts, Unknown) or known(each.minimum.hosts) <= each.desired.hosts, file
         looked_at += 1
