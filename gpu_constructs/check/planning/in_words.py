@@ -171,17 +171,15 @@ def summary(plan: FleetPlan) -> tuple[str, ...]:
     """A plan in a few lines; none for a fleet without accelerators."""
     if not any(each.accelerators for of in plan.pools for each in of.pool.instance_types):
         return ()
-    said = []
-    for level, words in LEVELS.items():
-        rows = rows_of_level(plan, level)
-        said.append(f"hosts {rows['hosts']}, GPUs {rows['GPUs']}, an hour {rows['an hour']} {words}")
-    for each in dict.fromkeys((*plan.unpriced("desired"), *plan.unpriced("maximum"))):
-        said.append(f"not counted: {brief(each.pool.name, LABEL)} ({each.why_unpriced})")
+    left_out = dict.fromkeys((*plan.unpriced("desired"), *plan.unpriced("maximum")))
     quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
-    if plan.quotas:
-        said.append(f"quotas, in vCPUs: {quotas}")
-    if plan.is_region_assumed:
-        said.append("prices are those of us-east-1, since no region is known")
+    levels = ((words, rows_of_level(plan, level)) for level, words in LEVELS.items())
+    said = (
+        *(f"hosts {of['hosts']}, GPUs {of['GPUs']}, an hour {of['an hour']} {words}" for words, of in levels),
+        *(f"not counted: {brief(each.pool.name, LABEL)} ({each.why_unpriced})" for each in left_out),
+        *([f"quotas, in vCPUs: {quotas}"] if plan.quotas else []),
+        *(["prices are those of us-east-1, since no region is known"] if plan.is_region_assumed else []),
+    )
     return tuple(map(clean, said))
 
 

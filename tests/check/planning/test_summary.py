@@ -6,6 +6,10 @@ from gpu_constructs.check.planning.in_words import summary
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
 from tests.check.planning.given import planned, pool, service
 
+WHY = (
+    "ECS chooses the hosts, one from $4.60 an hour (g6.12xlarge) without the management fee of AWS, which no price "
+    "list here has"
+)
 MANAGED = pool(name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
 
 
@@ -24,8 +28,7 @@ def test_each_line_says_one_thing() -> None:
 def test_what_is_not_known_hides_nothing_that_is() -> None:
     assert lines(MANAGED)[1:] == (
         "hosts 10 and more, GPUs 40 and more, an hour $46.02 and more at MaxSize",
-        "not counted: Managed (ECS chooses the hosts, one from $4.60 an hour (g6.12xlarge) without the management fee of "
-        "AWS, which no price list here has)",
+        f"not counted: Managed ({WHY})",
         "quotas, in vCPUs: L-DB2E81BA 480 and more",
     )
 
