@@ -141,6 +141,14 @@ def aws(service: str, command: str, region: str | None, **options: object) -> st
     return shlex.join(["aws", *words])
 
 
+def policy(actions: Mapping[str, Iterable[str]]) -> dict[str, object]:
+    """The least policy of IAM that allows actions, by the resources that they are about."""
+    statements = [
+        {"Effect": "Allow", "Action": sorted(allowed), "Resource": resource} for resource, allowed in actions.items()
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
 def in_region(fix: str, region: str | None) -> str:
     """A fix with the region in it where it is a command; other words stay as they are.
 

@@ -8,30 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
-from gpu_constructs.account.answers import Thing, listed, short_name, text, texts
+from gpu_constructs.account.answers import Thing, listed, policy, short_name, text, texts
 from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.values import dataclass
 
-POLICY: Final[Mapping[str, object]] = MappingProxyType(
+POLICY: Final[Mapping[str, object]] = policy(
     {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Action": [
-                    "cloudformation:ListStackResources",
-                    "ecs:DescribeClusters",
-                    "ecs:DescribeTasks",
-                    "ecs:ListTasks",
-                ],
-                "Resource": "*",
-            },
-            {"Effect": "Allow", "Action": ["ecs:StopTask"], "Resource": "arn:aws:ecs:*:*:task/*"},
-        ],
+        "*": ("cloudformation:ListStackResources", "ecs:DescribeClusters", "ecs:DescribeTasks", "ecs:ListTasks"),
+        "arn:aws:ecs:*:*:task/*": ("ecs:StopTask",),
     }
 )
 """The least policy of IAM that it needs."""

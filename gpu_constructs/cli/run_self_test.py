@@ -31,8 +31,7 @@ It registers a task definition {FAMILY}, and runs one task of it for
 each host, type or capacity provider, which asks for all GPUs of its host. Where
 tasks hold them it waits. Only for --capacity does a new host start, which costs
 what it costs. Its tasks are stopped and its task definitions deregistered however
-it ends, also with Ctrl-C. Its log group {FAMILY} stays, unless
---log-group names another one.
+it ends, also with Ctrl-C. Its log group {FAMILY} stays.
 
 exit codes:
   0 all is as it should be, 1 something is not, or a test did not end, 2 wrong usage, or AWS did not answer,
@@ -60,14 +59,6 @@ def define(parser: argparse.ArgumentParser) -> None:
         help=f"image of the task; with PyTorch and nccl-tests it tests CUDA and NCCL too; default: {IMAGE}",
     )
     parser.add_argument(
-        "--log-group", metavar="GROUP", help=f"a log group that exists; default: {FAMILY}, made if it is not there"
-    )
-    parser.add_argument(
-        "--execution-role",
-        metavar="ARN",
-        help="the role that pulls the image and writes the log; default: that of the host",
-    )
-    parser.add_argument(
         "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for all tests together; default: {_MINUTES}"
     )
     parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
@@ -84,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     account = live_part()
     part = import_module("gpu_constructs.account.self_test")
     if arguments.policy:
-        sys.stdout.write(json_text(part.policy(_request(part, arguments, arguments.cluster or "default"))))
+        sys.stdout.write(json_text(part.POLICY))
         return 0
     clients = account.clients_of(arguments.profile)
     with _stopped_as_interrupted():
@@ -117,8 +108,6 @@ def _request(part: ModuleType, arguments: argparse.Namespace, cluster: str) -> o
         capacity=tuple(arguments.capacity),
         hosts=tuple(arguments.host),
         image=arguments.image,
-        log_group=arguments.log_group,
-        execution_role=arguments.execution_role,
         minutes=arguments.minutes,
         region=arguments.region,
     )

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     account, part = live_part(), account_part("stop_tasks")
     if arguments.policy:
-        sys.stdout.write(json_text(dict(part.POLICY)))
+        sys.stdout.write(json_text(part.POLICY))
         return 0
     if not 0 <= arguments.minutes < math.inf:
         raise InvalidValueError(f"got {arguments.minutes:g}", argument="--minutes", allowed="a number from 0")

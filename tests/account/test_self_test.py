@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.account import live_cluster
+from gpu_constructs.account import self_test as run_module
 from gpu_constructs.account.answers import answers
-from gpu_constructs.account.self_test import Request, policy, run_self_test
-from gpu_constructs.account.self_test import run as run_module
-from gpu_constructs.account.self_test.request import targets_of
+from gpu_constructs.account.live.self_test import targets_of
+from gpu_constructs.account.self_test import POLICY, Request, run_self_test
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError
 from tests.account.live.given import cluster
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 
-STATEMENTS = policy(Request(cluster="demo"))["Statement"]
+STATEMENTS = POLICY["Statement"]
 assert isinstance(STATEMENTS, list)
-CALLS = sorted(action for each in STATEMENTS for action in each["Action"])
+CALLS = sorted({action for each in STATEMENTS for action in each["Action"]})
 (HOST,) = cluster()["containerInstances"]
 TASK = {
     "taskArn": "arn:aws:ecs:us-east-1:123456789012:task/demo/1",

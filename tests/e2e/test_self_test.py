@@ -10,10 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 from emulator.local import Deployed, Local
 from gpu_constructs.account import live_cluster
+from gpu_constructs.account import self_test as run_module
 from gpu_constructs.account.calls import Clients
 from gpu_constructs.account.live.self_test import FAMILY
-from gpu_constructs.account.self_test import Request, SelfTestEnd, policy, run_self_test
-from gpu_constructs.account.self_test import run as run_module
+from gpu_constructs.account.self_test import POLICY, Request, SelfTestEnd, run_self_test
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 
@@ -105,7 +105,7 @@ def test_a_capacity_provider_starts_a_host_and_the_policy_is_what_it_took(cloud:
         f"log group {FAMILY}, which keeps logs for 7 days",
         "hosts that managed scaling started for it, until it ends them",
     )
-    statements: Any = policy(Request(cluster="demo", capacity=capacity))["Statement"]
+    statements: Any = POLICY["Statement"]
     allowed = {action for each in statements for action in each["Action"]}
     assert asked.calls - allowed == set()
     assert allowed - asked.calls == {"cloudformation:ListStackResources", "ecs:StopTask"}

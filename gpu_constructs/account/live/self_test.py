@@ -1,4 +1,4 @@
-"""What a test task printed on a host, held against what its instance type should give.
+"""Which hosts a self-test is for, the task that runs there, and what it printed against what the type should give.
 
 The task prints ``nvidia-smi -q -x``, then ``nvidia-smi topo -m`` and ``all_reduce_perf`` of nccl-tests where it has
 them, in any order.
@@ -6,20 +6,26 @@ them, in any order.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
+from gpu_constructs.account.answers import Answers, text
+from gpu_constructs.account.live.as_template import capacity_template
+from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
+from gpu_constructs.account.live.subjects import is_of_construct
 from gpu_constructs.account.live.verified import Check
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.check.report import check_files
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.budget import BYTES
+from gpu_constructs.facts.budget import BYTES, NAME
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.rules.words import and_list
 
 FAMILY = "gpu-constructs-self-test"
-"""The family of its task definition, and the log group that is taken where none is named."""
+"""The family of its task definition, and its log group."""
 
 CONTAINER = "self-test"
 """Its container, and the prefix of its log streams."""
@@ -56,12 +62,143 @@ _REDUCED = re.compile(
 )
 _BANDWIDTH = re.compile(r"(?P<amount>[\d.]+) ?(?P<unit>GB|TB)/s")
 
+_MOST_NAMES = 3
 _LEAST_PART = 0.5
 """The part of one direction of NVLink below which the bandwidth is in doubt.
 
 NCCL gets 370 of the 450 GB/s of an H100, and up to 480 where the switch reduces
 (https://github.com/NVIDIA/nccl-tests/issues/212). No source says it of other GPUs, so that less never fails a host.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be tested, and how.
+
+    Args:
+        cluster: Name or ARN of the cluster.
+        capacity: Capacity providers that are tested with one task each, for which managed scaling starts a host where
+            none is free.
+        hosts: Instances that are tested. Where neither is given, one host of each type is tested, of those that are
+            there.
+        image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
+        minutes: How many minutes it waits for all tests together.
+        region: Where the cluster is; None for the region of the profile.
+    """
+
+    cluster: str
+    capacity: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    image: str = IMAGE
+    minutes: float = 20
+    region: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a time that does not pass.
+
+        Raises:
+            InvalidValueError: It is not above 0.
+        """
+        if not 0 < self.minutes < math.inf:
+            raise InvalidValueError(
+                f"expects a time above 0, got {self.minutes:g} minutes", argument="minutes", value=self.minutes
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One task of the test, and where it goes.
+
+    Attributes:
+        about: The host, the type or the capacity provider.
+        kind: The type whose GPUs it asks for, all of them.
+        provider: The capacity provider that it goes to; None for hosts that are there.
+        expression: The placement constraint that its host meets; None where its provider alone decides.
+    """
+
+    about: str
+    kind: InstanceType
+    provider: str | None = None
+    expression: str | None = None
+
+
+def targets_of(answers: Answers, request: Request) -> tuple[Target, ...]:
+    """The tasks of a test.
+
+    Raises:
+        UnknownNameError: There is no such host or capacity provider.
+        InvalidValueError: Its GPUs are not known, or there is nothing to test.
+    """
+    managed = {text(each, "name") for each in answers.of("capacityProviders") if "managedInstancesProvider" in each}
+    # Their tasks require the compatibility MANAGED_INSTANCES, and those of other hosts EC2.
+    hosts = [each for each in registered_hosts(answers) if each.provider not in managed]
+    if not request.hosts and not request.capacity:
+        kinds = {each.type_name: each.instance_type for each in hosts if each.status == "ACTIVE"}
+        found = tuple(_of_type(kind) for kind in kinds.values() if kind is not None and kind.gpus)
+        if not found:
+            raise InvalidValueError(
+                f"cluster {brief(request.cluster, NAME)} has no host with a whole NVIDIA GPU",
+                fix="--capacity names a capacity provider that starts one",
+            )
+        return found
+    return (*_of_hosts(request.hosts, hosts), *_of_capacity(request.capacity, answers, hosts))
+
+
+def _of_type(kind: InstanceType) -> Target:
+    return Target(about=str(kind), kind=kind, expression=f"attribute:ecs.instance-type == {kind}")
+
+
+def _of_hosts(names: Sequence[str], hosts: Sequence[RegisteredHost]) -> Iterator[Target]:
+    known = {each.instance_id: each for each in hosts}
+    for name in dict.fromkeys(names):
+        host = known.get(name)
+        if host is None:
+            raise UnknownNameError(
+                f"no host of the cluster is {shown(name)}",
+                argument="--host",
+                value=name,
+                nearest=tuple(brief(each, NAME) for each in known)[:_MOST_NAMES],
+            )
+        kind = _with_gpus([host.instance_type] if host.instance_type else [], str(host), "--host")
+        yield Target(about=str(host), kind=kind, expression=f"ec2InstanceId == {name}")
+
+
+def _of_capacity(names: Sequence[str], answers: Answers, hosts: Sequence[RegisteredHost]) -> Iterator[Target]:
+    known = [text(each, "name") for each in answers.of("capacityProviders")]
+    pools = {each.name: each for each in check_files([capacity_template(answers)], rules=()).fleet.pools}
+    for name in dict.fromkeys(_provider_called(each, known) for each in names):
+        types = list(pools[name].instance_types) if name in pools else []
+        types = types or [each.instance_type for each in hosts if each.provider == name and each.instance_type]
+        yield Target(about=name, kind=_with_gpus(types, name, "--capacity"), provider=name)
+
+
+def _provider_called(name: str, known: Sequence[str]) -> str:
+    """The capacity provider of a name, of a capacity, or of a part of the name that CloudFormation made."""
+    if not known or name in known:
+        return name
+    made: list[str] = []
+    for part in (f"{name}Provider", name):  # the first one is what `add_capacity` leads to
+        made = made or [each for each in known if is_of_construct(each, part)]
+    if len(made) == 1:
+        return made[0]
+    raise UnknownNameError(
+        f"{shown(name)} may be several capacity providers"
+        if made
+        else f"the cluster has no capacity provider {shown(name)}",
+        argument="--capacity",
+        value=name,
+        nearest=tuple(brief(each, NAME) for each in made or known)[:_MOST_NAMES],
+    )
+
+
+def _with_gpus(types: Sequence[InstanceType], name: str, argument: str) -> InstanceType:
+    """One of the types, which all have the same number of GPUs: a task asks for all of its host."""
+    numbers = sorted({each.gpus for each in types})
+    if len(numbers) != 1 or not numbers[0]:
+        has = " or ".join(map(str, numbers)) if numbers else "an unknown number of"
+        fix = "--host tests one host" if argument == "--capacity" else None
+        raise InvalidValueError(f"{brief(name, NAME)} has {has} whole NVIDIA GPUs", argument=argument, fix=fix)
+    return types[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,16 +254,14 @@ def task_definition(
     instance_type: InstanceType,
     image: str = IMAGE,
     *,
-    log_options: Mapping[str, str] | None = None,
-    execution_role: str | None = None,
+    region: str | None = None,
 ) -> dict[str, object]:
     """A task definition of the test, as ``aws ecs register-task-definition --cli-input-json`` takes it.
 
     Args:
         instance_type: The host that it tests, with all of its GPUs.
         image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
-        log_options: Options of the log driver ``awslogs``. By default the host makes the log group.
-        execution_role: The role that pulls the image and writes the log. By default that of the host does.
+        region: Where it writes its log; None for where its host is.
 
     Raises:
         InvalidValueError: The type has no whole GPU.
@@ -135,7 +270,6 @@ def task_definition(
         raise InvalidValueError(f"{instance_type} has no whole NVIDIA GPU to test", allowed="such as g6.xlarge")
     return {
         "family": FAMILY,
-        **({"executionRoleArn": execution_role} if execution_role else {}),
         "requiresCompatibilities": ["EC2"],
         "containerDefinitions": [
             {
@@ -149,8 +283,9 @@ def task_definition(
                 "logConfiguration": {
                     "logDriver": "awslogs",
                     "options": {
-                        **(log_options or {"awslogs-group": FAMILY, "awslogs-create-group": "true"}),
+                        "awslogs-group": FAMILY,
                         "awslogs-stream-prefix": CONTAINER,
+                        **({"awslogs-region": region} if region else {}),
                     },
                 },
             }

@@ -9,6 +9,7 @@ from itertools import chain
 from threading import Semaphore
 
 from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.answers import policy as policy_of
 from gpu_constructs.account.deadline import in_background
 from gpu_constructs.account.preflight.check import (
     Ask,
@@ -102,17 +103,7 @@ def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mappi
     actions: dict[str, set[str]] = {}
     for call in (call for check in checks for call in check.calls):
         actions.setdefault(_RESOURCES.get(call, "*").replace("arn:aws:", f"arn:{partition}:"), set()).add(call)
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Action": sorted(allowed),
-                "Resource": resource,
-            }
-            for resource, allowed in sorted(actions.items())
-        ],
-    }
+    return policy_of({resource: actions[resource] for resource in sorted(actions)})
 
 
 _AT_ONCE = 8

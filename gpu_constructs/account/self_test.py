@@ -1,4 +1,17 @@
-"""Runs the self-test: tasks start, end, and are judged by their logs; whatever happens, they are stopped."""
+"""The self-test: do GPUs give what their types should? A task on each kind of host shows it; this changes something.
+
+::
+
+    from gpu_constructs.account.calls import clients_of
+    from gpu_constructs.account.self_test import Request, run_self_test
+
+    end = run_self_test(clients_of(None), Request(cluster="demo", capacity=("L4",)))
+    for check in end.checks:
+        print(check.name, check.about, check.passed, check.text)
+    print("left behind:", *end.left)
+
+Tasks start, end, and are judged by their logs; whatever happens, they are stopped.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +20,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Final
 
 from gpu_constructs.account.answers import (
     Thing,
@@ -15,6 +28,7 @@ from gpu_constructs.account.answers import (
     answers,
     listed,
     number,
+    policy,
     short_name,
     text,
     texts,
@@ -22,14 +36,48 @@ from gpu_constructs.account.answers import (
 )
 from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
-from gpu_constructs.account.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
+from gpu_constructs.account.live.self_test import (
+    CONTAINER,
+    END,
+    FAMILY,
+    Request,
+    Target,
+    judged,
+    read_self_test,
+    targets_of,
+    task_definition,
+)
 from gpu_constructs.account.live.subjects import why_stopped
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.account.live_cluster import hosts_of
-from gpu_constructs.account.self_test.request import Request, Target, targets_of
 from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief
 from gpu_constructs.facts.budget import BYTES, LABEL
 from gpu_constructs.facts.values import dataclass
+
+__all__ = ["POLICY", "Request", "SelfTestEnd", "run_self_test"]
+
+_READS = (
+    "autoscaling:DescribeAutoScalingGroups",
+    "cloudformation:ListStackResources",
+    "ec2:DescribeLaunchTemplateVersions",
+    "ecs:DescribeCapacityProviders",
+    "ecs:DescribeClusters",
+    "ecs:DescribeContainerInstances",
+    "ecs:DescribeTasks",
+    "ecs:ListContainerInstances",
+    "ecs:ListTasks",
+)
+_GROUP = f"arn:aws:logs:*:*:log-group:{FAMILY}"
+POLICY: Final[Mapping[str, object]] = policy(
+    {
+        "*": (*_READS, "ecs:DeregisterTaskDefinition", "ecs:RegisterTaskDefinition"),
+        f"arn:aws:ecs:*:*:task-definition/{FAMILY}:*": ("ecs:RunTask",),
+        "arn:aws:ecs:*:*:task/*": ("ecs:StopTask",),
+        _GROUP: ("logs:CreateLogGroup", "logs:PutRetentionPolicy"),
+        f"{_GROUP}:*": ("logs:CreateLogGroup", "logs:GetLogEvents", "logs:PutRetentionPolicy"),
+    }
+)
+"""The least policy of IAM that it needs."""
 
 _NAME = "self-test"
 _POLL_SECONDS = 10
@@ -129,10 +177,6 @@ class _Run:
     over: set[str] = field(default_factory=set)
     made_group: bool = False
 
-    @property
-    def group(self) -> str:
-        return self.request.log_group or FAMILY
-
     def tested(self, targets: Sequence[Target]) -> Iterator[Check]:
         """Starts the tasks and waits for them."""
         self._make_group()
@@ -163,10 +207,10 @@ class _Run:
             still = f"still active: {problem}" if problem else "inactive"
             left.append(f"task definition {short_name(definition)}, which is {still}")
         if self.made_group:
-            left.append(f"log group {self.group}, which keeps logs for {_DAYS_KEPT} days")
+            left.append(f"log group {FAMILY}, which keeps logs for {_DAYS_KEPT} days")
         elif self.started:
             tasks = f"{len(self.started)} task{'' if len(self.started) == 1 else 's'}"
-            left.append(f"logs of {tasks} in log group {self.group}")
+            left.append(f"logs of {tasks} in log group {FAMILY}")
         if self.request.capacity and self.started:
             left.append("hosts that managed scaling started for it, until it ends them")
         return tuple(left)
@@ -189,16 +233,14 @@ class _Run:
                 yield f"task {short_name(task)}, which may still run: {why}"
 
     def _make_group(self) -> None:
-        if self.request.log_group:
-            return
         try:
-            self.calls.ask("logs:CreateLogGroup", logGroupName=self.group)
+            self.calls.ask("logs:CreateLogGroup", logGroupName=FAMILY)
         except UnansweredError as problem:
             if problem.code != "ResourceAlreadyExistsException":
                 raise
             return
         self.made_group = True
-        self.calls.ask("logs:PutRetentionPolicy", logGroupName=self.group, retentionInDays=_DAYS_KEPT)
+        self.calls.ask("logs:PutRetentionPolicy", logGroupName=FAMILY, retentionInDays=_DAYS_KEPT)
 
     def _definition(self, target: Target) -> str:
         kind = str(target.kind)
@@ -206,8 +248,7 @@ class _Run:
             written = task_definition(
                 target.kind,
                 self.request.image,
-                log_options={"awslogs-group": self.group, "awslogs-region": self.calls.region_name()},
-                execution_role=self.request.execution_role,
+                region=self.calls.region_name(),
             )
             made = thing(self.calls.ask("ecs:RegisterTaskDefinition", **written), "taskDefinition")
             self.definitions[kind] = text(made, "taskDefinitionArn")
@@ -278,7 +319,7 @@ class _Run:
         try:
             seen = read_self_test(log)
         except InvalidValueError:
-            yield _unreadable(log, about, self.group)
+            yield _unreadable(log, about)
             return
         kind = host.instance_type if host is not None and host.instance_type is not None else test.target.kind
         yield from (replace(each, about=about) for each in judged(seen, kind))
@@ -305,7 +346,7 @@ class _Run:
         size = 0
         for _ in range(_LOG_PAGES):
             token = following
-            asked = {"logGroupName": self.group, "logStreamName": stream, "startFromHead": True, **token}
+            asked = {"logGroupName": FAMILY, "logStreamName": stream, "startFromHead": True, **token}
             try:
                 answer = self.calls.ask("logs:GetLogEvents", **asked)
             except UnansweredError as problem:
@@ -335,7 +376,7 @@ def _state(task: Thing, hosts: Mapping[str, RegisteredHost]) -> str:
     return f"is {status}{f' on {hosts[arn]}' if arn in hosts else ''}"
 
 
-def _unreadable(log: str, about: str, group: str) -> Check:
+def _unreadable(log: str, about: str) -> Check:
     lines = [each for each in log.splitlines() if each.strip() and each != END]
     return Check(
         name="log of the self-test",
@@ -344,6 +385,5 @@ def _unreadable(log: str, about: str, group: str) -> Check:
         text=f"shows no GPU; its last line is: {brief(lines[-1], QUOTE)}" if lines else "is empty",
         fix="nvidia-smi on the host shows whether the driver sees the GPUs"
         if lines
-        else f"the role of the host, or --execution-role, may write to log group {group} with logs:CreateLogStream and "
-        "logs:PutLogEvents",
+        else f"the role of the host may write to log group {FAMILY} with logs:CreateLogStream and logs:PutLogEvents",
     )
