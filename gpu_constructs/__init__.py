@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.cluster.capacity.scaling import WarmHosts as WarmHosts
     from gpu_constructs.cluster.capacity.several import FallbackCapacity as FallbackCapacity
-    from gpu_constructs.cluster.capacity.several import FamilyCapacity as FamilyCapacity
     from gpu_constructs.cluster.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.cluster.gpu_cluster import GpuCluster as GpuCluster
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.cluster.managed.options import HostNeed as HostNeed
     from gpu_constructs.cluster.managed.options import ManagedOperation as ManagedOperation
-    from gpu_constructs.cluster.managed.options import ManagedPurchase as ManagedPurchase
     from gpu_constructs.cluster.managed.options import ManagedStorage as ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
     from gpu_constructs.cluster.monitoring.options import AlarmLimits as AlarmLimits
@@ -83,7 +81,6 @@ _HOME = {
     "DoesNotFitError": "errors",
     "FairShares": "jobs.batch.job_options",
     "FallbackCapacity": "cluster.capacity.several",
-    "FamilyCapacity": "cluster.capacity.several",
     "GpuBatchJob": "jobs.batch.queue",
     "GpuBatchQueue": "jobs.batch.queue",
     "GpuBudget": "cdk.validation",
@@ -110,7 +107,6 @@ _HOME = {
     "JobRetries": "jobs.job_run",
     "ManagedGpuCapacity": "cluster.managed.managed_gpu_capacity",
     "ManagedOperation": "cluster.managed.options",
-    "ManagedPurchase": "cluster.managed.options",
     "ManagedStorage": "cluster.managed.options",
     "ModelCache": "tasks.models.model_cache",
     "ModelServer": "tasks.models.model_server",

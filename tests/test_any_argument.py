@@ -108,7 +108,6 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.HostScaling, {})
     yield Door(public.HostStorage, {})
     yield Door(public.ManagedOperation, {})
-    yield Door(public.ManagedPurchase.reservations, {"resource_group_arn": _GROUP})
     yield Door(public.ManagedStorage, {})
     yield Door(public.Purchase.spot, {})
     yield Door(public.Purchase.reservations, {"reservation_id": _BLOCK})

@@ -16,7 +16,7 @@ from gpu_constructs import (
     InvalidValueError,
     UnknownNameError,
 )
-from tests.synthesis import Ground, Site, unwritten, user_data
+from tests.synthesis import Site, unwritten, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 
@@ -223,14 +223,6 @@ def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None
     (warning,) = site.warnings()
     assert "GPU013" in warning
     assert "21 capacity providers, and the service quota is 20" in warning
-
-
-def test_a_missing_size_of_a_family_names_the_sizes(ground: Ground) -> None:
-    family = ground.cluster.add_family("g6", max_instances=1)
-    with pytest.raises(KeyError, match="no hosts with 3 GPUs; it has hosts with 1, 4, 8"):
-        family[3]
-    assert 3 not in family
-    assert family.get(3) is None
 
 
 def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site) -> None:

@@ -18,7 +18,6 @@ ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
     "MinSize": "min_instances",
     "MinSize of the warm pool": "hosts",
-    "MaxGroupPreparedCapacity": "max_prepared",
     "MinHealthyPercentage": "replacement",
     "a lower MinHealthyPercentage with MaxHealthyPercentage 100": "replacement=HostReplacement(launch_first=False)",
     "WarmPool": "warm_hosts",

@@ -18,7 +18,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
-from gpu_constructs.cluster.capacity.several import FallbackCapacity, FamilyCapacity, plan_family, plan_order
+from gpu_constructs.cluster.capacity.several import FallbackCapacity, plan_family, plan_order
 from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.given_cluster import (
@@ -36,8 +36,9 @@ from gpu_constructs.placement import FairShare
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
+    from gpu_constructs.cluster.capacity.purchase import Purchase
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
-    from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
+    from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring
 
 
@@ -218,7 +219,7 @@ class GpuCluster(AsCluster):
         *,
         instance_types: Sequence[str] | None = None,
         need: HostNeed | None = None,
-        purchase: ManagedPurchase | None = None,
+        purchase: Purchase | None = None,
         storage: ManagedStorage | None = None,
         operation: ManagedOperation | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
@@ -234,10 +235,10 @@ class GpuCluster(AsCluster):
             instance_types: What it may launch, such as ``["g6.xlarge", "g6.12xlarge"]``; ECS takes the cheapest that
                 takes the task. All have one architecture and one kind of accelerator. This or `need`.
             need: What a host must have, instead of types: ``HostNeed(gpus=1, gpu_memory_gib=40)``.
-            purchase: How the hosts are bought. By default on demand.
+            purchase: How the hosts are bought: on demand, which is the default, ``Purchase.spot()``, or
+                ``Purchase.reservations(resource_group_arn=…)``.
             storage: Where hosts keep images and scratch data. By default on a volume of 100 GiB.
-            operation: How ECS repairs, ends, watches and marks the hosts. By default it repairs them, ends them as it
-                sees fit, and gives them the tags of the provider.
+            operation: How ECS repairs and ends the hosts. By default it repairs them, and ends them as it sees fit.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one.
 
@@ -275,7 +276,7 @@ class GpuCluster(AsCluster):
         *,
         max_instances: int,
         **options: Unpack[CapacityOptions],
-    ) -> FamilyCapacity:
+    ) -> dict[float, GpuCapacity]:
         """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
 
         Smaller types are preferred; where they are out of stock, larger and dearer ones of the same shape may start.
@@ -287,7 +288,8 @@ class GpuCluster(AsCluster):
             **options: The other arguments, explained at `CapacityOptions`; `min_instances` is for each shape as well.
 
         Returns:
-            The capacities by GPUs of a host: ``cluster.add_family("g6", max_instances=2)[4]``.
+            The capacities by GPUs of a host, from the smallest hosts to the largest:
+            ``cluster.add_family("g6", max_instances=2)[4]``, or by its part of one GPU, ``[0.125]``.
 
         Raises:
             UnknownNameError: There is no such family.
@@ -296,7 +298,8 @@ class GpuCluster(AsCluster):
         """
         choice = CapacityChoice("Family", instance_types=(), max_instances=max_instances, **options)
         plans = plan_family(family, choice, self.hosts)
-        return FamilyCapacity(dict(zip(plans, self._make_all(list(plans.values())), strict=True)))
+        made = self._make_all(list(plans.values()))
+        return dict(sorted(zip(plans, made, strict=True)))
 
     @checked
     def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:

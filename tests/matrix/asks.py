@@ -16,8 +16,8 @@ from gpu_constructs import (
     GpuShare,
     HostNeed,
     HostNetwork,
-    ManagedPurchase,
     ManagedStorage,
+    Purchase,
 )
 
 __all__ = [
@@ -293,11 +293,11 @@ _GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/matrix"
 
 MANAGED: tuple[Host, ...] = (_MANAGED_G6, _MANAGED_G6F, _MANAGED_P5, _MANAGED_INF2, _NEED)
 
-PURCHASES: Mapping[str, ManagedPurchase] = {
-    "on demand": ManagedPurchase.on_demand(),
-    "spot": ManagedPurchase.spot(),
-    "reserved": ManagedPurchase.reservations(resource_group_arn=_GROUP, only=True),
-    "reserved, then on demand": ManagedPurchase.reservations(resource_group_arn=_GROUP),
+PURCHASES: Mapping[str, Purchase] = {
+    "on demand": Purchase.on_demand(),
+    "spot": Purchase.spot(),
+    "reserved": Purchase.reservations(resource_group_arn=_GROUP, only=True),
+    "reserved, then on demand": Purchase.reservations(resource_group_arn=_GROUP),
 }
 
 STORAGE: Mapping[str, ManagedStorage | None] = {

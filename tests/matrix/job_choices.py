@@ -46,7 +46,7 @@ class Hardware:
         instance_type: The hosts.
         family: Their family.
         shapes: Types of the family, for each number of GPUs.
-        size: What `FamilyCapacity` calls those of its hosts that have it; None for all.
+        size: What `add_family` calls those of its hosts that have it; None for all.
         asked: What its container is given.
         network: How the hosts are connected.
     """

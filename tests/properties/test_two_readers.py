@@ -29,7 +29,6 @@ from gpu_constructs import (
     HostStorage,
     ManagedGpuCapacity,
     ManagedOperation,
-    ManagedPurchase,
     ManagedStorage,
     Purchase,
     WarmHosts,
@@ -317,17 +316,13 @@ managed_choices = st.sampled_from([["g6.xlarge"], ["g6.12xlarge", "g6.xlarge"], 
     gpus=st.sampled_from([1, 4]),
     gpu_memory_gib=st.sampled_from([None, 20, 40.5]),
     models=st.sampled_from([(), ("L4", "L40S"), ("RTX PRO Server 6000", "L40S")]),
-    min_vcpus=st.integers(1, 4),
-    max_memory_mib=st.sampled_from([None, 2**20]),
 ).map(lambda need: {"need": need})
 managed_capacities = st.builds(
     lambda choice, others: {**choice, **others},
     managed_choices,
     st.fixed_dictionaries(
         {
-            "purchase": st.sampled_from(
-                [None, ManagedPurchase.spot(), ManagedPurchase.reservations(resource_group_arn=GROUP)]
-            ),
+            "purchase": st.sampled_from([None, Purchase.spot(), Purchase.reservations(resource_group_arn=GROUP)]),
             "storage": st.sampled_from([None, ManagedStorage(volume_gib=7), ManagedStorage(local_disks=True)]),
             "operation": st.builds(
                 ManagedOperation, automatic_repair=st.booleans(), scale_in_after_seconds=st.sampled_from([None, -1, 60])

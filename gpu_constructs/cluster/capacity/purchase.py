@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
 
-import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
-from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
+from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, block_of
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.hosts.providers import require_group_arn, require_reservation_id
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_FIRST,
@@ -33,10 +31,6 @@ from gpu_constructs.fleet import (
 
 _PRICE_CAPACITY = "price-capacity-optimized"
 
-# https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
-_LOWEST_PRICE = 0.001
-_LONGEST_PRICE = 255  # characters
-
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +44,6 @@ class Purchase(HostPart):
         block: When the hosts of a Capacity Block are there; None for any other purchase.
         instances: Hosts that were bought in advance, as given; None where their number was not given.
         split: Base and percentage on demand, as given; None where nothing is spot.
-        max_price: The maximum price of a Spot host in US dollars an hour, as the template says it; None without one.
         target: The reservation or the resource group of reservations, as given; None for any that is open.
     """
 
@@ -60,7 +53,6 @@ class Purchase(HostPart):
     block: Block | None = field(default=None, init=False)
     instances: int | None = field(default=None, init=False)
     split: tuple[int, int] | None = field(default=None, init=False)
-    max_price: str | None = field(default=None, init=False)
     target: str | None = field(default=None, init=False)
 
     @classmethod
@@ -75,7 +67,6 @@ class Purchase(HostPart):
         *,
         on_demand_base: int = 0,
         on_demand_percentage: int = 0,
-        max_price_usd_per_hour: float | str | None = None,
     ) -> Purchase:
         """Spot, allocated by price and capacity, above a base on demand.
 
@@ -87,9 +78,6 @@ class Purchase(HostPart):
         Args:
             on_demand_base: Hosts on demand before any Spot host starts. By default none.
             on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
-            max_price_usd_per_hour: The most that one Spot host may cost an hour, 0.001 or more. While the Spot price is
-                higher, no Spot host starts and running ones are taken back. By default none, as AWS recommends: a host
-                costs the current Spot price, whatever the maximum is.
 
         Raises:
             InvalidValueError: A number is not within these limits.
@@ -113,7 +101,6 @@ class Purchase(HostPart):
                 on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
             ),
             split=(known_or(on_demand_base, base), known_or(on_demand_percentage, percentage)),
-            max_price=None if max_price_usd_per_hour is None else _price(max_price_usd_per_hour),
         )
 
     @classmethod
@@ -224,11 +211,9 @@ class Purchase(HostPart):
     @property
     def rules(self) -> tuple[str, ...]:
         """Those about what was bought in advance."""
-        if self.reservation is None:
-            return ()
-        # Without a schedule, removing the hosts in time is left to the user.
-        is_scheduled = self.block is not None and self.block.ends is not None
-        return ("GPU097", "GPU104", "GPU162", "GPU164", *(("GPU165",) if is_scheduled else ()))
+        if self.block is not None:
+            return ("GPU097", "GPU104", "GPU162", "GPU164", "GPU165")
+        return () if self.reservation is None else ("GPU164",)
 
     @property
     def is_of_one_type(self) -> bool:
@@ -304,31 +289,8 @@ class Purchase(HostPart):
             on_demand_percentage_above_base_capacity=percentage,
             on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
             spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
-            spot_max_price=self.max_price,
         )
 
 
 def _instances(value: int) -> int | Unknown:
     return whole_number("instances", value, smallest=1, unit="hosts", fix="the InstanceCount of the reservation")
-
-
-def _price(value: float | str) -> str:
-    """A price as the template says it: text, of a token as well."""
-    if isinstance(value, str) and is_text_token(value):
-        return value
-    if not isinstance(value, str) and is_token(value):
-        return cdk.Tokenization.stringify_number(value)
-    # A number below 10 to the power of so many has no more digits.
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not _LOWEST_PRICE <= value < 10**_LONGEST_PRICE
-    ):
-        raise InvalidValueError(
-            f"expects US dollars an hour, got {shown(value)}",
-            argument="max_price_usd_per_hour",
-            value=value,
-            allowed=f"a number, {_LOWEST_PRICE} or more, of {_LONGEST_PRICE} characters at most",
-            fix="leave it out, and a host costs the current Spot price",
-        )
-    return f"{Decimal(str(value)):f}"

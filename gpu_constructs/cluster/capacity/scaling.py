@@ -115,8 +115,6 @@ class WarmHosts:
     Args:
         hosts: How many are always prepared, 1 or more.
         state: How they wait: ``Stopped`` or ``Running``. By default ``Stopped``.
-        max_prepared: Hosts in service and prepared together up to which more than `hosts` are prepared. By default
-            `hosts`, so that exactly these wait.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -124,7 +122,6 @@ class WarmHosts:
 
     hosts: int
     state: str = "Stopped"
-    max_prepared: int | None = None
 
     def __post_init__(self) -> None:
         hosts = whole_number("hosts", self.hosts, smallest=1, unit="hosts", fix="WarmHosts(hosts=1), or no warm hosts")
@@ -138,28 +135,12 @@ class WarmHosts:
                 fix="leave it out, and the hosts are stopped",
                 rule="GPU170" if self.state == "Hibernated" else None,
             )
-        if self.max_prepared is None:
-            return
-        most = whole_number("max_prepared", self.max_prepared, smallest=1, unit="hosts", fix="leave it out")
-        if not isinstance(most, Unknown) and not isinstance(hosts, Unknown) and most < hosts:
-            raise InvalidValueError(
-                f"{hosts} hosts are always prepared, and {most} in service and prepared together at most",
-                argument="max_prepared",
-                value=most,
-                allowed=f"{hosts} or more",
-                fix="leave it out",
-            )
-        object.__setattr__(self, "max_prepared", known_or(self.max_prepared, most))
 
     @property
     def as_warm_pool(self) -> WarmPool:
         """The same as the value that every check reads."""
-        most = self.hosts if self.max_prepared is None else self.max_prepared
-        return WarmPool(
-            state=self.state,
-            min_size=UNKNOWN if is_token(self.hosts) else self.hosts,
-            max_prepared=UNKNOWN if is_token(most) else most,
-        )
+        size = UNKNOWN if is_token(self.hosts) else self.hosts
+        return WarmPool(state=self.state, min_size=size, max_prepared=size)
 
     def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
         """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one."""
@@ -168,7 +149,7 @@ class WarmHosts:
             "WarmPool",
             auto_scaling_group_name=group.auto_scaling_group_name,
             min_size=self.hosts,
-            max_group_prepared_capacity=self.hosts if self.max_prepared is None else self.max_prepared,
+            max_group_prepared_capacity=self.hosts,
             pool_state=self.state,
         )
 

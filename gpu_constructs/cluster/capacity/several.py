@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -15,29 +15,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts import family as types_of_family
 from gpu_constructs.fleet import Shape
-
-
-class FamilyCapacity(Mapping[float, GpuCapacity]):
-    """The capacities of one family, by the number of GPUs of a host: ``family[8]``.
-
-    Fractional hosts are found by their part of a GPU: ``cluster.add_family("g6f", …)[0.125]``. Iterates from the
-    smallest hosts to the largest.
-    """
-
-    def __init__(self, capacities: Mapping[float, GpuCapacity]) -> None:
-        self._capacities = dict(sorted(capacities.items()))
-
-    def __getitem__(self, gpus: float) -> GpuCapacity:
-        if gpus not in self._capacities:
-            sizes = ", ".join(f"{size:g}" for size in self._capacities)
-            raise KeyError(f"this family has no hosts with {gpus} GPUs; it has hosts with {sizes}")
-        return self._capacities[gpus]
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self._capacities)
-
-    def __len__(self) -> int:
-        return len(self._capacities)
 
 
 def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dict[float, CapacityPlan]:

@@ -25,7 +25,6 @@ from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
 # only, so the note is kept on the app's own node.
 _WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterAssociation] = WeakKeyDictionary()
 _WRITER_OF_IMPORTED = "gpu-constructs:capacity-provider-association"
-_NAME_TAKEN = "gpu-constructs:capacity-provider-name"
 # CDK's parameter for the value of an SSM parameter has the same id in every stack that reads the same parameter
 # (aws-cdk-lib 2.275, ``StringParameter.valueForStringParameter``).
 _OF_SSM = "SsmParameterValue"
@@ -108,19 +107,9 @@ class ClusterAssociation:
 
     def require_free_name(self, provider_name: str | None) -> None:
         """Refuses a name that another provider has. Managed Instances, which are in no list, need no more."""
-        if provider_name is None:
-            return
-        if provider_name in self._chosen_names or provider_name in (self._keeps or ()):
+        if provider_name is not None and provider_name in (*self._chosen_names, *(self._keeps or ())):
             raise InvalidValueError(
                 f"a capacity of this cluster is already called {provider_name!r}",
-                argument="capacity_provider_name",
-                value=provider_name,
-                fix="another name, or leave it out",
-            )
-        if not is_token(provider_name) and [self._place, provider_name] in _notes(self._scope, _NAME_TAKEN):
-            raise InvalidValueError(
-                f"another cluster of this app has a capacity called {provider_name!r}, and names are unique in an "
-                "account and region",
                 argument="capacity_provider_name",
                 value=provider_name,
                 fix="another name, or leave it out",
@@ -199,17 +188,8 @@ class ClusterAssociation:
         self._made.append(name)
         if self._is_exported:
             self.stack.export_value(name)
-        if chosen_name is None:
-            return
-        self._chosen_names.add(chosen_name)
-        if not is_token(chosen_name):
-            self._scope.node.root.node.add_metadata(_NAME_TAKEN, [self._place, chosen_name])
-
-    @cached_property
-    def _place(self) -> str:
-        """Account and region, or the stack where they are not known, in which a name is there once."""
-        environment: str = self.stack.environment
-        return self.stack.node.path if "unknown-" in environment else environment
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
 
     def _write(self, names: list[str]) -> None:
         strategy: list[cdk.IResolvable | _Item] = [
@@ -272,7 +252,8 @@ class ClusterAssociation:
                 return None if self._own_cluster and other.is_written_by_cdk else other.stack.node.path
             foreign = self._own_cluster is None and self._given.capacity_provider_names
             return self._given.stack.node.path if foreign else None
-        notes = _notes(self._scope, _WRITER_OF_IMPORTED)
+        entries = self._scope.node.root.node.metadata
+        notes = (each.data for each in entries if each.type == _WRITER_OF_IMPORTED)
         return next((stack for key, stack in notes if key == self._imported_key), None)
 
     @cached_property
@@ -290,7 +271,3 @@ class ClusterAssociation:
         resolved = self.stack.resolve(name)
         of_stack = isinstance(resolved, dict) and "Ref" in resolved and not resolved["Ref"].startswith(_OF_SSM)
         return f"{environment}/{self.stack.node.path if of_stack else ''}/{json.dumps(resolved, sort_keys=True)}"
-
-
-def _notes(scope: Construct, kind: str) -> list[list[str]]:
-    return [entry.data for entry in scope.node.root.node.metadata if entry.type == kind]

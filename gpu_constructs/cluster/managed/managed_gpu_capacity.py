@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -13,19 +13,35 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
-from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
+from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedStorage
 from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts.declared import metadata_of
-from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, UNKNOWN, Bought, Pool, PoolKind
+from gpu_constructs.fleet import (
+    DECLARED_TYPES,
+    METADATA_KEY,
+    UNKNOWN,
+    Bought,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Reservation,
+    Unknown,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 _PROVIDER = "ManagedInstancesProvider"
 _LAUNCH_TEMPLATE = "InstanceLaunchTemplate"
+_OPTIONS: Mapping[PurchaseOption | Unknown, str] = {
+    PurchaseOption.ON_DEMAND: "ON_DEMAND",
+    PurchaseOption.SPOT: "SPOT",
+    PurchaseOption.RESERVED: "RESERVED",
+}
 
 
 class ManagedGpuCapacity(ProviderCapacity):
@@ -58,7 +74,7 @@ class ManagedGpuCapacity(ProviderCapacity):
         hosts: ClusterHosts,
         instance_types: Sequence[str] | None,
         need: HostNeed | None,
-        purchase: ManagedPurchase | None,
+        purchase: Purchase | None,
         storage: ManagedStorage | None,
         operation: ManagedOperation | None,
         vpc_subnets: ec2.SubnetSelection | None,
@@ -67,7 +83,7 @@ class ManagedGpuCapacity(ProviderCapacity):
         subnets = hosts.subnets_of(vpc_subnets)
         require_construct_id(construct_id)
         choice = _choice(instance_types, need)
-        bought = of_kind("purchase", purchase, ManagedPurchase, example="ManagedPurchase.spot()")
+        bought, as_written = _bought(of_kind("purchase", purchase, Purchase, example="Purchase.spot()"))
         stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
         run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
         if stored.local_disks:
@@ -80,7 +96,7 @@ class ManagedGpuCapacity(ProviderCapacity):
             max_instances=UNKNOWN,
             kind=PoolKind.MANAGED_INSTANCES,
             region=hosts.region,
-            bought=Bought(option=bought.option, reservation=bought.reservation),
+            bought=bought,
             zones=1 if subnets.in_one_zone else None,
             subnets=subnets.known,
             requirements=choice.requirements,
@@ -98,7 +114,7 @@ class ManagedGpuCapacity(ProviderCapacity):
             instance_type_names=(each.name for each in pool.instance_types),
         )
         self.encryption_key: kms.IKey | None = hosts.encryption_key
-        roles, tags = hosts.managed_roles, ecs.PropagateManagedInstancesTags
+        roles = hosts.managed_roles
         self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
             self,
             "Provider",
@@ -107,19 +123,17 @@ class ManagedGpuCapacity(ProviderCapacity):
             infrastructure_role=roles.infrastructure_role,
             subnets=subnets.subnets,
             security_groups=[hosts.security_group],
-            monitoring=ecs.InstanceMonitoring.DETAILED if run.detailed_monitoring else None,
-            propagate_tags=tags.CAPACITY_PROVIDER if run.propagate_tags else tags.NONE,
+            propagate_tags=ecs.PropagateManagedInstancesTags.CAPACITY_PROVIDER,
         )
         node = self.provider.node
         resource = cast("ecs.CfnCapacityProvider", node.default_child)
         launch_template = {
             "InstanceRequirements": choice.template_data(bought.option),
-            **bought.template_data(),
+            **as_written,
             **stored.template_data(),
             # The metadata service does not take keys with a slash, and hosts with such tags would not start
             # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
             "InstanceMetadataTagsPropagation": False,
-            **run.template_data(),
         }
         # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
         resource.add_property_override(_PROVIDER, {_LAUNCH_TEMPLATE: launch_template, **run.provider_data()})
@@ -134,6 +148,31 @@ class ManagedGpuCapacity(ProviderCapacity):
     def capacity_provider_name(self) -> str:
         """Name of its capacity provider, known to CloudFormation at deploy time."""
         return self.provider.capacity_provider_name
+
+
+def _bought(purchase: Purchase) -> tuple[Bought, dict[str, object]]:
+    """How hosts are bought, as every check reads it and as the ``InstanceLaunchTemplate`` says it.
+
+    The API has on demand, Spot, and resource groups of reservations
+    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
+    """
+    reservation, option = purchase.reservation, purchase.option
+    if option not in _OPTIONS or (reservation is not None and reservation.group is None):
+        raise IncompatibleError(
+            "ECS Managed Instances are bought on demand, as Spot, or in a resource group of reservations",
+            argument="purchase",
+            value=option,
+            fix="Purchase.spot(), Purchase.reservations(resource_group_arn=…), or add_capacity for anything else",
+        )
+    if reservation is None:
+        return Bought(option=option), {"CapacityOptionType": _OPTIONS[option]}
+    preference = "RESERVATIONS_ONLY" if option is PurchaseOption.RESERVED else "RESERVATIONS_FIRST"
+    return Bought(
+        option=PurchaseOption.RESERVED, reservation=Reservation(preference=preference, group=reservation.group)
+    ), {
+        "CapacityOptionType": _OPTIONS[PurchaseOption.RESERVED],
+        "CapacityReservations": {"ReservationGroupArn": purchase.target, "ReservationPreference": preference},
+    }
 
 
 def _choice(instance_types: Sequence[str] | None, need: HostNeed | None) -> ManagedChoice:

@@ -11,13 +11,13 @@ from typing import Any
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
-from gpu_constructs.cluster.managed.options import HostNeed, generation_of, model_of
+from gpu_constructs.cluster.managed.options import HostNeed, model_of
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size, may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
-from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
+from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
 from gpu_constructs.fleet.purchase import satisfies, selected_types
 from gpu_constructs.placement.reasons import listed
 
@@ -26,7 +26,7 @@ _CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64:
 
 # Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
 # requirements, larger sizes and all of a second family among them.
-_PRICE_THRESHOLD = {PurchaseOption.SPOT: "SpotMaxPricePercentageOverLowestPrice"}
+_SPOT_THRESHOLD = "SpotMaxPricePercentageOverLowestPrice"
 _ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
 
 _EXAMPLE = "HostNeed(gpus=1, gpu_memory_gib=20)"
@@ -48,7 +48,7 @@ class ManagedChoice:
     architecture: Architecture
     allows: tuple[str, ...] = field(default=())
 
-    def template_data(self, purchase: PurchaseOption) -> dict[str, object]:
+    def template_data(self, purchase: PurchaseOption | Unknown) -> dict[str, object]:
         """The ``InstanceRequirements`` of the launch template."""
         wanted = self.requirements
         ranges = {
@@ -65,6 +65,7 @@ class ManagedChoice:
             "ExcludedInstanceTypes": wanted.excluded_instance_types,
             "CpuManufacturers": tuple(name for each in wanted.cpu_architectures for name in _CPU_MANUFACTURERS[each]),
         }
+        threshold = _SPOT_THRESHOLD if purchase is PurchaseOption.SPOT else _ON_DEMAND_THRESHOLD
         words = {**dict.fromkeys(self.allows, "included"), "LocalStorage": "".join(wanted.local_storage)}
         return {
             **{
@@ -74,7 +75,7 @@ class ManagedChoice:
             },
             **{key: list(values) for key, values in lists.items() if values},
             **{key: word for key, word in words.items() if word},
-            _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD): NO_PRICE_THRESHOLD_PERCENT,
+            threshold: NO_PRICE_THRESHOLD_PERCENT,
         }
 
     def with_local_storage(self) -> ManagedChoice:
@@ -148,7 +149,7 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
         )
     models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
     declared = any(each.declared for each in fitting)
-    if not declared and not need.models and not need.generations:
+    if not declared and not need.models:
         requirements = wanted
     elif not declared and models.keys() <= ECS_VALUES["accelerator_names"]:
         requirements = replace(wanted, accelerator_names=tuple(models))
@@ -164,10 +165,10 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
 
 
 def _wanted(need: HostNeed) -> InstanceRequirements:
-    """A need in the words of the API, but for its models and generations."""
+    """A need in the words of the API, but for its models."""
     return InstanceRequirements(
-        vcpus=(need.min_vcpus, need.max_vcpus),
-        memory_mib=(need.min_memory_mib, need.max_memory_mib),
+        vcpus=(1, None),  # the API requires both
+        memory_mib=(1, None),
         accelerator_count=(need.gpus, need.gpus),
         accelerator_memory_mib=(need.gpu_memory_mib * need.gpus or None, None),
         accelerator_manufacturers=("nvidia",),
@@ -185,9 +186,7 @@ def _fitting(need: HostNeed, wanted: InstanceRequirements) -> list[InstanceType]
             *selected_types(wanted, managed=True),
             *(each for each in declared_types() if satisfies(each, wanted)),
         )
-        if not (each.declared and each.bare_metal)
-        and (not need.models or model_of(each) in need.models)
-        and (not need.generations or generation_of(each) in need.generations)
+        if not (each.declared and each.bare_metal) and (not need.models or model_of(each) in need.models)
     ]
 
 
@@ -254,12 +253,7 @@ def _require_one_side(types: Sequence[InstanceType]) -> None:
 
 _ANY: Mapping[str, Any] = {
     "models": (),
-    "generations": (),
     "gpu_memory_gib": None,
-    "max_vcpus": None,
-    "max_memory_mib": None,
-    "min_vcpus": 1,
-    "min_memory_mib": 1,
 }
 
 

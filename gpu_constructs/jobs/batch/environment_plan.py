@@ -277,13 +277,6 @@ def _bought(purchase: Purchase) -> tuple[Reservation | None, Mapping[str, object
             value=purchase.split,
             fix=f"Purchase.spot() here, and {_FALL_BACK}",
         )
-    if purchase.max_price is not None:
-        raise IncompatibleError(
-            "AWS Batch takes the highest Spot price as a part of the price on demand, not in dollars",
-            argument="purchase",
-            value=purchase.max_price,
-            fix="leave max_price_usd_per_hour out, as AWS recommends",
-        )
     given = purchase.reservation
     if given is None:
         return None, {}

@@ -16,7 +16,6 @@ from gpu_constructs import (
     HostNetwork,
     HostScaling,
     InvalidValueError,
-    ManagedPurchase,
     Purchase,
     UnknownNameError,
     WarmHosts,
@@ -53,7 +52,7 @@ REFUSED: list[Any] = [
         lambda _: Purchase.reservations(resource_group_arn=_OF_LIST), "resource_group_arn", "", id="a list for an ARN"
     ),
     pytest.param(
-        lambda _: ManagedPurchase.reservations(resource_group_arn=cast("str", _NUMBER)),
+        lambda _: Purchase.reservations(resource_group_arn=cast("str", _NUMBER)),
         "resource_group_arn",
         "",
         id="a number for an ARN",
@@ -96,7 +95,7 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> 
         (HostNetwork, "efa", "has_efa"),
         (HostNetwork, "security_group", "HostNetwork.efa(security_group=…)"),
         (HostScaling, "target", "target_capacity_percent"),
-        (Purchase.spot, "max_price", "max_price_usd_per_hour"),
+        (Purchase.spot, "percentage", "on_demand_percentage"),
         (Purchase.spot, "reservation_id", "Purchase.reservations(reservation_id"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
     ],

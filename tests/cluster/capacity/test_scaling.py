@@ -105,8 +105,6 @@ def test_numbers_that_are_only_known_at_deploy_time_are_passed_on(site: Site) ->
         ({"hosts": 1, "state": "Hibernated"}, "state", "EC2 hibernates no type with accelerators"),
         ({"hosts": 1, "state": "stopped"}, "state", "no such state, 'stopped'"),
         ({"hosts": 1, "state": None}, "state", "'Stopped' or 'Running'"),
-        ({"hosts": 3, "max_prepared": 2}, "max_prepared", "3 hosts are always prepared"),
-        ({"hosts": 3, "max_prepared": "4"}, "max_prepared", "expects a whole number"),
     ],
 )
 def test_warm_hosts_that_are_wrong_by_themselves(arguments: dict[str, Any], argument: str, words: str) -> None:

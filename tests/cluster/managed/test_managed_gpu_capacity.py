@@ -18,7 +18,6 @@ from gpu_constructs import (
     InvalidValueError,
     ManagedGpuCapacity,
     ManagedOperation,
-    ManagedPurchase,
     ManagedStorage,
     Purchase,
     UnknownNameError,
@@ -82,7 +81,7 @@ def test_the_defaults_are_those_of_production(site: Site) -> None:
     assert written.keys().isdisjoint({"Monitoring", "FipsEnabled", "CapacityReservations", "LocalStorageConfiguration"})
 
 
-RESERVED = ManagedPurchase.reservations(resource_group_arn=GROUP, only=True)
+RESERVED = Purchase.reservations(resource_group_arn=GROUP, only=True)
 
 OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
     ({"operation": ManagedOperation(automatic_repair=False)}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
@@ -93,15 +92,11 @@ OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
         "InfrastructureOptimization",
         {"ScaleInAfter": 3600},
     ),
-    ({"operation": ManagedOperation(propagate_tags=False)}, "PropagateTags", "NONE"),
 ]
 OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
-    ({"operation": ManagedOperation(detailed_monitoring=True)}, "Monitoring", "DETAILED"),
-    ({"operation": ManagedOperation(fips=True)}, "FipsEnabled", True),
-    ({"operation": ManagedOperation(fips=False)}, "FipsEnabled", False),
     ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
-    ({"purchase": ManagedPurchase.spot()}, "CapacityOptionType", "SPOT"),
-    ({"purchase": ManagedPurchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
+    ({"purchase": Purchase.spot()}, "CapacityOptionType", "SPOT"),
+    ({"purchase": Purchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
     ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
     (
         {"purchase": RESERVED},
@@ -109,7 +104,7 @@ OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
         {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_ONLY"},
     ),
     (
-        {"purchase": ManagedPurchase.reservations(resource_group_arn=GROUP)},
+        {"purchase": Purchase.reservations(resource_group_arn=GROUP)},
         "CapacityReservations",
         {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_FIRST"},
     ),
@@ -221,11 +216,17 @@ def test_the_pool_says_what_comes(site: Site) -> None:
         ({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, "instance_types"),
         ({"need": HostNeed(gpus=3)}, IncompatibleError, "need"),
         ({"need": "g6"}, InvalidValueError, "need"),
-        ({"purchase": Purchase.spot()}, InvalidValueError, "purchase"),
+        ({"purchase": Purchase.spot(on_demand_base=1)}, IncompatibleError, "purchase"),
+        ({"purchase": Purchase.reservations()}, IncompatibleError, "purchase"),
+        (
+            {"purchase": Purchase.reservations(reservation_id="cr-0123456789abcdef0", only=True)},
+            IncompatibleError,
+            "purchase",
+        ),
         ({"purchase": "spot"}, InvalidValueError, "purchase"),
         ({"storage": 100}, InvalidValueError, "storage"),
         ({"instance_types": ["g5g.xlarge"], "storage": ManagedStorage(local_disks=True)}, IncompatibleError, "storage"),
-        ({"operation": {"fips": True}}, InvalidValueError, "operation"),
+        ({"operation": {"automatic_repair": True}}, InvalidValueError, "operation"),
         ({"capacity_provider_name": "ecs-gpus"}, InvalidValueError, "capacity_provider_name"),
         ({"vpc_subnets": "private"}, InvalidValueError, "vpc_subnets"),
     ],
