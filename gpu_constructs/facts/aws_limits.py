@@ -207,17 +207,11 @@ MIN_JOB_TIMEOUT_SECONDS = 60
 MAX_JOB_ATTEMPTS = 10
 """Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
 
-JOB_ARRAY_SIZE = (2, 10_000)
-"""Jobs of one array (https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html)."""
-
 MAX_JOB_CONDITIONS = 5
 """Conditions of its retries (same page)."""
 
 MAX_JOB_NODES = 1000
 """Nodes of a multi-node parallel job (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
-
-MAX_QUEUE_ENVIRONMENTS = 3
-"""Compute environments of a queue of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html)."""
 
 MAX_JOB_QUEUE_PRIORITY = 9999
 """Priority of jobs, and of queues, of AWS Batch: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""

@@ -81,9 +81,7 @@ class Submission:
         task: The job; None where they do not define that.
         share: Whether it names a share identifier.
         priority: Whether it or its job definition sets a scheduling priority.
-        array_size: Jobs of the array that it makes; None for one job.
-        attempts: How often the job is started at most, where it says so itself.
-        attempt_seconds: Seconds after which an attempt ends, likewise.
+        attempt_seconds: Seconds after which an attempt ends, where it says so itself.
         origin: Where it was written.
     """
 
@@ -93,7 +91,5 @@ class Submission:
     task: Task | None = None
     share: bool | Unknown = False
     priority: bool | Unknown = False
-    array_size: int | Unknown | None = None
-    attempts: int | Unknown | None = None
     attempt_seconds: int | Unknown | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from gpu_constructs.fleet import Fleet, JobQueue, Pool, Task, Workload
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.placement import Proof, prove
-from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads
+from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Assignment, Route
 
@@ -81,15 +81,6 @@ class Context:
     def gpu_workloads(self) -> Mapping[str, tuple[Workload | Task, ...]]:
         """Workloads, and GPU tasks without one, whose copies certainly go to a pool, by the name of the pool."""
         return gpu_workloads(self.fleet)
-
-    @cached_property
-    def _gpu_pools(self) -> Mapping[str, Pool]:
-        return {each.name: each for each in self.fleet.pools if carries_gpus(each)}
-
-    def gpu_pools(self, queue: JobQueue) -> tuple[Pool, ...]:
-        """The hosts of a queue of AWS Batch that have GPUs."""
-        found = (self._gpu_pools.get(each) for each in queue.environments)
-        return tuple([each for each in found if each is not None])
 
     def routed(self, suspect: Callable[[Task], bool]) -> Iterator[Route]:
         """The routes of tasks of a kind, as `assigned` has assignments."""

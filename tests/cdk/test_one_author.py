@@ -269,8 +269,6 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU130": "an image has the parameter of the catalogue, or is CDK's",
     "GPU125": "the launch types are those of the capacity",
     "GPU359": "no construct overrides containers",
-    "GPU355": "a training has one range of all its nodes",
-    "GPU358": "the allocation strategy goes with Purchase",
     "GPU107": "the user data of a compute environment is MIME multi-part",
     "GPU221": "HostReplacement is an instance refresh",
 }

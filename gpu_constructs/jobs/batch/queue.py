@@ -16,19 +16,17 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.arguments import require_kind, whole_number, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
-from gpu_constructs.fleet import Fleet, JobQueue, Pool
+from gpu_constructs.fleet import Pool
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork, require_name
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, JobSettings, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
-from gpu_constructs.rules import check, one_of
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
@@ -100,10 +98,10 @@ class GpuBatchQueue(Construct):
         scope: Where it is defined.
         construct_id: Its id in that scope.
         vpc: Where its hosts run.
-        environments: Its compute environments, the one to fill first, three at most and of one architecture. The
-            arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that AWS Batch counts
-            in vCPUs: `max_instances` of the smallest of the types, so fewer of larger ones, and one host above that
-            where a job needs it. `scaling` and `capacity_provider_name` are not for AWS Batch.
+        environments: Its compute environments, the one to fill first; AWS Batch takes three at most, of one
+            architecture. The arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that
+            AWS Batch counts in vCPUs: `max_instances` of the smallest of the types, so fewer of larger ones, and one
+            host above that where a job needs it. `scaling` and `capacity_provider_name` are not for AWS Batch.
         vpc_subnets: Subnets of hosts whose environment chooses no others. By default the private subnets with a way
             out.
         shares: Who gets how much of it; every job then names its share. By default jobs come in the order in which they
@@ -120,7 +118,7 @@ class GpuBatchQueue(Construct):
     Raises:
         UnknownNameError: An instance type does not exist.
         InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: An environment is impossible, or the environments have different architectures.
+        IncompatibleError: An environment is impossible.
         RefusedByCdkError: CDK refuses it.
 
     Attributes:
@@ -281,13 +279,6 @@ class GpuBatchQueue(Construct):
         return self.hosts.role
 
 
-def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
-    pools = tuple(each.pool for each in plans)
-    queue = JobQueue(name="the queue", environments=tuple(each.name for each in pools))
-    found = check(Fleet(pools=pools, queues=(queue,)), rules=one_of("GPU357"))
-    raise_first(found, {"ComputeEnvironmentOrder": "environments"})
-
-
 def _plans(
     environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
 ) -> list[EnvironmentPlan]:
@@ -317,7 +308,7 @@ def _plans(
             fix="another id, such as the model of the GPU",
         )
     where = None if "${" in region else region
-    plans = [
+    return [
         plan_environment(
             each,
             subnets=subnets if each.vpc_subnets is None else HostSubnets.of(vpc, each.vpc_subnets),
@@ -325,5 +316,3 @@ def _plans(
         )
         for each in environments
     ]
-    _require_together(plans)
-    return plans

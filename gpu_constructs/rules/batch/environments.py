@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import Image, InstanceType, accelerated, by_size
-from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRONMENTS
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.facts.catalogue import declared_types
-from gpu_constructs.fleet import JobQueue, Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown, UserDataFormat
-from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat
+from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import either, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Word, and_list, or_list
-
-if TYPE_CHECKING:
-    from gpu_constructs.template.resources.section import Section
+from gpu_constructs.rules.words import Word, or_list
 
 _RESOURCE = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html"
 _MOST_NAMED, _MOST_TYPES = 4, 4
@@ -106,97 +101,6 @@ def _short_of_hosts(task: Task, nodes: int, pools: Sequence[Pool]) -> Problems:
                 (Word(f"MaxvCpus {enough}"), replace(largest, max_vcpus=enough, max_instances=nodes)),
                 *((Word(f"NumNodes {max(most)}"), replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
             ),
-        )
-
-
-@error(
-    "GPU357",
-    question="do the hosts of a compute environment, and those of a queue, go together?",
-    because="all types of a compute environment must have one architecture; a queue has up to "
-    f"{MAX_QUEUE_ENVIRONMENTS} compute environments, all of them on EC2 or all on Fargate, and all of one architecture",
-    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeEnvironmentOrder.html",
-)
-def go_together(context: Context) -> Problems:
-    for pool in context.fleet.pools:
-        others = [each for each in pool.instance_types if each.architecture is not pool.instance_types[0].architecture]
-        if pool.kind is PoolKind.BATCH and others and carries_gpus(pool):
-            named = and_list(f"{each} ({each.architecture.value})" for each in (pool.instance_types[0], others[0]))
-            yield Problem(
-                about=pool,
-                property_name="ComputeResources.InstanceTypes",
-                value=[each.name for each in others],
-                message=f"{pool.name} has {named}, and all types of a compute environment must have one architecture",
-                fix="a compute environment and a queue for each architecture",
-            )
-    for queue in context.fleet.queues:
-        problem, there = _apart(context, queue), context.gpu_pools(queue)
-        if problem and there:
-            yield Problem(
-                about=queue,
-                involves=there,
-                property_name="ComputeEnvironmentOrder",
-                value=list(queue.environments),
-                message=f"{queue.name} has {problem}",
-                fix="a queue for each kind, which may share the job definitions",
-            )
-
-
-def _apart(context: Context, queue: JobQueue) -> str:
-    """Why AWS Batch refuses the environments together; empty where it does not certainly."""
-    count = len(queue.environments)
-    if count > MAX_QUEUE_ENVIRONMENTS:
-        return f"{count} compute environments, and AWS Batch takes {MAX_QUEUE_ENVIRONMENTS}"
-    pools = {each.name: each for each in context.fleet.pools if each.name in queue.environments}
-    others = [each for each in context.fleet.environments if each.name in queue.environments]
-    kinds = [("EC2", name) for name, pool in pools.items() if not is_managed(context, pool)]
-    kinds += [("EC2" if each.has_hosts else "Fargate", each.name) for each in others if each.lacks_gpus]
-    platforms = dict(kinds)
-    if len(platforms) > 1:
-        return f"{and_list(f'{name} ({kind})' for kind, name in platforms.items())}, which cannot be in one queue"
-    of_one = {
-        pool.instance_types[0].architecture: name
-        for name, pool in pools.items()
-        if pool.types_are_known and len({each.architecture for each in pool.instance_types}) == 1
-    }
-    if len(of_one) > 1:
-        named = and_list(f"{name} ({each.value})" for each, name in of_one.items())
-        return f"{named}, and all hosts of a queue must have one architecture"
-    return ""
-
-
-@error(
-    "GPU358",
-    question="does the allocation strategy of a compute environment go with how it buys its hosts?",
-    because="strategies that begin with SPOT are only available for Spot Instances, and BEST_FIT_PROGRESSIVE_ORDERED "
-    "only On-Demand; BEST_FIT, which is the default, buys Spot Instances with a Spot Fleet role only",
-    source=_RESOURCE,
-)
-def allocates(context: Context) -> Problems:
-    for pool in context.fleet.pools:
-        if pool.kind is PoolKind.BATCH and isinstance(pool.allocation, str) and carries_gpus(pool):
-            yield from _misallocated(pool, pool.allocation, context.section(pool))
-
-
-def _misallocated(pool: Pool, name: str, properties: Section | None) -> Problems:
-    option = pool.bought.option
-    resources = None if properties is None else properties.section("ComputeResources")
-    lacks_role = resources is not None and not resources.is_unknown and not resources.has("SpotIamFleetRole")
-    if option is PurchaseOption.ON_DEMAND and name.startswith(_FOR_SPOT):
-        yield Problem(
-            about=pool,
-            property_name="ComputeResources.AllocationStrategy",
-            value=name,
-            message=f"{pool.name} has Type EC2, and AWS Batch takes {name} for Spot Instances only",
-            fix=_ON_DEMAND,
-        )
-    elif option is PurchaseOption.SPOT and (name == _ORDERED or (name == _BEST_FIT and lacks_role)):
-        what = "for On-Demand Instances only" if name == _ORDERED else "for Spot Instances with a SpotIamFleetRole only"
-        yield Problem(
-            about=pool,
-            property_name="ComputeResources.AllocationStrategy",
-            value=name,
-            message=f"{pool.name} has Type SPOT, and AWS Batch takes {name} {what}",
-            fix=_ON_SPOT,
         )
 
 

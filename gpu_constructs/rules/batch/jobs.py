@@ -5,29 +5,18 @@ A job that is submitted with other nodes than its definition has is judged with 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import known_type
-from gpu_constructs.fleet import Origin, Pool, PurchaseOption, Task
+from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed
 from gpu_constructs.rules.finding import first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Word, and_list, or_list
 
-if TYPE_CHECKING:
-    from gpu_constructs.template.resources.section import Section
-from collections.abc import Iterator
-
-from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.fleet import JobQueue, Scheduler, Starter, Submission, Unknown
-
 _A_DAY = 86_400
-_RANGE = re.compile(r"([0-9]{0,6}):([0-9]{0,6})")
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
@@ -106,67 +95,6 @@ def has_one_type(context: Context) -> Problems:
             )
 
 
-@error(
-    "GPU355",
-    question="do the ranges of a multi-node job name all of its nodes and no others, and its main node?",
-    because="the ranges of nodes must account for all nodes, which are counted from 0, and AWS Batch refuses the job "
-    "definition otherwise",
-    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
-)
-def names_its_nodes(context: Context) -> Problems:
-    said: set[Origin] = set()
-    for task in context.fleet.tasks:
-        properties = context.section(task) if task.is_multi_node and task.wants_gpu else None
-        if properties is not None and properties.resource not in said:
-            said.add(properties.resource)  # of all its ranges
-            yield from _misnamed(task, properties.section("NodeProperties"))
-
-
-def _misnamed(task: Task, properties: Section) -> Problems:
-    nodes, main = properties.integer("NumNodes"), properties.integer("MainNode")
-    if not isinstance(nodes, int):
-        return
-    counted = f"{task.name} has {nodes} nodes, counted from 0, and"
-    ranges = _ranges(properties)
-    missed, ends = _first_missed(nodes, ranges), [last for _, last in ranges]
-    if isinstance(main, int) and main >= nodes:
-        message = f"{counted} its main node is {main}"
-        yield Problem(about=task, property_name="MainNode", message=message, fix="MainNode 0")
-    elif ranges and missed < nodes:
-        yield Problem(
-            about=task,
-            property_name="TargetNodes",
-            message=f"{counted} none of its ranges names node {missed}",
-            fix='a range up to the last node, such as "0:"',
-        )
-    elif ends and None not in ends and (end := max(filter(None, ends), default=0)) >= nodes:
-        yield Problem(
-            about=task,
-            property_name="TargetNodes",
-            value=end,
-            message=f"{counted} a range of them ends with node {end}",
-            allowed=f"0 to {nodes - 1}",
-            fix=f'a range up to node {nodes - 1}, such as "0:", or NumNodes {end + 1}',
-        )
-
-
-def _ranges(properties: Section) -> list[tuple[int, int | None]]:
-    """The first and the last node of each range, None for an open end; empty where not all are known."""
-    ranges = [_RANGE.fullmatch(str(each.text("TargetNodes"))) for each in properties.sections("NodeRangeProperties")]
-    read = [(int(each[1] or 0), int(each[2]) if each[2] else None) for each in ranges if each is not None]
-    return read if len(read) == len(ranges) else []
-
-
-def _first_missed(nodes: int, ranges: Iterable[tuple[int, int | None]]) -> int:
-    node = 0
-    # From the lowest, each range goes on where the one before it ends, or overrides a part of it.
-    for first, last in sorted((first, nodes - 1 if last is None else last) for first, last in ranges):
-        if first > node:
-            break
-        node = max(node, last + 1)
-    return node
-
-
 @warning(
     "GPU342",
     question="does a multi-node job with GPUs have a time limit?",
@@ -218,13 +146,6 @@ _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.h
 _WITHOUT_SHARES = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
-_SIZE, _ATTEMPTS, _SECONDS = "ArrayProperties.Size", "RetryStrategy.Attempts", "Timeout.AttemptDurationSeconds"
-_NUMBERS = {
-    _SIZE: (*JOB_ARRAY_SIZE, "{:,} to {:,}"),
-    _ATTEMPTS: (1, MAX_JOB_ATTEMPTS, "{} to {}"),
-    _SECONDS: (MIN_JOB_TIMEOUT_SECONDS, None, "{} or more"),
-}
-"""The least and the most of each number, and how both are said."""
 
 
 @warning(
@@ -236,9 +157,12 @@ _NUMBERS = {
 )
 def says_what_ends_a_job(context: Context) -> Problems:
     for task in context.fleet.tasks:
-        strategy = _strategy(context, task)
-        attempts = None if strategy is None else strategy.integer("Attempts")
-        if strategy is None or not isinstance(attempts, int) or attempts <= 1:
+        properties = context.section(task) if task.scheduler is Scheduler.BATCH and task.wants_gpu else None
+        if properties is None:
+            continue
+        strategy = properties.section("RetryStrategy")
+        attempts = strategy.integer("Attempts")
+        if not isinstance(attempts, int) or attempts <= 1:
             continue
         conditions = strategy.sections("EvaluateOnExit")
         patterns = [[each.text(key) for key in _PATTERNS if each.has(key)] for each in conditions]
@@ -253,58 +177,6 @@ def says_what_ends_a_job(context: Context) -> Problems:
                 f"to {attempts} times",
                 fix=f"{_THE_REST} as the last condition",
             )
-
-
-def _strategy(context: Context, task: Task) -> Section | None:
-    """The retry strategy of a GPU job; None for other tasks, and where no file that was read defines it."""
-    is_job = task.scheduler is Scheduler.BATCH and task.wants_gpu
-    properties = context.section(task) if is_job else None
-    return None if properties is None else properties.section("RetryStrategy")
-
-
-@error(
-    "GPU350",
-    question="are the numbers of a GPU job those that AWS Batch accepts?",
-    because="AWS Batch refuses fewer than 1 or more than 10 attempts, a timeout below 60 seconds, and an array of "
-    "fewer than 2 or more than 10,000 jobs, and what it refuses on a schedule is lost",
-    source=_SUBMIT,
-)
-def accepted_numbers(context: Context) -> Problems:
-    for subject, task, text, name, value in _numbers(context):
-        least, most, words = _NUMBERS[name]
-        if isinstance(value, int) and (value < least or (most is not None and value > most)):
-            allowed = words.format(least, most)
-            yield Problem(
-                about=subject,
-                involves=(task,),
-                property_name=name,
-                value=value,
-                message=text,
-                allowed=allowed,
-                one_value=True,
-                fix=f"{name} of {allowed}",
-            )
-
-
-def _numbers(context: Context) -> Iterator[tuple[Task | Submission, Task, str, str, int | Unknown | None]]:
-    """The numbers of GPU jobs: whose it is, of which job, what it says, the property and the value."""
-    for task in context.tasks:
-        if task.wants_gpu:
-            strategy = _strategy(context, task)
-            seconds, attempts = task.attempt_seconds, None if strategy is None else strategy.integer("Attempts")
-            takes = f"{MIN_JOB_TIMEOUT_SECONDS} or more"
-            text = f"the job {task.name} times out after {seconds} seconds, and AWS Batch takes {takes}"
-            yield task, task, text, _SECONDS, seconds
-            text = f"the job {task.name} has {attempts} attempts, and AWS Batch takes 1 to {MAX_JOB_ATTEMPTS}"
-            yield task, task, text, _ATTEMPTS, attempts
-    for each in context.fleet.submissions:
-        if each.task is not None and each.task.wants_gpu:
-            for name, value in (
-                (_SIZE, each.array_size),
-                (_ATTEMPTS, each.attempts),
-                (_SECONDS, each.attempt_seconds),
-            ):
-                yield each, each.task, f"{brief(each.name)} submits {each.task.name} with {name} {value}", name, value
 
 
 @error(

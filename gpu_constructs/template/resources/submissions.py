@@ -128,8 +128,6 @@ class Submissions:
                 task=None if job is None else tasks.get(job.reference),
                 share=UNKNOWN if request.is_unknown else request.has("ShareIdentifier"),
                 priority=UNKNOWN if request.is_unknown else priority is not None,
-                array_size=request.section("ArrayProperties").integer("Size"),
-                attempts=request.section("RetryStrategy").integer("Attempts"),
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
                 origin=request.origin,
             )

@@ -11,7 +11,6 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
     Fleet,
-    JobQueue,
     LaunchDetails,
     Pool,
     PoolKind,
@@ -23,7 +22,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.batch import environments
-from gpu_constructs.rules.batch.environments import go_together, has_gpus, has_room
+from gpu_constructs.rules.batch.environments import has_gpus, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images
@@ -83,51 +82,6 @@ def test_one_job_may_not_ask_for_more_than_the_maximum() -> None:
     for enough in (4, UNKNOWN, None):
         assert said(has_room, _fleet(GPU_JOB, _hosts(enough))) == []
     assert said(has_room, replace(_fleet(GPU_JOB, _hosts(3)), is_whole=False)) == []
-
-
-def _queue(*there: Pool | ComputeEnvironment) -> Fleet:
-    pools = tuple(dict.fromkeys(each for each in there if isinstance(each, Pool)))
-    others = tuple(each for each in there if isinstance(each, ComputeEnvironment))
-    queue = JobQueue(name="Queue", environments=tuple(each.name for each in there))
-    return Fleet(pools=pools, environments=others, queues=(queue,))
-
-
-@pytest.mark.parametrize(
-    ("there", "words"),
-    [
-        ((HOSTS, FARGATE), "Hosts (EC2) and Small (Fargate), which cannot be in one queue"),
-        ((HOSTS, ARM), "Hosts (x86_64) and Arm (arm64), and all hosts of a queue must have one architecture"),
-        ((HOSTS, HOSTS, HOSTS, HOSTS), "4 compute environments, and AWS Batch takes 3"),
-    ],
-)
-def test_environments_of_a_queue_go_together(there: tuple[Pool | ComputeEnvironment, ...], words: str) -> None:
-    assert words in only(go_together, _queue(*there)).message
-
-
-def test_instance_types_of_an_environment_have_one_architecture() -> None:
-    finding = only(go_together, Fleet(pools=(a_pool("g6.xlarge", "g5g.xlarge", kind=PoolKind.BATCH),)))
-    assert "g6.xlarge (x86_64) and g5g.xlarge (arm64)" in finding.message
-    for pool in (
-        a_pool("g6.xlarge", "g5g.xlarge"),
-        a_pool("g6.xlarge", "g6.2xlarge", kind=PoolKind.BATCH),
-        a_pool("c7i.large", "c7g.large", kind=PoolKind.BATCH),
-    ):
-        assert said(go_together, Fleet(pools=(pool,))) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "allocation", "fixes"),
-    [
-        ("EC2", "SPOT_CAPACITY_OPTIMIZED", ["BEST_FIT_PROGRESSIVE"]),
-        ("SPOT", "BEST_FIT, SpotIamFleetRole: role", []),
-        ("SPOT", "BEST_FIT_PROGRESSIVE_ORDERED", ["SPOT_PRICE_CAPACITY_OPTIMIZED"]),
-    ],
-)
-def test_an_allocation_strategy_goes_with_the_purchase(kind: str, allocation: str, fixes: list[str]) -> None:
-    resources = f"ComputeResources: {{Type: {kind}, AllocationStrategy: {allocation}}}"
-    part = f"Parameters: {{Strategy: {{Type: String}}}}\nResources:\n  Environment:\n    Properties: {{{resources}}}\n"
-    findings = check_files(["-"], stdin=example_of("GPU358").file(part).encode()).findings
-    assert [each.fix for each in findings if each.rule == "GPU358"] == fixes
 
 
 _RESERVED = """

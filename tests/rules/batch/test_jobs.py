@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
     Task,
 )
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
+from gpu_constructs.rules.batch.jobs import share_as_its_queue
 from gpu_constructs.rules.tasks.requests import taken
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 from tools.rule_examples import example_of
@@ -93,26 +93,16 @@ def test_what_may_be_right_is_not_said(changes: dict[str, Any]) -> None:
     assert said(share_as_its_queue, _submitted(**changes)) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "is_wrong"),
-    [({"array_size": 1}, True), ({"array_size": 2}, False), ({"array_size": 1, "task": job()}, False)],
-)
-def test_numbers_of_a_submission_have_limits(changes: dict[str, Any], is_wrong: bool) -> None:
-    assert len(said(accepted_numbers, _submitted(**changes))) == is_wrong
-
-
 def rules(retries: str) -> list[str]:
     job = f"Resources:\n  Job:\n    Properties:\n      RetryStrategy: {retries}"
     part = f"Parameters: {{Pattern: {{Type: String}}}}\n{job}"
     found = check_files(["-"], stdin=example_of("GPU331").file(part).encode()).findings
-    return [each.rule for each in found if each.rule in {"GPU331", "GPU350"}]
+    return [each.rule for each in found if each.rule == "GPU331"]
 
 
 @pytest.mark.parametrize(
     ("retries", "found"),
     [
-        ("{Attempts: 0}", ["GPU350"]),
-        ("{Attempts: 11}", ["GPU350"]),
         (f"{{Attempts: 3, EvaluateOnExit: [{LOST}]}}", ["GPU331"]),
         ('{Attempts: 3, EvaluateOnExit: [{OnExitCode: "1", Action: EXIT}]}', []),
     ],
