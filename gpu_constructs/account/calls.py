@@ -80,6 +80,14 @@ class Calls:
 
         return self._done(permission, read)
 
+    def problem(self, permission: str, **arguments: object) -> str:
+        """Why a call failed; empty where it did not."""
+        try:
+            self.ask(permission, **arguments)
+        except UnansweredError as problem:
+            return str(problem)
+        return ""
+
     def region_name(self) -> str:
         """The region in which the calls are made.
 

@@ -203,7 +203,7 @@ class _Run:
         """Stops what runs, and says what is left behind."""
         left = [*self._stopped()]
         for definition in self.definitions.values():
-            problem = self._problem("ecs:DeregisterTaskDefinition", taskDefinition=definition)
+            problem = self.calls.problem("ecs:DeregisterTaskDefinition", taskDefinition=definition)
             still = f"still active: {problem}" if problem else "inactive"
             left.append(f"task definition {short_name(definition)}, which is {still}")
         if self.made_group:
@@ -226,7 +226,7 @@ class _Run:
         except GpuConstructsError as problem:
             yield f"tasks that {self.name} started, if any still run: {problem}"
         for task in running:
-            why = self._problem(
+            why = self.calls.problem(
                 "ecs:StopTask", cluster=self.request.cluster, task=task, reason="the self-test has ended"
             )
             if why:
@@ -245,11 +245,7 @@ class _Run:
     def _definition(self, target: Target) -> str:
         kind = str(target.kind)
         if kind not in self.definitions:
-            written = task_definition(
-                target.kind,
-                self.request.image,
-                region=self.calls.region_name(),
-            )
+            written = task_definition(target.kind, self.request.image, region=self.calls.region_name())
             made = thing(self.calls.ask("ecs:RegisterTaskDefinition", **written), "taskDefinition")
             self.definitions[kind] = text(made, "taskDefinitionArn")
         return self.definitions[kind]
@@ -361,14 +357,6 @@ class _Run:
             following = {"nextToken": text(answer, "nextForwardToken")}
             if following == token or not following["nextToken"]:  # the end, as the API documents it
                 return
-
-    def _problem(self, permission: str, **arguments: object) -> str:
-        """Why a call failed; empty where it did not."""
-        try:
-            self.calls.ask(permission, **arguments)
-        except GpuConstructsError as problem:
-            return str(problem)
-        return ""
 
 
 def _state(task: Thing, hosts: Mapping[str, RegisteredHost]) -> str:

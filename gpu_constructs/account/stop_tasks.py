@@ -117,7 +117,7 @@ class StopTasks:
             why = _STOPPING
             if not each.is_stopping:
                 yield each.arn, _IN_DOUBT
-                why = self._refused(each)
+                why = self._calls.problem("ecs:StopTask", cluster=self.cluster, task=each.arn, reason=_REASON)
             yield each.arn, why or _TOLD
             if not why or each.is_stopping:
                 waiting.append(each.arn)
@@ -131,13 +131,6 @@ class StopTasks:
                 return
             if waiting:
                 time.sleep(_POLL_SECONDS)
-
-    def _refused(self, task: LooseTask) -> str:
-        try:
-            self._calls.ask("ecs:StopTask", cluster=self.cluster, task=task.arn, reason=_REASON)
-        except GpuConstructsError as problem:
-            return str(problem)
-        return ""
 
     def _arns(self, status: str) -> list[str]:
         pages, has_more = self._calls.pages("ecs:ListTasks", _PAGES, cluster=self.cluster, desiredStatus=status)

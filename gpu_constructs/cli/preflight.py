@@ -8,21 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from types import ModuleType
-from typing import TypeAlias
 
-from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
 from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.live_answers import account_part
-from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, say, show, width_of
+from gpu_constructs.cli.live_answers import account_part, deadline
+from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, show, width_of
 from gpu_constructs.errors import InvalidValueError, __version__
 from gpu_constructs.facts.names import require_region
-
-Asks: TypeAlias = Callable[[str], Ask]
-"""What asks AWS, by region."""
 
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
 _PASSED = {Verdict.OK: True, Verdict.SHORT: False, Verdict.NOT_CHECKED: None, Verdict.NOTHING_TO_CHECK: None}
@@ -86,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.region is None and configuration.region is None:
         arguments.region = _region(arguments.profile)
     fleet = reviewed(arguments, configuration, rules=()).fleet
-    results = preflight(fleet, _told(_asker(arguments.profile)), checks)
+    asks: Callable[[str], Ask] = account_part("preflight.asking").asker(arguments.profile, deadline())
+    results = preflight(fleet, asks, checks)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(results)))
     else:
@@ -98,22 +93,13 @@ def _checks(names: Sequence[str]) -> tuple[Check, ...]:
     return tuple(each for each in CHECKS if each.id in names or (not names and not each.on_request))
 
 
-def _asking() -> ModuleType:
-    return account_part("preflight.asking")
-
-
-def _asker(profile: str | None) -> Asks:
-    found: Asks = _asking().asker(profile, Deadline(told=say if _is_watched() else None))
-    return found
-
-
 def _region(profile: str | None) -> str | None:
     """The region of files that name none, as the AWS CLI finds it.
 
     Raises:
         InvalidValueError: It is none.
     """
-    found: tuple[str, str] | None = _asking().region_of(profile)
+    found: tuple[str, str] | None = account_part("preflight.asking").region_of(profile)
     if found is None:
         return None
     region, source = found
@@ -123,22 +109,6 @@ def _region(profile: str | None) -> str | None:
         error.argument = source
         raise
     return region
-
-
-def _told(asks: Asks) -> Asks:
-    """What asks AWS, and says on a terminal which region it asks about: that can take a minute without an answer."""
-    if not _is_watched():
-        return asks
-
-    def told(region: str) -> Ask:
-        say(f"asking AWS about {region}")
-        return asks(region)
-
-    return told
-
-
-def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _code(results: Sequence[Result], *, strict: bool) -> int:
