@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.check.configuration import found_configuration
-from gpu_constructs.check.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
+from gpu_constructs.check.pool_answers import PoolAnswer, found_by, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError, brief
@@ -21,8 +21,9 @@ from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.words import and_list, or_list
 
+_EXAMPLE_TYPES = 3
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -144,7 +145,7 @@ def _lines(
     fitting = alternatives(task)
     yield [("no hosts are defined for it in what was read", "warning")]
     if fitting:
-        yield [(f"instance types that it fits on: {names_of(fitting)}", "")]
+        yield [(f"instance types that it fits on: {or_list(fitting[:_EXAMPLE_TYPES])}", "")]
 
 
 def _summary(answer: Answer, pools: Sequence[PoolAnswer]) -> str:
@@ -179,7 +180,7 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in found.reasons:
         yield from pieces("  ", brief(reason, MESSAGE), width)
-    yield from fix_lines(2, fix_of(found), width)
+    yield from fix_lines(2, found.fix, width)
 
 
 def _asked(task: Task) -> str:
@@ -223,7 +224,7 @@ def _facts(
                 "counts": found.counts,
                 "fits": _json(found.destination.answer),
                 "reasons": list(found.reasons),
-                "fix": fix_of(found),
+                "fix": found.fix,
                 "hosts": [
                     {
                         "instance_type": each.instance_type.name,
@@ -233,7 +234,6 @@ def _facts(
                     }
                     for each in found.destination.by_type
                 ],
-                "alternatives": [each.name for each in found.instead],
             }
             for found in pools
         ],

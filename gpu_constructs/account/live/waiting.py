@@ -13,7 +13,7 @@ from gpu_constructs.account.live.as_template import as_template, group_of
 from gpu_constructs.account.live.groups import of_group
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal, registered_hosts, some
 from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out, why_stopped
-from gpu_constructs.check.pool_answers import PoolAnswer, fix_of, pools_of_task
+from gpu_constructs.check.pool_answers import PoolAnswer, pools_of_task
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
 from gpu_constructs.facts import InstanceType
@@ -231,7 +231,7 @@ def _never(place: PoolAnswer) -> Cause:
         layer=Layer.NEVER_FITS,
         where=place.destination.pool.name,
         text=f"it does not fit: {reasons}",
-        fix=fix_of(place),
+        fix=place.fix,
     )
 
 
