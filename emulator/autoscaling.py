@@ -31,7 +31,6 @@ from .resource import Region
 
 __all__ = [
     "EmulatedGroup",
-    "activities",
     "config_of",
     "find",
     "groups_of",

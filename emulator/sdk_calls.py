@@ -14,8 +14,7 @@ from moto.dynamodb.models import dynamodb_backends
 from moto.ecs.models import ecs_backends
 from moto.sns.models import sns_backends
 
-from .autoscaling import EmulatedGroup, activities
-from .expressions import Subjects, parse
+from .autoscaling import EmulatedGroup
 from .state_language import StateError
 
 if TYPE_CHECKING:
@@ -77,25 +76,7 @@ def _stop_task(where: Region, given: Json) -> Any:
     raise StateError("Ecs.InvalidParameterException", "The referenced task was not found.")
 
 
-def _list_services(where: Region, given: Json) -> Any:
-    wanted = given.get("SchedulingStrategy")
-    services = _ecs(where).active_services(_cluster(given))
-    return {"ServiceArns": [each.arn for each in services if wanted in (None, each.scheduling_strategy)]}
-
-
 # Hosts
-
-
-def _list_container_instances(where: Region, given: Json) -> Any:
-    accepts = parse(given["Filter"])
-    hosts = _ecs(where).hosts(_cluster(given))
-    return {
-        "ContainerInstanceArns": [
-            each.container_instance_arn
-            for each in hosts
-            if accepts(Subjects(each.attributes, instance_id=each.ec2_instance_id))
-        ]
-    }
 
 
 def _hosts(where: Region, given: Json) -> list[EcsHost]:
@@ -156,24 +137,6 @@ def _describe_instances(where: Region, given: Json) -> Any:
     }
 
 
-def _describe_groups(where: Region, given: Json) -> Any:
-    return {
-        "AutoScalingGroups": [
-            {
-                "AutoScalingGroupName": each.name,
-                "DesiredCapacity": int(each.desired_capacity or 0),
-                "Instances": [
-                    {"InstanceId": state.instance.id, "LifecycleState": state.lifecycle_state}
-                    for state in each.instance_states
-                    if state.instance.is_running()
-                ],
-            }
-            for each in _groups(where)
-            if each.name in given["AutoScalingGroupNames"]
-        ]
-    }
-
-
 def _terminate(where: Region, given: Json) -> Any:
     """Ends it at once; managed draining has nothing left to wait for here."""
     if given["ShouldDecrementDesiredCapacity"]:
@@ -186,11 +149,6 @@ def _terminate(where: Region, given: Json) -> Any:
     return {"Activity": {"StatusCode": "InProgress"}}
 
 
-def _describe_activities(where: Region, given: Json) -> Any:
-    (group,) = [each for each in _groups(where) if each.name == given["AutoScalingGroupName"]]
-    return {"Activities": activities(group, given["MaxRecords"])}
-
-
 # A table and a topic
 
 
@@ -201,7 +159,7 @@ def _update_item(where: Region, given: Json) -> Any:
             given["TableName"],
             dict(given["Key"]),
             update_expression=given["UpdateExpression"],
-            expression_attribute_names=dict(given["ExpressionAttributeNames"]),
+            expression_attribute_names={},
             expression_attribute_values=dict(given["ExpressionAttributeValues"]),
             condition_expression=given["ConditionExpression"],
         )
@@ -210,23 +168,25 @@ def _update_item(where: Region, given: Json) -> Any:
     return {}
 
 
+def _get_item(where: Region, given: Json) -> Any:
+    found = dynamodb_backends[where.account_id][where.name].get_item(given["TableName"], dict(given["Key"]))
+    return {} if found is None else {"Item": found.to_json()["Attributes"]}
+
+
 def _publish(where: Region, given: Json) -> Any:
     topics = sns_backends[where.account_id][where.name]
     return {"MessageId": topics.publish(given["Message"], arn=given["TopicArn"], subject=given["Subject"])}
 
 
 CALLS: Mapping[str, Callable[[Any, Json], Any]] = {
-    "aws-sdk:autoscaling:describeAutoScalingGroups": _describe_groups,
     "aws-sdk:autoscaling:describeAutoScalingInstances": _describe_instances,
-    "aws-sdk:autoscaling:describeScalingActivities": _describe_activities,
     "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup": _terminate,
     "aws-sdk:ecs:describeContainerInstances": _describe_container_instances,
     "aws-sdk:ecs:describeTasks": _describe_tasks,
-    "aws-sdk:ecs:listContainerInstances": _list_container_instances,
-    "aws-sdk:ecs:listServices": _list_services,
     "aws-sdk:ecs:listTasks": _list_tasks,
     "aws-sdk:ecs:stopTask": _stop_task,
     "aws-sdk:ecs:updateContainerInstancesState": _update_container_instances_state,
+    "dynamodb:getItem": _get_item,
     "dynamodb:updateItem": _update_item,
     "sns:publish": _publish,
 }

@@ -110,7 +110,7 @@ def _drawn(widget: Mapping[str, Any], sent: Samples, states: Mapping[str, str]) 
         yield _text(12, 20, properties["title"], weight="bold", size=13)
     match widget["type"]:
         case "text":
-            yield from _markdown(properties["markdown"])
+            yield _text(12, 22, properties["markdown"].replace("**", ""), size=13)
         case "alarm":
             yield from _alarms(properties["alarms"], states, box)
         case "log":
@@ -127,14 +127,6 @@ def _text(
     given = {"font-weight": weight, "font-size": size if size != _SIZE else "", "text-anchor": anchor, "fill": fill}
     options = "".join(f' {name}="{value}"' for name, value in given.items() if value)
     return f'<text x="{x:g}" y="{y:g}"{options}>{escape(text)}</text>'
-
-
-def _markdown(markdown: str) -> Iterator[str]:
-    lines = [each for each in markdown.split("\n") if each and not each.startswith("|--")]
-    yield _text(12, 22, lines[0].replace("**", ""), size=13)
-    for number, line in enumerate(lines[1:]):
-        for x, cell in zip((12, 150, 400), line.strip("| ").split(" | "), strict=True):
-            yield _text(x, 46 + 18 * number, cell, weight="" if number else "bold")
 
 
 def _alarms(names: Sequence[str], states: Mapping[str, str], box: Box) -> Iterator[str]:
@@ -166,8 +158,7 @@ def _table(rows: Sequence[Mapping[str, str]], box: Box) -> Iterator[str]:
 
 
 def _graph(lines: Sequence[Line], properties: Mapping[str, Any], box: Box) -> Iterator[str]:
-    shown = _stacked(lines) if properties["stacked"] else lines
-    top = _round_up(max((value for each in shown for value in each.values.values()), default=1))
+    top = _round_up(max((value for each in lines for value in each.values.values()), default=1))
     width, height = box.width - _PLOT_LEFT - 16, box.height - _PLOT_TOP - _LEGEND
     for part in range(3):
         y = _PLOT_TOP + height * (1 - part / 2)
@@ -178,7 +169,7 @@ def _graph(lines: Sequence[Line], properties: Mapping[str, Any], box: Box) -> It
         x = _PLOT_LEFT + width * hour * 3600 / SECONDS
         yield _text(x, _PLOT_TOP + height + 14, f"{hour:02}:00", anchor="middle", fill="#687078")
     x = 12.0
-    for number, each in enumerate(shown):
+    for number, each in enumerate(lines):
         color = _COLORS[number % len(_COLORS)]
         points = [
             (_PLOT_LEFT + width * second / SECONDS, _PLOT_TOP + height * (1 - value / top))
@@ -205,16 +196,6 @@ def _line(points: Sequence[tuple[float, float]], color: str, step: float) -> Ite
         else:
             path = "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
             yield f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="1.6"/>'
-
-
-def _stacked(lines: Sequence[Line]) -> list[Line]:
-    below: dict[int, float] = {}
-    stacked = []
-    for each in lines:
-        values = {second: below.get(second, 0) + value for second, value in each.values.items()}
-        stacked.append(Line(each.label, values))
-        below |= values
-    return stacked
 
 
 def _round_up(value: float) -> float:

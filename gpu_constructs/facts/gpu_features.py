@@ -1,4 +1,4 @@
-"""What GPUs can do: number formats, and shares by NVIDIA MPS; and which of their errors (Xid) are fatal.
+"""What GPUs can do: number formats, and shares by NVIDIA MPS.
 
 "Computes in" means that the multiply-add units take the format as it is. Older GPUs emulate some formats, converting
 every value before they compute: the work runs, without the speed or the memory that the format was chosen for. Formats
@@ -7,9 +7,7 @@ of the weights alone are another matter: a kernel unpacks them and computes in 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from difflib import get_close_matches
-from types import MappingProxyType
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts.budget import NAME
@@ -121,75 +119,3 @@ MPS_LEAST_CAPABILITY = (7, 0)
 
 https://docs.nvidia.com/deploy/mps/introduction.html
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Xid:
-    """One kind of error.
-
-    Attributes:
-        number: Its number in the kernel log.
-        meaning: What happened, in NVIDIA's words.
-    """
-
-    number: int
-    meaning: str
-
-
-_FATAL = {
-    46: "GPU stopped processing",
-    48: "double bit ECC error",
-    54: "auxiliary power is not connected to the GPU board",
-    62: "internal micro-controller halt",
-    64: "GPU memory remapping failure",
-    74: "NVLink error",
-    79: "GPU has fallen off the bus",
-    95: "uncontained memory error",
-    109: "context switch timeout",
-    110: "security fault",
-    136: "link training failed",
-    140: "unrecovered ECC error",
-    142: "NVENC3 error",
-    143: "GPU initialization error",
-    151: "key rotation error",
-    155: "NVLink error defined by software",
-    156: "resource retirement event",
-    158: "GPU fatal timeout",
-}
-_APPLICATION = {
-    8: "GPU stopped processing",
-    11: "invalid or corrupted push buffer stream",
-    13: "graphics engine exception",
-    25: "invalid or illegal push buffer stream",
-    31: "GPU memory page fault",
-    32: "invalid or corrupted push buffer stream",
-    **dict.fromkeys((39, 40, 41), "copy engine exception"),
-    60: "video processor exception",
-    69: "graphics engine class error",
-    80: "corrupted data sent to the GPU",
-    94: "contained memory error",
-    **dict.fromkeys((70, 71, 72, 75, 76, 77, 85, *range(126, 136)), "copy engine error"),
-    **dict.fromkeys((68, 83, 84, 88, 89, 96, 97, 98), "video decoder error"),
-    **dict.fromkeys((82, *range(99, 106)), "image decoder error"),
-    **dict.fromkeys((86, 139), "optical flow accelerator error"),
-}
-# ECS does not look at these. After 119 and 120, NVIDIA advises a reset of the GPU where work does not go on.
-_OTHER = {
-    43: "GPU stopped processing",
-    45: "cleanup after earlier errors, or after a process that was killed",
-    61: "internal micro-controller breakpoint or warning",
-    63: "GPU memory remapping event",
-    92: "high single-bit ECC error rate",
-    119: "GSP RPC timeout",
-    120: "GSP error",
-}
-
-XIDS: Mapping[int, Xid] = MappingProxyType(
-    {number: Xid(number, meaning) for number, meaning in sorted({**_FATAL, **_APPLICATION, **_OTHER}.items())}
-)
-"""Those that something is known of, by number."""
-
-FATAL_XIDS: tuple[int, ...] = tuple(sorted(_FATAL))
-"""After which the host has to be replaced: ECS takes the GPU for failed, and only a reset or other hardware helps."""
-APPLICATION_XIDS: tuple[int, ...] = tuple(sorted(_APPLICATION))
-"""After which the application has to be restarted: ECS counts them and leaves the host alone."""

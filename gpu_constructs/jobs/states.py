@@ -27,7 +27,7 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.cluster.monitoring.events import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
+from gpu_constructs.cluster.monitoring.events import STOPPED_BY_RECOVERY
 from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 
@@ -110,7 +110,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
 
 def time_limit(run: JobRun) -> str:
     """What is said of an attempt whose time is over."""
-    return f"{PASSED_ITS_TIME_LIMIT} of {in_words(run.timeout_seconds)}"
+    return f"it passed its time limit of {in_words(run.timeout_seconds)}"
 
 
 def _run_task(run: JobRun) -> State:

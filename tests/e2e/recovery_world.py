@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from emulator.local import Local
@@ -13,29 +12,12 @@ from emulator.process import ACCOUNT, REGION
 from emulator.resource import Region
 from emulator.sdk_calls import CALLS
 from emulator.state_language import StateError, Waiting, run_machine
-from gpu_constructs.cluster.monitoring.recovery import recovery_definition
-from gpu_constructs.cluster.monitoring.which_host import RecoveryRun
+from gpu_constructs.cluster.monitoring.recovery_states import RecoveryRun, recovery_definition
 
-__all__ = ["Running", "World", "counting"]
+__all__ = ["DAEMON", "World", "counting"]
 
-_PAGE = 100
+DAEMON = "daemon"
 _days = (f"{year}-{month:02}-{day:02}" for year in range(2026, 2126) for month in range(1, 13) for day in range(1, 29))
-
-
-@dataclass(frozen=True)
-class Running:
-    """A task on the host."""
-
-    name: str
-    gpus: Sequence[str] = ()
-    is_daemon: bool = False
-
-    @property
-    def described(self) -> Any:
-        """It, as ECS describes it."""
-        group = "service:daemon" if self.is_daemon else f"family:{self.name}"
-        containers = [{"Name": "main", "GpuIds": list(self.gpus)}]
-        return {"TaskArn": self.name, "Group": group, "DesiredStatus": "RUNNING", "Containers": containers}
 
 
 class World:
@@ -44,55 +26,48 @@ class World:
     Attributes:
         draining: Hosts that drain.
         ended: Hosts that were ended, in that order, with the tasks that they had then.
-        told: What the topic was told: subject and message.
-        tasks: What runs on every host.
+        told: What the topic was told.
+        tasks: What runs on every host; `DAEMON` is the daemon.
         fails: Actions that fail, with the error of each.
-        keeps_daemons: Whether ECS leaves daemons alone when a host drains.
+        described: What ECS says of each host beside its tasks.
+        group: What its group says of each host.
     """
 
-    def __init__(self, *, most: int = 3, drain_seconds: int = 600, ends_remaining_tasks: bool = True) -> None:
+    def __init__(self, *, most: int = 3, drain_seconds: int = 600) -> None:
         run = RecoveryRun(
             partition="aws",
             cluster_arn="cluster/c",
-            cluster_name="c",
             providers=["l4"],
+            daemon=DAEMON,
             table="counts",
             topic="topic",
             replacements_per_day=most,
             drain_seconds=drain_seconds,
-            ends_remaining_tasks=ends_remaining_tasks,
         )
         self._definition = recovery_definition(run)
         self._state = {"EnteredTime": ""}
         self._calls: Counter[str] = Counter()
-        self._started = 0
         self.next_day()
         self.draining: set[str] = set()
         self.ended: list[tuple[str, list[str]]] = []
-        self.told: list[tuple[str, str]] = []
-        self.tasks: list[Running] = []
+        self.told: list[str] = []
+        self.tasks: list[str] = []
         self.fails: dict[str, StateError] = {}
-        self.keeps_daemons = True
+        self.described: dict[str, Any] = {"CapacityProviderName": "l4"}
+        self.group: list[dict[str, str]] = [{"LifecycleState": "InService"}]
 
     def next_day(self) -> None:
         """Midnight passes in UTC."""
         self._state["EnteredTime"] = f"{next(_days)}T00:00:00Z"
 
-    def fault(self, host: str = "i-1", **said: Any) -> Waiting:
-        """An execution for a fault of a GPU."""
-        detail = {"ec2InstanceId": host, "gpuIndex": 0, "gpuUuid": "GPU-0", "xid": 79, "reason": ""}
-        return self.start("GPU Fault", {**detail, **said})
+    def fault(self, host: str = "i-1") -> Waiting:
+        """An execution for a fault that the daemon reports."""
+        detail = {"containerInstanceArn": host, "reason": "the ECS agent reports XID_79"}
+        return self.start({"source": "gpu-constructs", "detail": detail})
 
-    def start(self, kind: str, detail: Any) -> Waiting:
+    def start(self, event: Any) -> Waiting:
         """An execution for an event."""
-        self._started += 1
-        context = {"State": self._state, "Execution": {"Id": f"execution-{self._started}"}}
-        return run_machine(self._definition, {"detail-type": kind, "detail": detail}, context, self._call)
-
-    @property
-    def outcomes(self) -> list[str]:
-        """What the topic was told, without the host."""
-        return [subject.split(" ", 4)[-1] for subject, _ in self.told]
+        return run_machine(self._definition, event, {"State": self._state}, self._call)
 
     def count(self, action: str) -> int:
         """How often AWS was asked for something."""
@@ -105,52 +80,36 @@ class World:
         self._calls[name] += 1
         if name in self.fails:
             raise self.fails[name]
-        if action == "dynamodb:updateItem":
+        if action.startswith("dynamodb:"):
             return CALLS[action](Region(ACCOUNT, REGION), asked)
         return getattr(self, f"_{name}")(asked)
 
-    def _listContainerInstances(self, asked: Any) -> Any:  # noqa: N802 - AWS's names
-        return {"ContainerInstanceArns": asked["Filter"].split("'")[1::2]}
-
-    def _describeContainerInstances(self, asked: Any) -> Any:  # noqa: N802
+    def _describeContainerInstances(self, asked: Any) -> Any:  # noqa: N802 - AWS's names
         (host,) = asked["ContainerInstances"]
-        counts = {"RunningTasksCount": len(self.tasks), "PendingTasksCount": 0}
+        if host in [each for each, _ in self.ended]:
+            return {"ContainerInstances": []}
         status = "DRAINING" if host in self.draining else "ACTIVE"
-        named = {"ContainerInstanceArn": host, "Ec2InstanceId": host, "CapacityProviderName": "l4"}
-        return {"ContainerInstances": [{**named, "Status": status, **counts}]}
+        counts = {"RunningTasksCount": len(self.tasks), "PendingTasksCount": 0}
+        return {"ContainerInstances": [{"Ec2InstanceId": host, "Status": status, **counts, **self.described}]}
 
     def _updateContainerInstancesState(self, asked: Any) -> Any:  # noqa: N802
         self.draining.update(asked["ContainerInstances"])
 
-    def _listServices(self, _: Any) -> Any:  # noqa: N802
-        return {"ServiceArns": ["arn:aws:ecs:us-east-1:1:service/c/daemon"]}
-
     def _listTasks(self, asked: Any) -> Any:  # noqa: N802
-        names = [each.name for each in self.tasks if each.is_daemon or asked.get("ServiceName") is None]
-        begin = int(asked.get("NextToken", 0))
-        more = {"NextToken": str(begin + _PAGE)} if begin + _PAGE < len(names) else {}
-        return {"TaskArns": names[begin : begin + _PAGE], **more}
-
-    def _describeTasks(self, asked: Any) -> Any:  # noqa: N802
-        found = [each.described for each in self.tasks if each.name in asked["Tasks"]]
-        if not self.keeps_daemons:
-            self.tasks = [each for each in self.tasks if not each.is_daemon]
-        return {"Tasks": found}
+        return {"TaskArns": [each for each in self.tasks if asked.get("ServiceName") in (None, each)]}
 
     def _stopTask(self, asked: Any) -> Any:  # noqa: N802
-        self.tasks = [each for each in self.tasks if each.name != asked["Task"]]
+        assert asked["Reason"] == "GPU recovery: the ECS agent reports XID_79"
+        self.tasks = [each for each in self.tasks if each != asked["Task"]]
 
     def _describeAutoScalingInstances(self, _: Any) -> Any:  # noqa: N802
-        return {"AutoScalingInstances": [{"AutoScalingGroupName": "g", "LifecycleState": "InService"}]}
+        return {"AutoScalingInstances": self.group}
 
     def _terminateInstanceInAutoScalingGroup(self, asked: Any) -> Any:  # noqa: N802
-        self.ended.append((asked["InstanceId"], [each.name for each in self.tasks if not each.is_daemon]))
-
-    def _describeAutoScalingGroups(self, _: Any) -> Any:  # noqa: N802
-        return {"AutoScalingGroups": [{"DesiredCapacity": 0, "Instances": []}]}
+        self.ended.append((asked["InstanceId"], self.tasks))
 
     def _publish(self, asked: Any) -> Any:
-        self.told.append((asked["Subject"], asked["Message"]))
+        self.told.append(asked["Message"])
 
 
 @contextmanager

@@ -19,7 +19,7 @@ POOLS = {"Al2023": "g6.12xlarge", "Bottlerocket": "g5g.16xlarge", "Cpu": "c7i.la
 MANAGED = "g6.xlarge"
 
 
-def define(stack: cdk.Stack, *, per_gpu: bool) -> None:
+def define(stack: cdk.Stack, *, image: str) -> None:
     """Hosts of both systems full of tasks with default sizes, a host without GPUs, and one of Managed Instances."""
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
     cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
@@ -41,7 +41,7 @@ def define(stack: cdk.Stack, *, per_gpu: bool) -> None:
             if name != "Al2023"
             else GpuService(stack, f"{name}Service", cluster=cluster, task_definition=task)
         )
-    monitoring = cluster.add_monitoring("Monitoring", per_gpu=per_gpu)
+    monitoring = cluster.add_monitoring("Monitoring", image=ecs.ContainerImage.from_registry(image))
     services[0].scale(by=[ScaleBy.gpu_utilization(percent=70)], min_tasks=4)
     assert monitoring.task_definition is not None
     cdk.CfnOutput(stack, "Daemon", value=monitoring.task_definition.family)
@@ -53,7 +53,7 @@ def daemons(account: Account, cluster: str, family: str) -> list[TaskView]:
 
 def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(cloud: Local) -> None:
     account = cloud.account
-    stack = cloud.deploy(synthesized("Watched", partial(define, per_gpu=False)))
+    stack = cloud.deploy(synthesized("Watched", partial(define, image="example/python:1")))
     outputs = stack.outputs
     cluster, family = outputs["ClusterName"], outputs["Daemon"]
     for _ in range(8):
@@ -65,7 +65,7 @@ def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(cloud: Local) 
     first = daemons(account, cluster, family)
     assert sorted(types[str(each.instance_id)] for each in first) == ["g5g.16xlarge", "g6.12xlarge"]
     assert all(each.gpus == () for each in first)
-    cloud.update(stack, synthesized("Watched", partial(define, per_gpu=True)))
+    cloud.update(stack, synthesized("Watched", partial(define, image="example/python:2")))
     second = daemons(account, cluster, family)
     assert sorted(types[str(each.instance_id)] for each in second) == ["g5g.16xlarge", "g6.12xlarge"]
     assert not {each.arn for each in first} & {each.arn for each in second}

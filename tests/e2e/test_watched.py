@@ -33,8 +33,8 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(cloud: Local, tmp_p
     stack = cloud.deploy_assembly(_assembly(tmp_path / "first", email="gpus@example.com"), "watched")
     outputs = stack.outputs
 
-    # Five of the cluster, four of each capacity, one of the recovery, and one of the job.
-    assert len(alarms()) == 5 + 2 * 4 + 1 + 1
+    # Four of the cluster, three of each capacity, one of the recovery, and one of the job.
+    assert len(alarms()) == 4 + 2 * 3 + 1 + 1
     assert all(each["AlarmActions"] for each in alarms().values())
     body = json.loads(watches.get_dashboard(DashboardName=outputs["Dashboard"])["DashboardBody"])
     (states,) = (each["properties"]["alarms"] for each in body["widgets"] if each["type"] == "alarm")
@@ -56,9 +56,12 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(cloud: Local, tmp_p
 
     # A GPU fails: the service runs on another host.
     (broken,) = (each.instance_id for each in tasks if "Chat" in each.family)
-    fault = {"clusterArn": _arn(outputs["ClusterName"]), "ec2InstanceId": broken, "gpuIndex": 0, "gpuUuid": None}
+    ecs = account.client("ecs")
+    found = ecs.list_container_instances(cluster=outputs["ClusterName"], filter=f"ec2InstanceId in ['{broken}']")
+    (arn,) = found["containerInstanceArns"]
+    fault = {"clusterArn": _arn(outputs["ClusterName"]), "containerInstanceArn": arn, "reason": "XID_79"}
     entry = {"Source": "gpu-constructs", "DetailType": "GPU Fault"}
-    account.client("events").put_events(Entries=[{**entry, "Detail": json.dumps({**fault, "xid": 79, "reason": ""})}])
+    account.client("events").put_events(Entries=[{**entry, "Detail": json.dumps(fault)}])
     for _ in range(10):
         hosts, tasks = account.hosts(outputs["ClusterName"]), account.tasks(outputs["ClusterName"])
     assert broken not in {each.instance_id for each in hosts}
@@ -79,7 +82,7 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(cloud: Local, tmp_p
 
     changed = _assembly(tmp_path / "second", email="others@example.com") / "watched.template.json"
     assert cloud.update(stack, json.loads(changed.read_text())).outputs == outputs
-    assert len(alarms()) == 15
+    assert len(alarms()) == 12
 
     cloud.destroy(stack)
     assert alarms() == {}

@@ -13,14 +13,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from emulator.account import Account, HostView
-from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries, Purchase
+from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries
 
 from tests.synthesis import Properties, synthesized
 
-__all__ = ["HARMLESS_XIDS", "Watched", "template"]
+__all__ = ["Watched", "template"]
 
-FATAL = 79
-HARMLESS_XIDS = (31, 63)
 IMAGE = ecs.ContainerImage.from_registry("example/work:1")
 
 
@@ -44,15 +42,18 @@ class Watched:
 
     def states(self) -> dict[str, str]:
         """Instance to ``ACTIVE`` or ``DRAINING``."""
-        arns = self._ecs.list_container_instances(cluster=self.cluster)["containerInstanceArns"]
-        found = self._ecs.describe_container_instances(cluster=self.cluster, containerInstances=arns)
-        return {each["ec2InstanceId"]: each["status"] for each in found["containerInstances"]}
+        return {each["ec2InstanceId"]: each["status"] for each in self._described()}
 
-    def host_of(self, family: str) -> tuple[str, str]:
-        """The host and the first GPU of a task that runs."""
+    def _described(self) -> Any:
+        arns = self._ecs.list_container_instances(cluster=self.cluster)["containerInstanceArns"]
+        asked = self._ecs.describe_container_instances(cluster=self.cluster, containerInstances=arns)
+        return asked["containerInstances"]
+
+    def host_of(self, family: str) -> str:
+        """The host of a task that runs."""
         task = next(each for each in self.account.tasks(self.cluster) if each.family == family)
         assert task.instance_id is not None
-        return task.instance_id, task.gpus[0]
+        return task.instance_id
 
     def running(self, family: str) -> list[str]:
         """Hosts of the running tasks."""
@@ -64,21 +65,16 @@ class Watched:
         entry = {"Source": source, "DetailType": kind, "Detail": json.dumps(detail)}
         self.account.client("events").put_events(Entries=[entry] * times)
 
-    def fault(self, instance: str, gpu: str | None = None, *, xid: int | None = FATAL, times: int = 1) -> None:
-        """A GPU fails; the daemon on the host reports it."""
-        detail = {
-            "clusterArn": self.outputs["ClusterArn"],
-            "ec2InstanceId": instance,
-            "gpuIndex": 0,
-            "gpuUuid": gpu,
-            "xid": xid,
-            "reason": "1 of 2 GPUs is missing",
-        }
-        self.send("gpu-constructs", "GPU Fault", detail, times)
+    def of_host(self, instance: str) -> dict[str, str]:
+        """What an event says of a host."""
+        found = self._described()
+        (arn,) = (each["containerInstanceArn"] for each in found if each["ec2InstanceId"] == instance)
+        return {"clusterArn": self.outputs["ClusterArn"], "containerInstanceArn": arn, "ec2InstanceId": instance}
 
-    def spot(self, kind: str, instance: str, times: int = 1) -> None:
-        """EC2 says something of a Spot host."""
-        self.send("aws.ec2", kind, {"instance-id": instance}, times)
+    def fault(self, instance: str, times: int = 1) -> None:
+        """A GPU fails; the daemon on the host reports it."""
+        detail = {**self.of_host(instance), "reason": "the ECS agent reports XID_79"}
+        self.send("gpu-constructs", "GPU Fault", detail, times)
 
     def start(self, ends: str) -> str:
         """Starts the job; its tasks end like this."""
@@ -125,7 +121,6 @@ def template(
     instance_type: str = "g6.xlarge",
     most: int = 4,
     copies: int = 0,
-    spot: bool = False,
     **how: Any,
 ) -> Properties:
     """Such a cluster with a job and, on request, a service; not to be changed, as many tests deploy it."""
@@ -134,8 +129,7 @@ def template(
         topic, queue = sns.Topic(stack, "Operators"), sqs.Queue(stack, "Inbox")
         cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
         recovery = cluster.add_monitoring("Monitoring", notify=topic).add_recovery(**how)
-        purchase = Purchase.spot() if spot else None
-        hosts = cluster.add_capacity("Gpus", instance_types=[instance_type], max_instances=most, purchase=purchase)
+        hosts = cluster.add_capacity("Gpus", instance_types=[instance_type], max_instances=most)
         task = GpuTaskDefinition(stack, "Train", capacity=[hosts], family="train")
         task.add_gpu_container("train", image=IMAGE, gpus=1)
         limit, retries = cdk.Duration.hours(9), JobRetries(lost_host=1)

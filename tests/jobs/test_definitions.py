@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.cluster.monitoring.recovery import recovery_definition
+from gpu_constructs.cluster.monitoring.recovery_states import recovery_definition
 from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.jobs.states import definition_of
 from tests.cluster.monitoring.test_recovery import RUN as RECOVERY
@@ -87,7 +87,7 @@ def test_of_jobs(budgets: JobRetries, seconds: int) -> None:
     require_sound(definition_of(replace(RUN, timeout_seconds=seconds), budgets))
 
 
-@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("providers", [[], ["l4"]])
 @pytest.mark.parametrize("seconds", [60, 3600, 48 * 3600])
-def test_of_the_recovery(ends: bool, seconds: int) -> None:
-    require_sound(recovery_definition(replace(RECOVERY, ends_remaining_tasks=ends, drain_seconds=seconds)))
+def test_of_the_recovery(providers: list[str], seconds: int) -> None:
+    require_sound(recovery_definition(replace(RECOVERY, providers=providers, drain_seconds=seconds)))

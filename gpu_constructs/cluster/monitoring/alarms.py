@@ -69,12 +69,11 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
             threshold=limits.placement_failures,
         )
     if limits.failed_gpus is not None and cluster.is_measured:
-        series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
         yield hosts(
             id="GpuFailed",
             says="A GPU has failed",
             runbook="Drain the host and end it, unless recovery already does.",
-            formula=Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series),
+            formula=Formula.of(cluster.gpu_series("UnhealthyGPUs"), "Hosts with a failed GPU"),
             threshold=limits.failed_gpus,
         )
     if limits.missing_gpus is not None and cluster.is_measured:
@@ -96,14 +95,6 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
             runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
             threshold=limits.interruptions_per_hour,
             period_seconds=3600,
-        )
-    if limits.jobs_over_time is not None:
-        yield events(
-            metric="JobsOverTime",
-            id="JobsOverTime",
-            says="A job was ended by its time limit",
-            runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
-            threshold=limits.jobs_over_time,
         )
 
 
@@ -149,24 +140,6 @@ def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAl
             periods=periods,
             bad_periods=periods,
         )
-    minutes = limits.at_maximum_minutes
-    if minutes is not None and pool.group_name is not None and not pool.is_fixed:
-        series = {
-            "wanted": pool.group_series("GroupDesiredCapacity"),
-            "most": pool.group_series("GroupMaxSize"),
-            "demand": pool.demand,
-        }
-        # A group that a schedule has taken to none is not full.
-        expression = "IF((most > 0 AND wanted >= most) AND demand > 100, 1, 0)"
-        yield alarm(
-            id=f"{pool.title}AtMaximum",
-            says="Tasks wait for a capacity that has all its hosts",
-            runbook="Raise max_instances, or look for what holds hosts that it does not need.",
-            formula=Formula(expression=expression, label="Is at its maximum, and tasks wait", series=series),
-            threshold=1,
-            periods=minutes,
-            bad_periods=minutes,
-        )
     minutes = limits.unmeasured_minutes
     if minutes is not None and pool.group_name is not None and pool.is_measured:
         # Each host that reads its GPUs sends their number once a minute.
@@ -178,22 +151,12 @@ def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAl
         yield alarm(
             id=f"{pool.title}Unmeasured",
             says="GPUs of a host are not measured",
-            runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs "
-            "there.",
+            runbook="Read Problems in the log of the daemon: its image may measure nothing, or no daemon runs there.",
             formula=Formula(expression=expression, label="Hosts that are not measured", series=series),
             threshold=1,
             # All are bad: FILL makes the last minute bad until its values come.
             periods=minutes,
             bad_periods=minutes,
-        )
-    if limits.capacity_block_ends and pool.block is not None:
-        yield alarm(
-            id=f"{pool.title}BlockEnds",
-            says="A Capacity Block is about to end",
-            runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
-            formula=Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says),
-            threshold=1,
-            period_seconds=300,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,14 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.cdk.same_place import trust_this_account
-from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.capacity.user_data import ON_NVIDIA
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRIC_NAMESPACE, METRICS
 from gpu_constructs.cluster.monitoring.options import KEPT
+from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.facts.gpu_features import APPLICATION_XIDS, FATAL_XIDS
-from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataFormat, Workload
+from gpu_constructs.facts.releases import release_number
+from gpu_constructs.fleet import Container, PlacementConstraint, Pool, Task, Unknown, Workload
 
 if TYPE_CHECKING:
     from aws_cdk import aws_logs as logs
@@ -29,18 +28,33 @@ DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
 
 _CONTAINER = "collector"
-_PARTS = ("readings", "ecs_host", "driver", "collector")
-_OF_THIS_PROJECT = re.compile(r"^from (?:__future__|gpu_constructs[\w.]*) import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
-
-_HOST_ROOT = "/host"
 # https://github.com/aws/amazon-ecs-agent/blob/dev/ecs-agent/gpu/types/types.go: ``GPUMetricsDirPath``.
 _METRICS_FOLDER = "/var/run/ecs/gpu"
 
+_FIRST_RELEASE = 20260708
+"""Of the GPU image of Amazon Linux 2023, with DCGM and the helper of the agent that writes the file.
+
+https://github.com/aws/amazon-ecs-ami/releases/tag/20260708. The first helper wrote it to ``/var/run/ecs``, and no page
+says which release moved it.
+"""
+
 
 def program() -> str:
-    """The program of the container: its parts as one text, without what they import from each other."""
-    texts = (Path(__file__).with_name(f"{each}.py").read_text(encoding="utf-8") for each in _PARTS)
-    return "from __future__ import annotations\n" + "\n".join(_OF_THIS_PROJECT.sub("", each) for each in texts)
+    """The program of the container."""
+    return Path(__file__).with_name("collector.py").read_text(encoding="utf-8")
+
+
+def why_unmeasured(pool: Pool) -> str | None:
+    """Why the image of a pool is known to write no measurements; None where it may write them."""
+    if isinstance(pool.image, Unknown):
+        return None
+    image, release = pool.image.image, pool.image.release
+    if image.operating_system is not OperatingSystem.AMAZON_LINUX_2023:
+        return f"no ECS agent is known to measure GPUs on {image.operating_system.value}"
+    number = None if release is None else release_number(image, release)
+    if number is not None and number < (_FIRST_RELEASE,):
+        return f"image {image.name} is pinned to a release before {_FIRST_RELEASE}, the first that may measure GPUs"
+    return None
 
 
 def collector_task(
@@ -50,8 +64,6 @@ def collector_task(
     hosts: ClusterHosts,
     log_group: logs.ILogGroup,
     image: ecs.ContainerImage | None,
-    per_gpu: bool,
-    privileged: bool,
 ) -> ecs.Ec2TaskDefinition:
     """Defines the task of the daemon."""
     # In mode host it has no interface of its own, of which hosts have few, and reaches the agent at localhost.
@@ -74,12 +86,8 @@ def collector_task(
             "CLUSTER": hosts.cluster_name,
             "NAMESPACE": METRIC_NAMESPACE,
             "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}, separators=(",", ":")),
-            "FATAL_XIDS": json.dumps(FATAL_XIDS, separators=(",", ":")),
-            "APPLICATION_XIDS": json.dumps(APPLICATION_XIDS, separators=(",", ":")),
             "EVENT_SOURCE": FAULT_SOURCE,
             "EVENT_TYPE": FAULT_DETAIL_TYPE,
-            "PER_GPU": "true" if per_gpu else "false",
-            "HOST_ROOT": _HOST_ROOT if privileged else "",
             "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",
         },
         logging=ecs.LogDrivers.aws_logs(
@@ -89,27 +97,14 @@ def collector_task(
             mode=ecs.AwsLogDriverMode.NON_BLOCKING,
             max_buffer_size=cdk.Size.mebibytes(10),
         ),
-        privileged=privileged or None,
         readonly_root_filesystem=True,
     )
     # The folder, not the file: the agent replaces the file.
-    source, target = ("/", _HOST_ROOT) if privileged else (_METRICS_FOLDER, _METRICS_FOLDER)
-    task_definition.add_volume(name="host", host=ecs.Host(source_path=source))
-    container.add_mount_points(ecs.MountPoint(source_volume="host", container_path=target, read_only=True))
+    task_definition.add_volume(name="host", host=ecs.Host(source_path=_METRICS_FOLDER))
+    container.add_mount_points(ecs.MountPoint(source_volume="host", container_path=_METRICS_FOLDER, read_only=True))
     for each in _permissions(hosts):
         task_definition.add_to_task_role_policy(each)
     return task_definition
-
-
-def let_privileged_run(capacity: GpuCapacity) -> None:
-    """Lets hosts run privileged containers, which Bottlerocket does not by default; the ECS agent elsewhere does.
-
-    https://bottlerocket.dev/en/os/latest/api/settings/ecs/. It is for hosts that start later.
-    """
-    if capacity.pool.user_data.format is UserDataFormat.TOML:
-        user_data = capacity.launch_template.user_data
-        assert user_data is not None, "every launch template of a capacity has user data"  # noqa: S101
-        user_data.add_commands("allow-privileged-containers = true")
 
 
 def daemon_workload(name: str) -> Workload:

@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.cluster.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
-from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
-from gpu_constructs.facts.prices import dollars
+from gpu_constructs.facts.aws_limits import NOT_STARTED, PLACEMENT_FAILURE
 from gpu_constructs.fleet import PoolKind
-from gpu_constructs.placement.costs import Cost, cost_of
 
 _COLUMNS = 24
 _HEIGHT = 6
@@ -37,16 +35,13 @@ class _Widget(NamedTuple):
 def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_Widget | None]]:
     """Every widget of the dashboard, in rows that go on below where they are too long; None where one is empty."""
     graph, table = partial(_graph, cluster), partial(_table, cluster)
-    about = _Widget("text", {"markdown": _about(cluster)}, _COLUMNS, 3 + len(cluster.pools) // 2)
+    used = "A GPU counts as used for the part of a minute in which anything runs on it."
+    about = _Widget("text", {"markdown": f"**GPUs of cluster {cluster.name}.** {used}"}, _COLUMNS, 1)
     states: dict[str, object] = {"title": "Alarms", "alarms": list(alarms[:_MOST_ALARMS])}
     half = _COLUMNS // 2
     measured = list(cluster.measured)
     # The daemon measures each GPU that a service holds once a minute.
     held = _search(cluster, METRIC_NAMESPACE, "GPUUtilization", "SampleCount")
-    faults = {"FatalXids": "fatal Xids", "ApplicationXids": "Xids of applications"}
-    faults["UncorrectedEccErrors"] = "uncorrected ECC errors"
-    # What the alarms for GPUs watch.
-    lost = {"UnhealthyGPUs": "failed", "MissingGPUs": "missing"}
     return [
         [about],
         [_Widget("alarm", states, _COLUMNS, 3)] if alarms else [],
@@ -72,10 +67,11 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
                 unit="% of those there are",
             ),
             graph(
-                title="Tasks that do not start",
+                title="Tasks that do not start or lose their hosts",
                 lines=[
                     Formula.of(cluster.events("PlacementFailures"), "not placed"),
                     Formula.of(cluster.events("TasksNotStarted"), "stopped before they ran"),
+                    Formula.of(cluster.events("LostTasks"), "ended with their hosts"),
                 ],
                 unit="events",
             ),
@@ -86,39 +82,14 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
         ],
         [
             graph(
-                title="Spot interruptions, and tasks that ended with their hosts",
-                lines=[
-                    Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
-                    Formula.of(cluster.events("LostTasks"), "tasks that ended with their hosts"),
-                ],
-                unit="events",
-                width=half,
-            ),
-            table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=half),
-        ],
-        [
-            graph(
-                title="Price per hour, at on-demand list prices",
-                lines=list(_prices(cluster)),
-                unit="US dollars",
-                stacked=True,
-                width=half,
-            ),
-            graph(
                 title="Faults of GPUs",
-                lines=[Formula.of(cluster.gpu_series(name), label) for name, label in faults.items()],
-                unit="faults",
-                width=half,
-            ),
-        ],
-        [
-            graph(
-                title="GPUs that failed or are missing",
                 lines=[
-                    Formula.of(cluster.gpu_series(name, "Maximum"), f"{how}, on the host with most")
-                    for name, how in lost.items()
+                    _at_a_time(cluster.gpu_series("UnhealthyGPUs"), "failed hosts"),
+                    _at_a_time(cluster.gpu_series("MissingGPUs"), "missing GPUs"),
+                    _at_a_time(cluster.gpu_series("UnreadableHosts"), "unmeasured hosts"),
+                    Formula.of(cluster.gpu_series("ApplicationXids"), "Xids of programs"),
                 ],
-                unit="GPUs",
+                unit="hosts, GPUs or Xids",
                 width=half,
             ),
             table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
@@ -134,14 +105,7 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
             ),
             graph(
                 title="Power of all GPUs",
-                lines=[
-                    Formula(
-                        expression=f"power / {_MINUTES}",
-                        label=each.title,
-                        series={"power": each.gpu_series("GPUPowerDraw", "Sum")},
-                    )
-                    for each in measured
-                ],
+                lines=[_at_a_time(each.gpu_series("GPUPowerDraw", "Sum"), each.title) for each in measured],
                 unit="W",
                 width=half,
             ),
@@ -184,7 +148,6 @@ def _graph(
     title: str,
     lines: Sequence[Formula],
     unit: str,
-    stacked: bool = False,
     width: int = _COLUMNS // 3,
 ) -> _Widget | None:
     """Lines over time; None without any."""
@@ -194,7 +157,6 @@ def _graph(
         "title": title,
         "region": cluster.region,
         "view": "timeSeries",
-        "stacked": stacked,
         "period": PERIOD_SECONDS,
         "yAxis": {"left": {"min": 0, "label": unit, "showUnits": False}},
         "metrics": [each for number, line in enumerate(lines) for each in _metrics_of(line, number)],
@@ -226,19 +188,23 @@ def _metric(series: Series, options: Mapping[str, object]) -> list[object]:
 
 
 def _gpus_of(cluster: WatchedCluster, pool: WatchedPool) -> _Widget | None:
-    there = f"there / {_MINUTES}"
-    series = {"there": pool.gpu_series("GPUs"), "reserved": pool.gpu_series("GPUsReserved")}
-    used = {"there": series["there"], "use": pool.gpu_series("GPUUtilization")}
+    there, use = pool.gpu_series("GPUs"), pool.gpu_series("GPUUtilization")
+    used = f"there / {_MINUTES} * use / 100"
     return _graph(
         cluster,
         title=f"GPUs of {pool.title}",
         lines=[
-            Formula(expression=there, label="existing", series={"there": series["there"]}),
-            Formula(expression=f"reserved / {_MINUTES}", label="reserved", series={"reserved": series["reserved"]}),
-            Formula(expression=f"{there} * use / 100", label="used", series=used),
+            _at_a_time(there, "existing"),
+            _at_a_time(pool.gpu_series("GPUsReserved"), "reserved"),
+            Formula(expression=used, label="used", series={"there": there, "use": use}),
         ],
         unit="GPUs",
     )
+
+
+def _at_a_time(sums: Series, label: str) -> Formula:
+    """What hosts send once a minute, summed over the period, as what there was in a minute of it."""
+    return Formula(expression=f"sums / {_MINUTES}", label=label, series={"sums": sums})
 
 
 def _by_service(cluster: WatchedCluster, name: str) -> list[Formula]:
@@ -259,62 +225,6 @@ def _search(cluster: WatchedCluster, namespace: str, name: str, statistic: str) 
     return Formula(expression=f"SEARCH('{found}', '{statistic}', {PERIOD_SECONDS})", label="${PROP('Dim.ServiceName')}")
 
 
-def _prices(cluster: WatchedCluster) -> Iterator[Formula]:
-    for each in cluster.pools:
-        cost = _cost(each)
-        if cost is not None and not _is_paid_in_advance(cost):
-            of_type = f" (hosts of {cost.price.instance_type})" if cost.is_least else ""
-            yield Formula(
-                expression=f"hosts * {cost.price.usd_per_hour}",
-                label=f"{each.title}{' (Spot costs less)' if cost.is_spot else of_type}",
-                series={"hosts": each.group_series("GroupInServiceInstances")},
-            )
-
-
-def _cost(pool: WatchedPool) -> Cost | None:
-    return None if pool.group_name is None else cost_of(pool.pool, 1)
-
-
-def _is_paid_in_advance(cost: Cost) -> bool:
-    return cost.is_list_price_only and not cost.is_spot
-
-
-def _about(cluster: WatchedCluster) -> str:
-    """What the graphs cannot say, above all which prices are known."""
-    used = "A GPU counts as used for the part of a minute in which anything runs on it."
-    rows = [f"| {each.title} | {_types(each)} | {_price(each)} |" for each in cluster.pools]
-    return "\n".join(
-        [
-            f"**GPUs of cluster {cluster.name}.** {used}",
-            "",
-            "| capacity | instance types | price of a host |",
-            "|---|---|---|",
-            *rows,
-        ]
-    )
-
-
-def _types(pool: WatchedPool) -> str:
-    names = [each.name for each in pool.pool.instance_types]
-    more = len(names) - 3
-    return ", ".join(names[:3]) + (f" and {more} more" if more > 0 else "") or "known at deploy time"
-
-
-def _price(pool: WatchedPool) -> str:
-    if pool.group_name is None:
-        return "not known: ECS chooses the type"
-    cost = _cost(pool)
-    if cost is None:
-        return "not known: no public list has the price of every type"
-    price = cost.price
-    text = f"{'from ' if cost.is_least else ''}{dollars(price.usd_per_hour)} an hour ({price.region}, {price.day})"
-    if cost.is_spot:
-        return f"{text}; Spot costs less"
-    if _is_paid_in_advance(cost):
-        return f"{text}, which a Capacity Block is not bought at"
-    return text
-
-
 def _one_of(name: str, values: Sequence[str]) -> str:
     """A condition of CloudWatch Logs Insights.
 
@@ -333,15 +243,5 @@ _WHY_NOT_STARTED = (
     f"filter {_one_of('detail.stopCode', [NOT_STARTED])}",
     "stats count(*) as times by detail.group as task_group, detail.stoppedReason as reason",
     "sort times desc",
-    "limit 20",
-)
-_LOSSES = " or ".join(
-    (_one_of("`detail-type`", [SPOT_WARNING, *BLOCK_WARNINGS]), _one_of("detail.stopCode", LOST_HOST))
-)
-_WHAT = "coalesce(`detail.instance-id`, `detail.capacity-reservation-id`, detail.stoppedReason)"
-_INTERRUPTIONS = (
-    f"filter {_LOSSES}",
-    f"fields @timestamp, `detail-type` as event, {_WHAT} as what",
-    "sort @timestamp desc",
     "limit 20",
 )

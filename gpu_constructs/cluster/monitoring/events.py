@@ -1,14 +1,13 @@
-"""What ECS and EC2 report of a cluster: kept in a log group, and counted as metrics for alarms and the dashboard.
+"""What ECS reports of a cluster: kept in a log group, and counted as metrics for alarms and the dashboard.
 
-A metric filter counts what it finds in the log group. Its metrics are in a namespace of the cluster, because an event
-of EC2 has no cluster in it that could be a dimension. EventBridge delivers at least once, so a number may be too high
-by one (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html).
+A metric filter counts what it finds in the log group. Its metrics are in a namespace of the cluster. EventBridge
+delivers at least once, so a number may be too high by one (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import aws_cdk as cdk
@@ -19,14 +18,12 @@ from constructs import Construct
 
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.facts.aws_limits import (
-    BLOCK_WARNINGS,
     DEPLOYMENT_STATE,
     HOST_HEALTH,
     LOST_HOST,
     NOT_STARTED,
     PLACEMENT_FAILURE,
     SERVICE_ACTION,
-    SPOT_WARNING,
     TASK_STATE,
 )
 
@@ -38,11 +35,8 @@ FAULT_SOURCE = "gpu-constructs"
 
 FAULT_DETAIL_TYPE = "GPU Fault"
 """Their detail type. The detail has ``clusterArn``, ``containerInstanceArn``, ``ec2InstanceId``,
-``capacityProviderName``, ``gpuIndex``, ``gpuUuid``, ``xid`` and ``reason``; null where it is not known.
+``capacityProviderName`` and ``reason``.
 """
-
-PASSED_ITS_TIME_LIMIT = "it passed its time limit"
-"""How the reason begins with which a job stops the task of an attempt that takes too long."""
 
 STOPPED_BY_RECOVERY = "GPU recovery: "
 """How the reason begins with which the recovery stops a task. A `GpuJob` counts it as the loss of its host."""
@@ -66,15 +60,12 @@ _OF_GPUS = (
 )
 # Numbers that each host sends once for each minute, so that the sum over a minute is that of all hosts.
 _OF_HOSTS = (
-    "GPUs",  # that the driver shows
+    "GPUs",  # that the ECS agent measures
     "GPUsReserved",  # that tasks hold
-    "UnreadableHosts",  # 1 if the daemon runs and cannot read the GPUs of the host, else 0
-    "MissingGPUs",  # that the type of the host has and the driver does not show
-    "UnhealthyGPUs",  # that had a fault after which the host has to be replaced
-    "FatalXids",  # faults of GPUs after which the host has to be replaced
+    "UnreadableHosts",  # 1 if the daemon runs and nothing was measured on the host, else 0
+    "MissingGPUs",  # that the type of the host has and the agent does not measure
+    "UnhealthyGPUs",  # 1 if the agent says that a GPU of the host has failed, else 0
     "ApplicationXids",  # faults that the program on a GPU caused, after which it has to start again
-    "OtherXids",  # after which ECS does nothing, and those that are not known
-    "UncorrectedEccErrors",  # errors in GPU memory that error correction could not mend
 )
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {name: Metric(name, unit, "Average") for name, unit in _OF_GPUS}
@@ -82,13 +73,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 """By name. Each has values for the cluster and for each capacity provider, those of GPUs for each service as well.
 
-Hosts come and go, and tasks more often, so neither is a dimension unless `per_gpu` asks for it: CloudWatch bills each
-metric by name and dimensions. What one host, GPU or task did is in the log line of each minute.
+Hosts come and go, and tasks more often, so neither is a dimension: CloudWatch bills each metric by name and dimensions.
+What one host, GPU or task did is in the log line of each minute.
 """
-
-
-BLOCK_DIMENSION = "CapacityReservationId"
-"""Of the number of warnings of each Capacity Block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +85,14 @@ class CountedEvent:
     Attributes:
         metric: The metric that has their number.
         says: What one of them says.
-        detail_types: The detail types that they have.
-        dimensions: Dimensions of the metric, each with the field that its value is in. A metric without them counts
-            every event.
-        detail: Values that fields of ``detail`` have, one of those listed; ``*`` at the end stands for anything.
+        detail_type: The detail type that they have.
+        detail: Values that fields of ``detail`` have, one of those listed.
     """
 
     metric: str
     says: str
-    detail_types: tuple[str, ...]
-    detail: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    dimensions: Mapping[str, str] = field(default_factory=dict)
+    detail_type: str
+    detail: Mapping[str, tuple[str, ...]]
 
     @property
     def filter_pattern(self) -> str:
@@ -116,7 +100,7 @@ class CountedEvent:
 
         https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
         """
-        fields = {"detail-type": self.detail_types, **{f"detail.{name}": each for name, each in self.detail.items()}}
+        fields = {"detail-type": (self.detail_type,), **{f"detail.{name}": each for name, each in self.detail.items()}}
         terms = (" || ".join(f'$.{path} = "{value}"' for value in values) for path, values in fields.items())
         return f"{{ {' && '.join(f'({each})' for each in terms)} }}"
 
@@ -134,14 +118,14 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
             CountedEvent(
                 metric="PlacementFailures",
                 says="a service could not place a task",
-                detail_types=(SERVICE_ACTION,),
+                detail_type=SERVICE_ACTION,
                 detail={"eventName": (PLACEMENT_FAILURE,)},
             ),
             # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html
             CountedEvent(
                 metric="TasksNotStarted",
                 says="a task ended before its containers ran, for want of a host or of an image",
-                detail_types=(TASK_STATE,),
+                detail_type=TASK_STATE,
                 detail={"lastStatus": ("STOPPED",), "stopCode": (NOT_STARTED,)},
             ),
             # No page says which of these stop codes a Spot host of EC2 causes, so all of them count:
@@ -149,33 +133,8 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
             CountedEvent(
                 metric="LostTasks",
                 says="a task ended with its host",
-                detail_types=(TASK_STATE,),
+                detail_type=TASK_STATE,
                 detail={"lastStatus": ("STOPPED",), "stopCode": LOST_HOST},
-            ),
-            # Where Step Functions stops the task first, ECS has its reason instead of that of the job, and a training
-            # on several hosts stops its tasks for another reason; the alarm of the job or of the training itself goes
-            # off in any case. https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html
-            CountedEvent(
-                metric="JobsOverTime",
-                says="a job was ended by its time limit",
-                detail_types=(TASK_STATE,),
-                detail={"lastStatus": ("STOPPED",), "stoppedReason": (f"{PASSED_ITS_TIME_LIMIT}*",)},
-            ),
-            # The event has no cluster in it: Spot instances of the account that are in no cluster, or in another one of
-            # the region, count as well.
-            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
-            CountedEvent(
-                metric="SpotInterruptions",
-                says="EC2 takes a Spot host back within two minutes",
-                detail_types=(SPOT_WARNING,),
-            ),
-            # Editions of the page differ in the name of the event:
-            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
-            CountedEvent(
-                metric="BlockWarnings",
-                says="a Capacity Block ends within 40 minutes",
-                detail_types=BLOCK_WARNINGS,
-                dimensions={BLOCK_DIMENSION: "$.detail.capacity-reservation-id"},
             ),
         )
     }
@@ -190,7 +149,6 @@ class ClusterEvents(Construct):
     Attributes:
         log_group: Where they are kept.
         rule: The rule of EventBridge for what ECS reports.
-        rule_of_ec2: The rule for what EC2 reports, of the whole region.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:
@@ -203,7 +161,6 @@ class ClusterEvents(Construct):
             resource_name=log_group.log_group_name,
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
-        target = events.CfnRule.TargetProperty(id="Logs", arn=arn)
         # Events of deployments have no clusterArn; their resource, the service, has the name of the cluster in it.
         services = hosts.stack.format_arn(service="ecs", resource="service", resource_name=f"{hosts.cluster_name}/")
         of_ecs = {"source": ["aws.ecs"]}
@@ -227,14 +184,7 @@ class ClusterEvents(Construct):
                     {**of_ecs, "detail-type": [DEPLOYMENT_STATE], "resources": [{"prefix": services}]},
                 ],
             },
-            targets=[target],
-        )
-        self.rule_of_ec2: events.CfnRule = events.CfnRule(
-            self,
-            "Ec2Rule",
-            description="What EC2 takes back: Spot instances and Capacity Blocks of the region",
-            event_pattern={"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, *BLOCK_WARNINGS]},
-            targets=[target],
+            targets=[events.CfnRule.TargetProperty(id="Logs", arn=arn)],
         )
         for each in COUNTED.values():
             logs.CfnMetricFilter(
@@ -248,11 +198,6 @@ class ClusterEvents(Construct):
                         metric_name=each.metric,
                         metric_value="1",
                         unit="Count",
-                        dimensions=[
-                            logs.CfnMetricFilter.DimensionProperty(key=key, value=path)
-                            for key, path in each.dimensions.items()
-                        ]
-                        or None,
                     )
                 ],
             )

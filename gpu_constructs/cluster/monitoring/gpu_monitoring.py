@@ -14,7 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, known_number, of_kind, whole_seconds
+from gpu_constructs.cdk.arguments import known_number, of_kind, whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import late_text
@@ -22,7 +22,7 @@ from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.cluster.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
-from gpu_constructs.cluster.monitoring.daemon_task import collector_task, daemon_workload, let_privileged_run
+from gpu_constructs.cluster.monitoring.daemon_task import collector_task, daemon_workload, why_unmeasured
 from gpu_constructs.cluster.monitoring.dashboard import body_of
 from gpu_constructs.cluster.monitoring.events import ClusterEvents
 from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
@@ -68,8 +68,6 @@ class GpuMonitoring(Construct):
         notify: sns.ITopic | None = None,
         alarms: AlarmLimits | None = None,
         image: ecs.ContainerImage | None = None,
-        per_gpu: bool = False,
-        privileged: bool = True,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
@@ -81,7 +79,6 @@ class GpuMonitoring(Construct):
         self.notify: sns.ITopic | None = notify
         self._pools: list[WatchedPool] = []
         self._capacities = capacities
-        self._is_privileged = privileged
         self._log_retention = log_retention
         self._log_removal_policy = log_removal_policy
         self.log_group: logs.LogGroup = self._make_log_group("Logs")
@@ -96,8 +93,6 @@ class GpuMonitoring(Construct):
             hosts=hosts,
             log_group=self.log_group,
             image=image,
-            per_gpu=per_gpu,
-            privileged=privileged,
         )
         self.service: ecs.Ec2Service | None = None
         self._limits = limits
@@ -173,8 +168,12 @@ class GpuMonitoring(Construct):
             ]
             if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()
-                if self._is_privileged:
-                    let_privileged_run(capacity)
+                if why := why_unmeasured(capacity.pool):
+                    cdk.Annotations.of(capacity).add_warning_v2(
+                        "gpu-constructs:GpuMonitoring.unmeasured",
+                        f"the GPUs of {capacity.pool.name} will not be measured: {why}; the alarm "
+                        f"{capacity.pool.name}Unmeasured says so of each of its hosts",
+                    )
         pool = WatchedPool(
             pool=capacity.pool,
             cluster_name=self.hosts.cluster_name,
@@ -210,28 +209,20 @@ class GpuMonitoring(Construct):
         notify: sns.ITopic | None = None,
         replacements_per_day: int = 3,
         drain_timeout: cdk.Duration | None = None,
-        end_remaining_tasks: bool = True,
     ) -> GpuRecovery:
-        """Drains and replaces hosts whose GPUs fail, and Spot hosts that EC2 is about to take back.
+        """Drains and replaces hosts whose GPUs fail.
 
-        A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.facts.gpu_features`), when it is
-        missing, or when ECS reports the health check ``ACCELERATED_COMPUTE`` of its host as impaired, which AWS
-        documents for Managed Instances and not for Auto Scaling groups. Its host gets no new tasks; services start
-        theirs elsewhere; tasks on the failed GPU are stopped at once, and a `GpuJob` among them runs again within its
-        `JobRetries`. When the host is empty, its Auto Scaling group replaces it. Hosts on Managed Instances are AWS's
-        own to replace.
-
-        After a rebalance recommendation the host is drained and replaced likewise, but no task is stopped for it. After
-        an interruption warning it is drained, as the ECS agent does by itself, and EC2 ends it.
+        A GPU has failed when the ECS agent or ECS calls its host unhealthy for it, after Xids that are listed in
+        docs/monitoring.md, or when it is missing. Its host gets no new tasks, and services start theirs elsewhere. When
+        the host is empty, its Auto Scaling group replaces it. A `GpuJob` whose task is stopped for it runs again within
+        its `JobRetries`. Hosts on Managed Instances are AWS's own to replace.
 
         Args:
-            notify: The topic that gets a message of each step. By default the one that alarms notify.
-            replacements_per_day: How many hosts may be replaced in one day (UTC) after a fault, 1 to 100. Further
-                hosts are left alone, and the alarm goes off. As many again may be replaced after recommendations.
-            drain_timeout: How long the tasks of a host may take to move or to end, a minute to 48 hours. By default
-                an hour.
-            end_remaining_tasks: Whether tasks that are left then are stopped, to run again elsewhere. With False, the
-                host is replaced once they have ended by themselves, for which it waits 48 hours more.
+            notify: The topic that gets a message of each host. By default the one that alarms notify.
+            replacements_per_day: How many hosts may be replaced in one day (UTC), 1 to 100. Further hosts are left
+                alone, and the alarm goes off.
+            drain_timeout: How long the tasks of a host may take to move or to end before they are stopped, a minute to
+                48 hours. By default an hour.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, it has no topic, or there is a recovery already.
@@ -245,7 +236,6 @@ class GpuMonitoring(Construct):
                 fix="notify=sns.Topic(self, 'Operators'), here or in add_monitoring",
             )
         require_topic("notify", topic, self.hosts.stack)
-        flag("end_remaining_tasks", end_remaining_tasks)
         most = known_number(
             "replacements_per_day",
             replacements_per_day,
@@ -273,10 +263,10 @@ class GpuMonitoring(Construct):
             "Recovery",
             hosts=self.hosts,
             capacities=lambda: [each for each in self.capacities if isinstance(each, GpuCapacity)],
+            daemon=lambda: "none" if self.service is None else self.service.service_name,
             notify=topic,
             replacements_per_day=most,
             drain_seconds=seconds,
-            end_remaining_tasks=end_remaining_tasks,
         )
         if topic is not self.notify:
             let_alarms_publish(self.recovery, topic, self.hosts)

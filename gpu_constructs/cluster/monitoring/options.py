@@ -1,4 +1,4 @@
-"""What monitoring is told: from when on alarms go off, who hears of them, and what the daemon may do and keep."""
+"""What monitoring is told: from when on alarms go off, who hears of them, and how long measurements are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import flag, whole_number
+from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
@@ -32,12 +32,10 @@ _NUMBERS = (
     ("placement_failures", "failures", 1, 1000, 1),
     ("idle_minutes", "minutes", IDLE_PERIOD_MINUTES, _DAY_MINUTES, 720),
     ("idle_percent", "percent", 1, 99, 5),
-    ("at_maximum_minutes", "minutes", 1, _DAY_MINUTES, 30),
     ("unmeasured_minutes", "minutes", 5, _DAY_MINUTES, 15),
-    ("failed_gpus", "faults", 1, 1000, 1),
+    ("failed_gpus", "hosts", 1, 1000, 1),
     ("missing_gpus", "GPUs", 1, 16, 1),
     ("interruptions_per_hour", "tasks", 1, 100_000, 3),
-    ("jobs_over_time", "jobs", 1, 1000, 1),
 )
 
 
@@ -58,17 +56,12 @@ class AlarmLimits:
             multiple of 5. By default 720, half a day, so that the quiet night of a service raises no alarm. The GPUs
             of a capacity are taken together: one idle GPU next to busy ones raises no alarm.
         idle_percent: Use of GPUs below which they count as idle. By default 5.
-        at_maximum_minutes: Minutes in which tasks need more hosts of a capacity than it may have. By default 30. A
-            capacity with a fixed number of hosts, such as a Capacity Block, has no such alarm.
         unmeasured_minutes: Minutes in which a host of a capacity is in service and its GPUs are not measured. By
             default 15, in which most hosts start.
-        failed_gpus: Faults in a minute after which a host has to be replaced. By default 1.
+        failed_gpus: Hosts with a failed GPU. By default 1.
         missing_gpus: GPUs that a host has less than its type. By default 1.
         interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most
             tasks before EC2 takes a Spot host, so that fewer tasks than hosts may be lost.
-        jobs_over_time: Jobs in five minutes that were ended by their time limits. By default 1.
-        capacity_block_ends: Whether an alarm goes off 40 minutes before a Capacity Block ends. By default it does.
-            The page of EC2 has had two names for that event; the alarm takes both.
 
     Raises:
         InvalidValueError: A number is not within its limits, or only known at deploy time, or `idle_minutes` is not a
@@ -79,16 +72,12 @@ class AlarmLimits:
     placement_failures: int | None = 1
     idle_minutes: int | None = 720
     idle_percent: int = 5
-    at_maximum_minutes: int | None = 30
     unmeasured_minutes: int | None = 15
     failed_gpus: int | None = 1
     missing_gpus: int | None = 1
     interruptions_per_hour: int | None = 3
-    jobs_over_time: int | None = 1
-    capacity_block_ends: bool = True
 
     def __post_init__(self) -> None:
-        flag("capacity_block_ends", self.capacity_block_ends)
         for argument, unit, smallest, largest, default in _NUMBERS:
             given = getattr(self, argument)
             if given is None and argument != "idle_percent":
@@ -121,14 +110,6 @@ class MonitoringOptions(TypedDict, total=False):
             default alarms only change their color.
         alarms: From when on alarms go off, and which there are: ``AlarmLimits(idle_minutes=None)``. By default all of
             them.
-        per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
-            they are in the log alone.
-        privileged: Whether the daemon asks the driver, with ``nvidia-smi`` and the kernel log of the host: it is then
-            privileged, and sees the files of the host, read-only. By default it does. Without, it reads what the ECS
-            agent of a GPU image of Amazon Linux 2023 writes to ``/var/run/ecs/gpu`` (amazon-ecs-agent pull requests
-            5040 and 5052): no source says which release of the image was the first to do so, it has no ECC errors, and
-            of a fault it has the Xid without the GPU. On Bottlerocket neither way is confirmed. What cannot be read is
-            said in the log.
         image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
             default that of AWS Lambda for Python, from the public registry of AWS.
         log_retention: How long measurements and events are kept. By default a month.
@@ -137,14 +118,10 @@ class MonitoringOptions(TypedDict, total=False):
 
     notify: sns.ITopic | None
     alarms: AlarmLimits | None
-    per_gpu: bool
-    privileged: bool
     image: ecs.ContainerImage | None
     log_retention: logs.RetentionDays
     log_removal_policy: cdk.RemovalPolicy
 
 
 KEPT = FairShare(cpu=64, memory_mib=256)
-"""What the daemon keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured) and
-nvidia-smi, once a minute.
-"""
+"""What the daemon keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured)."""

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpu_constructs.cluster.monitoring.events import (
-    BLOCK_DIMENSION,
-    COUNTED,
-    METRIC_NAMESPACE,
-    METRICS,
-    namespace_of_events,
-)
-from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.cluster.monitoring.events import COUNTED, METRIC_NAMESPACE, METRICS, namespace_of_events
+from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.placement.destinations import carries_gpus
 
 _ITSELF = "value"
@@ -95,21 +89,6 @@ class WatchedPool:
         is_group = self.pool.kind is PoolKind.AUTO_SCALING_GROUP
         return is_group and (carries_gpus(self.pool) or not self.pool.instance_types)
 
-    @property
-    def is_fixed(self) -> bool:
-        """Whether it has as many hosts as it may have all the time, or as long as they are bought for."""
-        pool = self.pool
-        always = pool.min_instances == pool.max_instances and not isinstance(pool.max_instances, Unknown)
-        return always or pool.bought.option is PurchaseOption.CAPACITY_BLOCK
-
-    @property
-    def block(self) -> str | None:
-        """The reservation of its Capacity Block; None without one, and where it is only known at deploy time."""
-        bought = self.pool.bought
-        if bought.option is not PurchaseOption.CAPACITY_BLOCK or bought.reservation is None:
-            return None
-        return bought.reservation.id if isinstance(bought.reservation.id, str) else None
-
     def gpu_series(self, name: str, statistic: str | None = None) -> Series:
         """A metric of the daemon."""
         return _of_daemon(name, statistic, self._dimensions)
@@ -118,15 +97,6 @@ class WatchedPool:
         """A metric of the Auto Scaling group."""
         assert self.group_name is not None  # noqa: S101 - those who ask have looked
         return Series(namespace="AWS/AutoScaling", name=name, dimensions={"AutoScalingGroupName": self.group_name})
-
-    def block_warnings(self, reservation_id: str) -> Series:
-        """The number of warnings that a Capacity Block ends."""
-        return Series(
-            namespace=namespace_of_events(self.cluster_name),
-            name="BlockWarnings",
-            dimensions={BLOCK_DIMENSION: reservation_id},
-            statistic="Sum",
-        )
 
     @property
     def demand(self) -> Series:
@@ -163,8 +133,8 @@ class WatchedCluster:
         """
         commands = (
             f"SOURCE '{self.gpu_log}'",
-            "filter UnhealthyGPUs > 0 or MissingGPUs > 0 or ispresent(problem)",
-            "fields @timestamp, InstanceId, MissingGPUs as missing, coalesce(Faults.0, text) as what",
+            "filter UnhealthyGPUs > 0 or MissingGPUs > 0 or UnreadableHosts > 0",
+            "fields @timestamp, InstanceId, MissingGPUs as missing, coalesce(Faults.0, Problems.0) as what",
             "sort @timestamp desc",
             "limit 20",
         )

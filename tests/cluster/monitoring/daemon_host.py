@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import stat
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,11 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.cluster.monitoring.collector import Collector, Settings
-from gpu_constructs.cluster.monitoring.ecs_host import EcsHost
+from gpu_constructs.cluster.monitoring.collector import Collector
 from gpu_constructs.cluster.monitoring.events import METRICS
-from gpu_constructs.facts.gpu_features import APPLICATION_XIDS, FATAL_XIDS
-from tests.cluster.monitoring.test_readings import recorded
 
 __all__ = ["ALL", "CLUSTER", "GPU", "INSTANCE", "POOL", "TASK", "Ecs", "Host", "served", "task"]
 
@@ -25,15 +22,13 @@ TASK = "arn:aws:ecs:us-east-1:123456789012:task/gpus/{:032x}"
 GPU = "GPU-00000000-0000-4000-8000-00000000000{}"
 ALL = ("ClusterName", "gpus")
 POOL = ("CapacityProviderName", "L4")
+RECORDED = Path(__file__).with_name("recorded") / "agent.json"
 ENVIRONMENT = {
     "CLUSTER": "gpus",
     "NAMESPACE": "GpuConstructs",
     "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}),
-    "FATAL_XIDS": json.dumps(FATAL_XIDS),
-    "APPLICATION_XIDS": json.dumps(APPLICATION_XIDS),
     "EVENT_SOURCE": "gpu-constructs",
     "EVENT_TYPE": "GPU Fault",
-    "PER_GPU": "false",
 }
 
 
@@ -112,42 +107,35 @@ def served(ecs: Ecs) -> Iterator[str]:
 
 
 class Host:
-    """A host with its files and its ECS, and the daemon on it."""
+    """A host with the file of its agent and its ECS, and the daemon on it."""
 
-    def __init__(self, folder: Path, ecs: Ecs, *, privileged: bool = True, per_gpu: bool = False) -> None:
-        self.folder, self.ecs = folder, ecs
-        self.environment = {
-            **ENVIRONMENT,
-            "PER_GPU": "true" if per_gpu else "false",
-            "HOST_ROOT": "/" if privileged else "",
-            "METRICS_FILE": str(folder / "gpu-metrics.json"),
-            "KERNEL_LOG": str(folder / "kmsg"),
-            "PROGRAMS": f"{folder}:/usr/bin:/bin",
-        }
-        (folder / "kmsg").write_text("")
-        self.shows(recorded("t4.xml"))
+    def __init__(self, folder: Path, ecs: Ecs, *, gpus: int = 1) -> None:
+        self.file, self.ecs = folder / "gpu-metrics.json", ecs
+        self.environment = {**ENVIRONMENT, "METRICS_FILE": str(self.file)}
+        self.said: list[dict[str, Any]] = []
+        self.gpus = gpus
+        self.daemon = Collector(self.environment, lambda _: ecs, lambda line: self.said.append(json.loads(line)))
+        self.daemon.agent = lambda what: ecs.get(f"/v1/{what}")  # type: ignore[method-assign]
 
-    def shows(self, document: bytes, *, ends_with: int = 0, before: str = "") -> None:
-        (self.folder / "document").write_bytes(document)
-        program = self.folder / "nvidia-smi"
-        program.write_text(f"#!/bin/sh\n{before}\ncat '{self.folder}/document'\nexit {ends_with}\n")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    def writes(self, minute: int, **changed: Any) -> None:
+        """The helper of the agent writes its file."""
+        data = json.loads(RECORDED.read_text())
+        (row,) = data["gpus"]
+        data["gpus"] = [{**row, "gpu_uuid": GPU.format(each)} for each in range(1, self.gpus + 1)]
+        self.file.write_text(json.dumps({**data, **changed}))
+        os.utime(self.file, (60 * minute, 60 * minute))
 
-    def shows_gpus(self, count: int, **more: Any) -> None:
-        one = recorded("t4.xml").decode()
-        start, end = one.index("    <gpu "), one.index("</nvidia_smi_log>")
-        gpus = "".join(
-            one[start:end].replace("000000000001<", f"00000000000{each}<").replace(":1E.", f":1{each}.")
-            for each in range(1, count + 1)
-        )
-        self.shows((one[:start] + gpus + one[end:]).encode(), **more)
+    def minute(self, minute: int, **changed: Any) -> dict[str, Any]:
+        """A minute passes, in which the agent measures; what the daemon says of the host."""
+        self.writes(minute, **changed)
+        return self.silent_minute(minute)
 
-    def logs(self, *lines: str) -> None:
-        with (self.folder / "kmsg").open("a") as log:
-            log.writelines(f"6,1234,5678,-;{each}\n" for each in lines)
+    def silent_minute(self, minute: int) -> dict[str, Any]:
+        """The same without new measurements."""
+        self.daemon.minute(60 * minute)
+        return self.said[-1]
 
-    def daemon(self) -> tuple[Collector, list[str]]:
-        settings, said = Settings.of(self.environment), list[str]()
-        host = EcsHost(settings.cluster, "http://agent", lambda _: self.ecs)
-        host._get = self.ecs.get  # type: ignore[method-assign]
-        return Collector(settings, host, lambda _: self.ecs, say=said.append), said
+    @property
+    def reasons(self) -> list[str]:
+        """Those of the faults that were sent."""
+        return [json.loads(each["Detail"])["reason"] for each in self.ecs.events]

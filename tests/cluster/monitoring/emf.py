@@ -16,14 +16,14 @@ import jsonschema
 from gpu_constructs.cluster.monitoring.events import METRICS
 
 CLUSTER, PROVIDER = ("ClusterName",), ("ClusterName", "CapacityProviderName")
-SERVICE, OF_ONE_GPU = ("ClusterName", "ServiceName"), ("ClusterName", "InstanceId", "GpuIndex")
+SERVICE = ("ClusterName", "ServiceName")
 SETS: Mapping[str, frozenset[tuple[str, ...]]] = {
     each.name: frozenset({CLUSTER, PROVIDER} | ({SERVICE} if each.statistic == "Average" else set()))
     for each in METRICS.values()
 }
-"""The sets of dimensions of each metric; those of GPUs have `OF_ONE_GPU` as well, where that was asked for."""
+"""The sets of dimensions of each metric."""
 
-__all__ = ["CLUSTER", "OF_ONE_GPU", "PROVIDER", "SERVICE", "SETS", "Values", "values_in"]
+__all__ = ["CLUSTER", "PROVIDER", "SERVICE", "SETS", "Values", "values_in"]
 
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Values of metrics, by name and dimensions."""

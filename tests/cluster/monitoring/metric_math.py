@@ -3,8 +3,7 @@
 Written from https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html and
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html. Arithmetic on two series
 has a value where both have one; a series that is compared becomes ones and zeros; IF without a value for false has no
-value there; MAX of a list of series is the largest of each moment; SEARCH finds the metrics that have exactly the
-dimensions of its schema.
+value there; SEARCH finds the metrics that have exactly the dimensions of its schema.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
-    ast.And: lambda one, other: one and other,
-    ast.Or: lambda one, other: one or other,
 }
 _Key = tuple[str, str, frozenset[tuple[str, str]]]
 
@@ -126,8 +123,7 @@ class Found(dict[str, Values]):
 
 
 def _evaluated(expression: str, named: Mapping[str, Values], samples: Samples) -> Any:
-    words = re.sub(r"\b(AND|OR)\b", lambda word: word[0].lower(), expression)
-    return _value(ast.parse(words, mode="eval").body, named, samples)
+    return _value(ast.parse(expression, mode="eval").body, named, samples)
 
 
 def _value(node: ast.AST, named: Mapping[str, Values], samples: Samples) -> Any:
@@ -136,8 +132,6 @@ def _value(node: ast.AST, named: Mapping[str, Values], samples: Samples) -> Any:
         if node.func.id == "SEARCH":
             return Found(samples.found(*given))
         return _FUNCTIONS[node.func.id](*given)
-    if isinstance(node, ast.List):
-        return [_value(each, named, samples) for each in node.elts]
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
@@ -149,8 +143,6 @@ def _value(node: ast.AST, named: Mapping[str, Values], samples: Samples) -> Any:
 def _parts(node: ast.AST) -> tuple[Callable[[float, float], float], ast.AST, ast.AST]:
     match node:
         case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _OPERATORS[type(op)], left, right
-        case ast.BoolOp(op=op, values=[left, right]):
             return _OPERATORS[type(op)], left, right
     raise AssertionError(f"{ast.unparse(node)} is not used, and not known here")
 
@@ -170,10 +162,6 @@ def _at(value: Any, moment: int) -> float:
     return float(value[moment] if isinstance(value, dict) else value)
 
 
-def _largest(series: Sequence[Values]) -> Values:
-    return {at: max(each[at] for each in series if at in each) for at in sorted(set().union(*series))}
-
-
 def _chosen(condition: Values, *branches: Any) -> Values:
     """The value of the one branch or of the other; without the other one, none."""
     chosen: dict[int, float] = {}
@@ -189,4 +177,4 @@ def _each_filled(values: Values, filler: float) -> Values:
     return {**dict.fromkeys(range(0, 2 * 3600, 60), filler), **values}
 
 
-_FUNCTIONS: Mapping[str, Callable[..., Values]] = {"FILL": _each_filled, "IF": _chosen, "MAX": _largest}
+_FUNCTIONS: Mapping[str, Callable[..., Values]] = {"FILL": _each_filled, "IF": _chosen}

@@ -1,16 +1,13 @@
 """Events as AWS documents them, shortened, with numbers of their own.
 
-Those of ECS: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html and the pages below it.
-Those of EC2: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html and
-https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html, which writes ``detail_type`` for what
-EventBridge delivers as ``detail-type``.
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html and the pages below it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BLOCK", "CLUSTER", "OTHER_CLUSTER", "block_ends", "deployment", "service_action", "spot", "task_stopped"]
+__all__ = ["BLOCK", "CLUSTER", "OTHER_CLUSTER", "deployment", "service_action", "task_stopped"]
 
 Event = dict[str, Any]
 
@@ -67,15 +64,3 @@ def deployment(name: str, *, cluster: str = CLUSTER) -> Event:
     detail = {"eventType": "ERROR", "eventName": name, "deploymentId": "ecs-svc/123", "reason": "…"}
     service = f"{_ACCOUNT}:service/{cluster.rpartition('/')[2]}/chat"
     return _event("aws.ecs", "ECS Deployment State Change", detail, service)
-
-
-def spot(instance: str = "i-1234567890abcdef0") -> Event:
-    detail = {"instance-id": instance, "instance-action": "terminate"}
-    arn = f"arn:aws:ec2:us-east-1a:instance/{instance}"
-    return _event("aws.ec2", "EC2 Spot Instance Interruption Warning", detail, arn)
-
-
-def block_ends(name: str, reservation: str = BLOCK) -> Event:
-    detail = {"capacity-reservation-id": reservation, "end-date": "2026-11-22T20:00:00Z"}
-    arn = f"arn:aws:ec2:us-east-1:111122223333:capacity-reservation/{reservation}"
-    return _event("aws.ec2", name, detail, arn)

@@ -1,4 +1,4 @@
-"""Twelve hours of a cluster: what it sent to CloudWatch, and what ECS and EC2 reported of it."""
+"""Twelve hours of a cluster: what it sent to CloudWatch, and what ECS reported of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import Bought, Pool, PurchaseOption
 
 from .metric_math import Samples
-from .recorded_events import service_action, spot, task_stopped
+from .recorded_events import service_action, task_stopped
 
 __all__ = ["CLUSTER", "EVENTS", "SECONDS", "samples"]
 
@@ -38,8 +38,6 @@ _LOST = "Host EC2 (instance i-1234567890abcdef0) terminated."
 _NO_HOST = "Timeout waiting for capacity"
 # When, the metric that counts it, and what was reported.
 _REPORTED: tuple[tuple[float, str, dict[str, Any]], ...] = (
-    (5.2, "SpotInterruptions", spot()),
-    (5.2, "SpotInterruptions", spot("i-0fedcba9876543210")),
     (5.25, "LostTasks", task_stopped("TerminationNotice", _LOST)),
     (5.25, "LostTasks", task_stopped("TerminationNotice", _LOST)),
     (6.3, "TasksNotStarted", task_stopped("TaskFailedToStart", _NO_HOST)),
@@ -57,9 +55,9 @@ def samples() -> Samples:
         for pool, hosts, held, use in ((L4, *_chat(hours)), (SPOT, *_renders(hours))):
             _of_pool(sent, pool, second, hosts=hosts, held=held, use=use)
         # A GPU fell off the bus.
-        sent.send("GpuConstructs", "FatalXids", {"ClusterName": "gpus"}, second, float(second == 29_880))
+        sent.send("GpuConstructs", "UnhealthyGPUs", {"ClusterName": "gpus"}, second, float(8.3 <= hours < 8.7))
         sent.send("GpuConstructs", "ApplicationXids", {"ClusterName": "gpus"}, second, float(second in {9000, 9060}))
-        sent.send("GpuConstructs", "UncorrectedEccErrors", {"ClusterName": "gpus"}, second, 0)
+        sent.send("GpuConstructs", "UnreadableHosts", {"ClusterName": "gpus"}, second, 0)
         sent.send("GpuConstructs", "MissingGPUs", {"ClusterName": "gpus"}, second, float(hours > 11.7))
     for at, metric, _ in _REPORTED:
         sent.send("GpuConstructs/gpus", metric, {}, int(at * 3600), 1)

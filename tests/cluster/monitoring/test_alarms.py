@@ -16,7 +16,6 @@ from tests.synthesis import Site
 
 from .alarm_states import states_of
 from .metric_math import Samples
-from .recorded_events import BLOCK
 from .watched_site import Watched, watched
 
 HOUR = 3600
@@ -97,28 +96,6 @@ def test_a_quiet_night_raises_no_alarm_for_idle_gpus(watched: Watched) -> None:
     assert not _went_off(watched.alarms["L4IdleGpus"], samples, 22 * HOUR)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "most", "demand", "goes_off"),
-    [
-        ({0: 4}, {0: 4}, {0: 125}, True),
-        # Its hosts are all there, and they are all that tasks need.
-        ({0: 1}, {0: 1}, {0: 100}, False),
-        ({0: 3}, {0: 4}, {0: 200}, False),
-        # A schedule has taken the group to none.
-        ({0: 0}, {0: 0}, {0: 200}, False),
-        ({0: 1, 600: 4, 1800: 2}, {0: 4}, {0: 200}, False),
-    ],
-)
-def test_tasks_wait_for_a_capacity_at_its_maximum(
-    watched: Watched, wanted: dict[int, float], most: dict[int, float], demand: dict[int, float], goes_off: bool
-) -> None:
-    group = {"AutoScalingGroupName": watched.group("L4")}
-    of_group = {("AWS/AutoScaling", "GroupDesiredCapacity"): wanted, ("AWS/AutoScaling", "GroupMaxSize"): most}
-    samples = _each_minute(of_group, group)
-    samples.sent.update(_each_minute({DEMAND: demand}, _of_pool(watched, "L4")).sent)
-    assert _went_off(watched.alarms["L4AtMaximum"], samples) is goes_off
-
-
 def test_groups_send_what_the_alarms_and_the_dashboard_read(watched: Watched) -> None:
     groups = watched.of_type("AWS::AutoScaling::AutoScalingGroup")
     (collection,) = groups[0]["MetricsCollection"]
@@ -131,10 +108,9 @@ def test_groups_send_what_the_alarms_and_the_dashboard_read(watched: Watched) ->
 @pytest.mark.parametrize(
     ("metric", "values", "alarm", "goes_off"),
     [
-        ("FatalXids", {0: 0, 600: 1, 660: 0}, "GpuFailed", True),
         ("UnhealthyGPUs", {0: 0, 600: 1}, "GpuFailed", True),
         ("ApplicationXids", {0: 5}, "GpuFailed", False),
-        ("FatalXids", {0: 0}, "GpuFailed", False),
+        ("UnhealthyGPUs", {0: 0}, "GpuFailed", False),
         ("MissingGPUs", {0: 0, 600: 1}, "MissingGpus", True),
         # A driver that was not ready for a minute.
         ("MissingGPUs", {0: 8, 60: 0}, "MissingGpus", False),
@@ -174,7 +150,6 @@ def test_hosts_that_are_in_service_and_not_measured(watched: Watched, measured: 
         ("PlacementFailures", "CannotPlace", [], False),
         ("LostTasks", "Interruptions", [600, 900, 3500], True),
         ("LostTasks", "Interruptions", [600, 900, 3700], False),
-        ("JobsOverTime", "JobsOverTime", [10], True),
         ("TasksNotStarted", "CannotPlace", [10], False),
     ],
 )
@@ -185,24 +160,16 @@ def test_events(watched: Watched, metric: str, alarm: str, seconds: list[int], g
     assert _went_off(watched.alarms[alarm], samples) is goes_off
 
 
-@pytest.mark.parametrize(("block", "goes_off"), [(BLOCK, True), ("cr-0fedcba9876543210", False)])
-def test_a_capacity_block_ends(watched: Watched, block: str, goes_off: bool) -> None:
-    samples = Samples()
-    samples.send(f"GpuConstructs/{watched.cluster}", "BlockWarnings", {"CapacityReservationId": block}, 60, 1)
-    assert _went_off(watched.alarms["BlockBlockEnds"], samples) is goes_off
-
-
 def test_a_capacity_has_the_alarms_that_can_ever_go_off(watched: Watched) -> None:
     ids = set(watched.alarms)
     assert {each for each in ids if each.startswith("Block")} == {
         "BlockTasksWait",
         "BlockIdleGpus",
-        "BlockBlockEnds",
         "BlockUnmeasured",
     }
-    assert {each for each in ids if each.startswith("Cpu")} == {"CpuTasksWait", "CpuAtMaximum"}
+    assert {each for each in ids if each.startswith("Cpu")} == {"CpuTasksWait"}
     assert not {each for each in ids if each.startswith("Managed")}
-    assert len(ids) == 19
+    assert len(ids) == 14
 
 
 @pytest.mark.parametrize(
@@ -212,16 +179,15 @@ def test_a_capacity_has_the_alarms_that_can_ever_go_off(watched: Watched) -> Non
         ({"unmeasured_minutes": None}, {"L4Unmeasured"}),
         ({"placement_failures": None}, {"CannotPlace"}),
         ({"idle_minutes": None}, {"L4IdleGpus"}),
-        ({"at_maximum_minutes": None}, {"L4AtMaximum"}),
         ({"failed_gpus": None, "missing_gpus": None}, {"GpuFailed", "MissingGpus"}),
-        ({"interruptions_per_hour": None, "jobs_over_time": None}, {"Interruptions", "JobsOverTime"}),
+        ({"interruptions_per_hour": None}, {"Interruptions"}),
     ],
 )
 def test_an_alarm_is_left_out(site: Site, limits: dict[str, Any], gone: set[str]) -> None:
     site.l4  # noqa: B018 - it is there before the monitoring
     left = site.cluster.add_monitoring("Monitoring", alarms=AlarmLimits(**limits)).alarms
-    every = {"CannotPlace", "GpuFailed", "MissingGpus", "Interruptions", "JobsOverTime"}
-    every |= {"L4TasksWait", "L4IdleGpus", "L4AtMaximum", "L4Unmeasured"}
+    every = {"CannotPlace", "GpuFailed", "MissingGpus", "Interruptions"}
+    every |= {"L4TasksWait", "L4IdleGpus", "L4Unmeasured"}
     assert set(left) == every - gone
 
 
@@ -244,8 +210,7 @@ def test_a_limit_is_changed(site: Site) -> None:
         ({"idle_percent": None}, "idle_percent: .*fix: idle_percent=5"),
         ({"idle_minutes": 2.5}, "idle_minutes: "),
         ({"idle_minutes": 7}, "idle_minutes: .*periods of 5 minutes.*fix: idle_minutes=5"),
-        ({"at_maximum_minutes": 0}, "fix: at_maximum_minutes=30"),
-        ({"capacity_block_ends": None}, "capacity_block_ends: "),
+        ({"unmeasured_minutes": 0}, "fix: unmeasured_minutes=15"),
     ],
 )
 def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: str) -> None:
@@ -255,7 +220,7 @@ def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: s
 
 def test_alarms_of_measurements_come_with_the_first_capacity_that_is_measured(site: Site) -> None:
     alarms = site.cluster.add_monitoring("Monitoring").alarms
-    assert set(alarms) == {"CannotPlace", "Interruptions", "JobsOverTime"}
+    assert set(alarms) == {"CannotPlace", "Interruptions"}
     site.managed(instance_types=["g6.xlarge"])
     site.capacity("c7i.large", name="Cpu")
     made = site.cluster.monitoring

@@ -9,230 +9,192 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.cluster.monitoring.collector import MINUTES_REPEATED
 from gpu_constructs.cluster.monitoring.daemon_task import program
 from tests.cluster.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, task
-from tests.cluster.monitoring.emf import OF_ONE_GPU, SERVICE, SETS, Values, values_in
-from tests.cluster.monitoring.test_readings import recorded
+from tests.cluster.monitoring.emf import SETS, Values, values_in
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def metrics(lines: list[str]) -> Values:
+def metrics(lines: list[dict[str, Any]]) -> Values:
     found: Values = {}
     for line in lines:
-        if "_aws" in line:
-            values = values_in(line)
-            assert not values.keys() & found.keys()
-            found |= values
+        values = values_in(json.dumps(line))
+        assert not values.keys() & found.keys()
+        found |= values
     return found
 
 
-def test_a_minute_of_a_host_with_a_service_and_a_job(folder: Path) -> None:
-    host = Host(folder, Ecs(task(1, "service:chat", GPU.format(1)), task(2, "family:train", GPU.format(2)), gpus="4"))
-    host.shows_gpus(4)
-    daemon, said = host.daemon()
-    daemon.minute(1_700_000_059)
-    assert {json.loads(line)["_aws"]["Timestamp"] for line in said} == {1_700_000_040_000}
-    of_host = {
-        "GPUs": 4,
-        "GPUsReserved": 2,
-        "MissingGPUs": 0,
-        "UnhealthyGPUs": 0,
-        "FatalXids": 0,
-        "ApplicationXids": 0,
-        "UncorrectedEccErrors": 0,
-    }
-    lines = [json.loads(line) for line in said]
-    assert {name: lines[-1][name] for name in of_host} == of_host
-    assert [each["GpuIndex"] for each in lines[:-1]] == ["0", "1", "2", "3"]
-    assert lines[0]["Tasks"] == [TASK.format(1)]
-    assert values_in(said[0])["GPUTemperature", (ALL, ("ServiceName", "chat"))] == 40
-    assert {dimensions for _, dimensions in values_in(said[1])} == {(ALL,), (ALL, POOL)}
-    assert "GPUs" in lines[-1]
-
-
-def test_every_metric_of_the_table_is_printed_under_its_dimensions_and_no_other(folder: Path) -> None:
-    host = Host(folder, Ecs(task(1, "service:chat", GPU.format(1))), per_gpu=True)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    printed: dict[str, set[tuple[str, ...]]] = {}
-    for name, dimensions in metrics(said):
-        printed.setdefault(name, set()).add(tuple(each for each, _ in dimensions))
-    assert printed == {name: {*sets, *([OF_ONE_GPU] if SERVICE in sets else [])} for name, sets in SETS.items()}
-
-
-def test_a_gpu_that_services_share_counts_for_each_of_them_once(folder: Path) -> None:
-    gpu = GPU.format(1)
-    ecs = Ecs(task(1, "service:a", gpu), task(2, "service:a", gpu), task(3, "service:b", gpu))
-    daemon, said = Host(folder, ecs).daemon()
-    daemon.minute(60)
-    services = [
-        dict(dimensions)["ServiceName"]
-        for name, dimensions in metrics(said)
-        if len(dimensions) == 2 and dimensions[1][0] == "ServiceName" and name == "GPUUtilization"
+def test_a_minute_of_a_host_with_a_service_and_a_job(tmp_path: Path) -> None:
+    ecs = Ecs(task(1, "service:chat", GPU.format(1)), task(2, "family:train", GPU.format(2)), gpus="4")
+    host = Host(tmp_path, ecs, gpus=4)
+    of_host = host.minute(1000)
+    assert {each["_aws"]["Timestamp"] for each in host.said} == {60_000_000}
+    expected = {"GPUs": 4, "GPUsReserved": 2, "MissingGPUs": 0, "UnhealthyGPUs": 0, "ApplicationXids": 0}
+    assert {name: of_host[name] for name in expected} == expected
+    assert (of_host["UnreadableHosts"], of_host["Faults"], of_host["Problems"]) == (0, [], [])
+    of_gpus = [each for each in host.said if "GpuIndex" in each]
+    assert [(each["GpuIndex"], each["Tasks"]) for each in of_gpus] == [
+        ("0", [TASK.format(1)]),
+        ("1", [TASK.format(2)]),
+        ("2", []),
+        ("3", []),
     ]
-    assert services == ["a", "b"]
-    assert metrics(said)["GPUsReserved", (ALL,)] == 1
+    assert {dimensions for _, dimensions in metrics(of_gpus[:1])} == {(ALL,), (ALL, POOL)}
+    of_service = metrics([each for each in host.said if "ServiceName" in each])
+    assert of_service == {
+        (name, (ALL, ("ServiceName", "chat"))): value
+        for name, value in (
+            ("GPUUtilization", 0),
+            ("GPUMemoryUtilization", 0),
+            ("GPUMemoryUsed", 0),
+            ("GPUPowerDraw", 9.815),
+            ("GPUTemperature", 34),
+        )
+    }
 
 
-def test_calls_follow_starts_of_tasks(folder: Path) -> None:
+def test_every_metric_of_the_table_is_printed_under_its_dimensions_and_no_other(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs(task(1, "service:chat", GPU.format(1))))
+    host.minute(1)
+    printed: dict[str, set[tuple[str, ...]]] = {}
+    for name, dimensions in metrics(host.said):
+        printed.setdefault(name, set()).add(tuple(each for each, _ in dimensions))
+    assert printed == {name: {*sets} for name, sets in SETS.items()}
+
+
+def test_a_gpu_that_services_share_counts_for_each_of_them_once(tmp_path: Path) -> None:
+    gpu = GPU.format(1)
+    host = Host(tmp_path, Ecs(task(1, "service:a", gpu), task(2, "service:a", gpu), task(3, "service:b", gpu)))
+    assert host.minute(1)["GPUsReserved"] == 1
+    assert sorted(each["ServiceName"] for each in host.said if "ServiceName" in each) == ["a", "b"]
+
+
+def test_calls_follow_starts_of_tasks(tmp_path: Path) -> None:
     ecs = Ecs(*(task(each, "service:chat", GPU.format(1)) for each in range(150)))
-    daemon, _ = Host(folder, ecs).daemon()
+    host = Host(tmp_path, ecs)
     for minute in range(3):
-        daemon.minute(60 * minute)
+        host.minute(minute)
     assert [name for name, _ in ecs.calls] == ["DescribeContainerInstances", "DescribeTasks", "DescribeTasks"]
     ecs.tasks[TASK.format(999)] = task(999, "service:more")
-    daemon.minute(300)
+    host.minute(4)
     assert ecs.calls[3:] == [("DescribeTasks", {"cluster": "gpus", "tasks": [TASK.format(999)]})]
 
 
-FAULT = {
-    "clusterArn": CLUSTER,
-    "containerInstanceArn": INSTANCE,
-    "ec2InstanceId": "i-0123456789abcdef0",
-    "capacityProviderName": "L4",
-}
+def test_a_host_that_the_agent_calls_unhealthy_is_reported_and_again_after_hours(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    assert host.minute(1)["UnhealthyGPUs"] == 0
+    for minute in range(2, MINUTES_REPEATED + 3):
+        of_host = host.minute(minute, healthy=False, unhealthy_reason="XID_79")
+    assert (of_host["UnhealthyGPUs"], of_host["Faults"]) == (1, ["the ECS agent reports XID_79"])
+    assert len(host.ecs.events) == 2
+    sent = host.ecs.events[0]
+    assert (sent["Source"], sent["DetailType"], sent["Resources"]) == ("gpu-constructs", "GPU Fault", [INSTANCE])
+    assert json.loads(sent["Detail"]) == {
+        "clusterArn": CLUSTER,
+        "containerInstanceArn": INSTANCE,
+        "ec2InstanceId": "i-0123456789abcdef0",
+        "capacityProviderName": "L4",
+        "reason": "the ECS agent reports XID_79",
+    }
+    # Nothing is measured now: what was wrong still is.
+    assert host.silent_minute(MINUTES_REPEATED + 9)["UnhealthyGPUs"] == 1
+    assert host.minute(MINUTES_REPEATED + 10)["Faults"] == []
 
 
-def details(ecs: Ecs) -> list[dict[str, Any]]:
-    assert all((each["Source"], each["DetailType"]) == ("gpu-constructs", "GPU Fault") for each in ecs.events)
-    return [json.loads(each["Detail"]) for each in ecs.events]
+def test_a_gpu_that_is_missing_is_reported_after_two_minutes(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs(gpus="2"))
+    assert host.minute(1)["MissingGPUs"] == 1
+    assert host.reasons == []
+    host.minute(2)
+    host.minute(3)
+    assert host.reasons == ["1 of 2 GPUs are there"]
 
 
-def test_a_fatal_xid_is_reported_once_and_others_are_counted(folder: Path) -> None:
-    ecs = Ecs()
-    host = Host(folder, ecs)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    host.logs(
-        *recorded("kernel.log").decode().splitlines(), "NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus"
-    )
-    daemon.minute(120)
-    counts = metrics(said[-2:])
-    assert (counts["FatalXids", (ALL,)], counts["ApplicationXids", (ALL,)], counts["UnhealthyGPUs", (ALL,)]) == (
-        3,
-        3,
-        3,
-    )
-    of_own = {**FAULT, "gpuIndex": 0, "gpuUuid": GPU.format(1), "xid": 79, "reason": "Xid 79 on PCI 0:00:1e"}
-    assert of_own in details(ecs)
-    assert [each["xid"] for each in details(ecs)] == [109, 79, 79]
-    daemon.minute(180)
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
-    daemon.minute(240)
-    assert len(ecs.events) == 3
-    assert metrics(said[-2:])["UnhealthyGPUs", (ALL,)] == 3
+def test_a_fault_waits_until_it_can_be_sent(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    host.minute(1)
+    host.ecs.is_down = True
+    of_host = host.minute(2, healthy=False)
+    assert of_host["Problems"] == ["OSError: the endpoint does not answer"]
+    host.ecs.is_down = False
+    host.minute(3, healthy=False)
+    assert host.reasons == ["the ECS agent reports an unhealthy GPU"]
 
 
-def test_a_fatal_xid_is_reported_though_the_driver_answers_no_more(folder: Path) -> None:
-    ecs = Ecs()
-    host = Host(folder, ecs)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    host.shows(b"Unable to determine the device handle for GPU0: 0000:00:1E.0: GPU is lost.", ends_with=15)
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
-    daemon.minute(120)
-    assert [each["xid"] for each in details(ecs)] == [79]
-    assert metrics(said[-1:])["FatalXids", (ALL,)] == 1
-    assert any("nvidia-smi ended with 15: Unable to determine" in each for each in said)
+def test_xids_of_applications_count_once_each(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    gpus = [{"gpu_uuid": GPU.format(1), "restart_app_xid_count": 3}]
+    assert host.minute(1, gpus=gpus)["ApplicationXids"] == 3
+    # The file is still the one of the minute before.
+    assert host.silent_minute(2)["ApplicationXids"] == 0
 
 
-@pytest.mark.parametrize("nothing", [False, True])
-def test_a_gpu_that_is_missing_is_reported_after_two_minutes(folder: Path, nothing: bool) -> None:
-    ecs = Ecs(gpus="2")
-    host = Host(folder, ecs)
-    if nothing:
-        host.shows(b"No devices were found\n", ends_with=6)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    seen = 0 if nothing else 1
-    assert metrics(said)["MissingGPUs", (ALL,)] == 2 - seen
-    assert ecs.events == []
-    daemon.minute(120)
-    daemon.minute(180)
-    assert [(each["xid"], each["reason"]) for each in details(ecs)] == [(None, f"the driver shows {seen} of 2 GPUs")]
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "No such file"),
+        ("", "JSONDecodeError"),
+        ("[" * 100_000, "RecursionError"),
+        ("[]", "AttributeError"),
+        ('{"timestamp": ""}', "KeyError: 'gpus'"),
+        ('{"timestamp": "", "gpus": [1]}', "TypeError"),
+        ('{"timestamp": "", "gpus": [{}]}', "KeyError: 'gpu_uuid'"),
+        ('{"timestamp": "noon", "gpus": [], "connection_lost": true}', "nothing was measured since noon"),
+    ],
+    ids=range(8),
+)
+def test_a_file_that_is_not_there_or_not_as_it_should_be_is_never_shown_as_fine(
+    tmp_path: Path, text: str | None, why: str
+) -> None:
+    host = Host(tmp_path, Ecs())
+    if text is not None:
+        host.file.write_text(text)
+    for minute in range(2):
+        of_host = host.silent_minute(minute)
+        assert of_host["UnreadableHosts"] == 1
+        assert "GPUs" not in of_host
+        (problem,) = of_host["Problems"]
+        assert why in problem
+        assert len(problem) <= 500
 
 
-def test_a_fault_waits_until_it_can_be_sent(folder: Path) -> None:
-    ecs = Ecs()
-    host = Host(folder, ecs)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    ecs.is_down = True
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
-    daemon.minute(120)
-    daemon.minute(180)
-    assert len([each for each in said if "the endpoint does not answer" in each]) == 1
-    ecs.is_down = False
-    daemon.minute(240)
-    assert len(ecs.events) == 1
+def test_a_file_that_is_not_written_any_more_says_nothing_of_now(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    host.minute(1)
+    assert [host.silent_minute(each)["UnreadableHosts"] for each in range(2, 6)] == [0, 0, 0, 1]
+    assert host.said[-1]["Problems"] == ["ValueError: nothing was measured since 2026-06-15T23:00:14Z"]
 
 
-def test_without_privileges_it_reads_what_the_agent_shares(folder: Path) -> None:
-    ecs = Ecs(task(1, "service:chat", GPU.format(1)))
-    host = Host(folder, ecs, privileged=False)
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    assert "shares no measurements" in said[0]
-    shared = json.loads(recorded("agent.json"))
-    for minute, (healthy, reason) in enumerate([(True, ""), (False, "XID_79"), (False, "XID_79")]):
-        shared |= {"timestamp": str(minute), "healthy": healthy, "unhealthy_reason": reason}
-        (folder / "gpu-metrics.json").write_text(json.dumps(shared))
-        daemon.minute(120 + 60 * minute)
-    assert metrics(said[-2:])["UnhealthyGPUs", (ALL,)] == 1
-    assert [(each["xid"], each["gpuUuid"], each["reason"]) for each in details(ecs)] == [
-        (79, None, "the ECS agent reports XID_79")
-    ]
-    for minute in range(4):
-        daemon.minute(600 + 60 * minute)
-    assert "has written no measurements since 2" in "".join(said[-3:])
-
-
-def test_what_cannot_be_read_is_said_once_and_the_rest_goes_on(folder: Path) -> None:
-    ecs = Ecs()
-    host = Host(folder, ecs)
+def test_gpus_are_measured_though_neither_agent_nor_ecs_answers(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    host.ecs.is_down = True
+    of_host = host.minute(1)
+    assert (of_host["GPUs"], of_host["UnreadableHosts"]) == (1, 0)
+    assert of_host["Problems"] == ["OSError: the endpoint does not answer"]
     host.ecs.get = lambda path: {"Tasks": 5, "ContainerInstanceArn": path}  # type: ignore[method-assign]
-    host.shows(b"<nvidia_smi_log>", ends_with=1)
-    (folder / "kmsg").unlink()
-    daemon, said = host.daemon()
-    for minute in range(3):
-        daemon.minute(60 * minute)
-    problems = [json.loads(each) for each in said if "problem" in each]
-    assert sorted(each["problem"] for each in problems) == ["agent", "gpus", "kernel log"]
-    assert all(len(each["text"]) <= 500 and "Traceback" not in each["text"] for each in problems)
-    assert metrics(said[-1:])["FatalXids", (ALL,)] == 0
+    assert host.minute(2)["GPUs"] == 1
+
+
+def test_a_gpu_without_values_has_no_metrics(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs())
+    host.minute(1, gpus=[{"gpu_uuid": GPU.format(1), "restart_app_xid_count": 0}])
+    (line,) = host.said
+    assert line["GPUs"] == 1
+
+
+@pytest.mark.parametrize("count", ["0.125", "1"])
+def test_a_part_of_a_gpu_is_one(tmp_path: Path, count: str) -> None:
+    of_host = Host(tmp_path, Ecs(gpus=count)).minute(1)
+    assert (of_host["MissingGPUs"], of_host["GPUs"]) == (0, 1)
 
 
 def test_the_program_stands_on_the_standard_library_and_boto3_alone() -> None:
     lines = [each for each in program().splitlines() if each.startswith(("import ", "from "))]
-    known = {*sys.stdlib_module_names}
-    assert {each.split()[1].partition(".")[0] for each in lines} <= known
-    assert "gpu_constructs." not in "\n".join(lines)
+    assert {each.split()[1].partition(".")[0] for each in lines} <= {*sys.stdlib_module_names}
 
 
-def test_errors_in_memory_are_counted_as_they_come(folder: Path) -> None:
-    host = Host(folder, Ecs())
-    daemon, said = host.daemon()
-    for errors in (2, 2, 5):
-        text = recorded("t4.xml").decode().replace("<dram_uncorrectable>0", f"<dram_uncorrectable>{errors}")
-        host.shows(text.encode())
-        daemon.minute(60)
-    assert [metrics([each])["UncorrectedEccErrors", (ALL,)] for each in said if "UncorrectedEcc" in each] == [0, 0, 3]
-
-
-def test_of_what_was_logged_before_the_daemon_started_faults_of_programs_are_not_counted_again(folder: Path) -> None:
-    host = Host(folder, Ecs())
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 31, pid=1", "NVRM: Xid (PCI:0000:00:1e): 48, pid=1")
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    assert (metrics(said)["ApplicationXids", (ALL,)], metrics(said)["FatalXids", (ALL,)]) == (0, 1)
-
-
-@pytest.mark.parametrize(("count", "seen"), [("0.125", 1), ("1", 1)])
-def test_a_part_of_a_gpu_is_one(folder: Path, count: str, seen: int) -> None:
-    daemon, said = Host(folder, Ecs(gpus=count)).daemon()
-    daemon.minute(60)
-    assert (metrics(said)["MissingGPUs", (ALL,)], metrics(said)["GPUs", (ALL,)]) == (0, seen)
+def test_a_minute_of_a_gpu_is_about_a_kilobyte_of_log(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs(*(task(each, "service:chat", GPU.format(each)) for each in range(1, 9))), gpus=8)
+    host.minute(1)
+    # CloudWatch bills 26 bytes for each line more: https://aws.amazon.com/cloudwatch/pricing/
+    assert 1000 < sum(len(json.dumps(each, separators=(",", ":"))) + 26 for each in host.said) / 8 < 1500

@@ -8,10 +8,6 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
-from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS
-from gpu_constructs.jobs.job_run import JobRun
-from gpu_constructs.jobs.states import time_limit
-
 from . import recorded_events as recorded
 from .log_queries import Event, counts
 from .watched_site import Watched, watched
@@ -40,12 +36,6 @@ def _counted(watched: Watched, event: Event) -> set[str]:
     return found
 
 
-def _late() -> str:
-    """What a job says when it stops the task of an attempt that takes too long."""
-    parts: dict[str, Any] = dict.fromkeys(JobRun.__dataclass_fields__, "")
-    return time_limit(JobRun(**parts | {"timeout_seconds": 3600}))
-
-
 @pytest.mark.parametrize(
     ("event", "metrics"),
     [
@@ -55,11 +45,8 @@ def _late() -> str:
         (recorded.task_stopped("SpotInterruption", SPOT_END), {"LostTasks"}),
         (recorded.task_stopped("TerminationNotice", HOST_END), {"LostTasks"}),
         (recorded.task_stopped("EssentialContainerExited", "Essential container in task exited"), set()),
-        (recorded.task_stopped("UserInitiated", _late()), {"JobsOverTime"}),
         (recorded.task_stopped("UserInitiated", "Task stopped by user"), set()),
         (recorded.deployment("SERVICE_DEPLOYMENT_FAILED"), set()),
-        (recorded.spot(), {"SpotInterruptions"}),
-        *((recorded.block_ends(name), {"BlockWarnings"}) for name in BLOCK_WARNINGS),
     ],
 )
 def test_an_event_is_kept_and_counted(watched: Watched, event: Event, metrics: set[str]) -> None:
@@ -73,17 +60,7 @@ def test_an_event_is_kept_and_counted(watched: Watched, event: Event, metrics: s
         recorded.service_action("SERVICE_TASK_PLACEMENT_FAILURE", cluster=recorded.OTHER_CLUSTER),
         recorded.task_stopped("TerminationNotice", HOST_END, cluster=recorded.OTHER_CLUSTER),
         recorded.task_stopped("", "", status="RUNNING"),
-        recorded.block_ends("Capacity Block Reservation Delivered"),
     ],
 )
 def test_an_event_of_no_concern_is_not_kept(watched: Watched, event: Event) -> None:
     assert not _delivered(watched, event)
-
-
-def test_the_warnings_of_each_block_are_counted_apart(watched: Watched) -> None:
-    (of_blocks,) = (
-        each["MetricTransformations"][0]
-        for each in watched.of_type("AWS::Logs::MetricFilter")
-        if each["MetricTransformations"][0]["MetricName"] == "BlockWarnings"
-    )
-    assert of_blocks["Dimensions"] == [{"Key": "CapacityReservationId", "Value": "$.detail.capacity-reservation-id"}]

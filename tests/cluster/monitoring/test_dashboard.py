@@ -17,6 +17,7 @@ from .watched_site import watched
 
 BODY: Any = body_of(CLUSTER)
 SAMPLES: Samples = samples()
+FAULTS = dict.fromkeys(("failed hosts", "missing GPUs", "unmeasured hosts", "Xids of programs"), 0)
 
 
 def _widget(title: str) -> Any:
@@ -45,12 +46,11 @@ def _at(title: str, hours: float) -> dict[str, float]:
         ("GPU memory by service", 5, {"chat": 88, "render": 47}),
         ("Tasks of services that wait", 6, {"chat": 0, "render": 2}),
         ("Hosts that tasks need", 2, {"L4": 100, "Spot": 200}),
-        ("Tasks that do not start", 8.5, {"not placed": 1}),
-        ("Price per hour, at on-demand list prices", 5, {"L4": 13.8, "Spot (Spot costs less)": 9.3}),
-        ("Price per hour, at on-demand list prices", 11, {"L4": 9.2, "Spot (Spot costs less)": 0}),
+        ("Tasks that do not start or lose their hosts", 8.5, {"not placed": 1}),
+        ("Tasks that do not start or lose their hosts", 5.25, {"ended with their hosts": 2}),
         ("Power of all GPUs", 1, {"L4": 338.14}),
-        ("Faults of GPUs", 8.25, {"fatal Xids": 1, "Xids of applications": 0, "uncorrected ECC errors": 0}),
-        ("Faults of GPUs", 2.5, {"fatal Xids": 0, "Xids of applications": 2, "uncorrected ECC errors": 0}),
+        ("Faults of GPUs", 8.5, FAULTS | {"failed hosts": 1}),
+        ("Faults of GPUs", 2.5, FAULTS | {"Xids of programs": 2}),
     ],
 )
 def test_a_graph_shows(title: str, hours: float, values: dict[str, float]) -> None:
@@ -66,28 +66,18 @@ def test_a_table_says_why_services_cannot_place_tasks() -> None:
     ]
 
 
-def test_a_table_has_the_last_interruptions() -> None:
-    rows = answer_of(_widget("The last interruptions and ends of Capacity Blocks")["query"], EVENTS)
-    assert [each["what"] for each in rows] == [
-        "Host EC2 (instance i-1234567890abcdef0) terminated.",
-        "Host EC2 (instance i-1234567890abcdef0) terminated.",
-        "i-1234567890abcdef0",
-        "i-0fedcba9876543210",
-    ]
-
-
 def test_a_table_has_hosts_with_faults_and_what_could_not_be_read() -> None:
     lines: list[dict[str, Any]] = [
         {"time": "1", "InstanceId": "i-1", "UnhealthyGPUs": 0, "MissingGPUs": 0},
-        {"time": "2", "InstanceId": "i-2", "UnhealthyGPUs": 1, "MissingGPUs": 0, "Faults": ["Xid 79"]},
+        {"time": "2", "InstanceId": "i-2", "UnhealthyGPUs": 1, "MissingGPUs": 0, "Faults": ["XID_79"]},
         {"time": "3", "InstanceId": "i-3", "UnhealthyGPUs": 0, "MissingGPUs": 1},
-        {"time": "4", "InstanceId": "i-4", "problem": "gpus", "text": "nvidia-smi ended with 9"},
+        {"time": "4", "InstanceId": "i-4", "UnreadableHosts": 1, "Problems": ["No such file"]},
     ]
     rows = answer_of(_widget("Hosts with faults")["query"], lines)
     assert [(each["InstanceId"], each["missing"], each["what"]) for each in rows] == [
-        ("i-4", "", "nvidia-smi ended with 9"),
+        ("i-4", "", "No such file"),
         ("i-3", "1", ""),
-        ("i-2", "0", "Xid 79"),
+        ("i-2", "0", "XID_79"),
     ]
 
 
@@ -98,7 +88,7 @@ def test_a_cluster_without_capacity_has_no_graph_without_lines() -> None:
     assert "Temperature of the hottest GPU" not in {each["title"] for each in graphs}
 
 
-def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_not_known() -> None:
+def test_the_dashboard_of_an_app_has_every_capacity_and_alarm() -> None:
     widgets = watched().dashboard["widgets"]
     titles = [each["properties"].get("title") for each in widgets]
     assert [each for each in titles if each and each.startswith("GPUs of")] == [
@@ -106,14 +96,7 @@ def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_no
         "GPUs of Spot",
         "GPUs of Block",
     ]
-    text = widgets[0]["properties"]["markdown"]
-    assert "| L4 | g6.xlarge | $0.80 an hour (us-east-1, " in text
-    assert "; Spot costs less |" in text
-    assert "| Cpu | c7i.xlarge | not known: no public list has the price of every type |" in text
-    assert "| Managed | g6.xlarge | not known: ECS chooses the type |" in text
-    assert len(widgets[1]["properties"]["alarms"]) == 19
-    (prices,) = (each["properties"]["metrics"] for each in widgets if "Price" in each["properties"].get("title", ""))
-    assert [each[0]["label"] for each in prices if len(each) == 1] == ["L4", "Spot (Spot costs less)"]
+    assert len(widgets[1]["properties"]["alarms"]) == 14
 
 
 def test_the_picture_in_the_guide_is_up_to_date() -> None:

@@ -10,10 +10,10 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, InvalidValueError
+from gpu_constructs import GpuCapacity, GpuCluster, GpuMachineImage, GpuTaskDefinition, InvalidValueError
 from gpu_constructs.cluster.monitoring.daemon_task import program
 from gpu_constructs.cluster.monitoring.options import KEPT
-from tests.synthesis import Properties, Site, app_in, user_data
+from tests.synthesis import Properties, Site, app_in, warned
 
 CLUSTER = {"Ref": "ClusterC2E21B66"}
 
@@ -77,11 +77,9 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Monitored]:
     """What the tests of this module read, in one app."""
     app = app_in(tmp_path_factory.mktemp("monitored"))
     chosen: dict[str, Any] = {
-        "privileged": False,
         "log_retention": logs.RetentionDays.ONE_WEEK,
         "log_removal_policy": cdk.RemovalPolicy.RETAIN,
         "image": OWN_IMAGE,
-        "per_gpu": True,
     }
     made = (
         Monitored(app, "Usual", _with_gpus),
@@ -115,21 +113,14 @@ def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(usual: Moni
     assert (container(usual)["Cpu"], container(usual)["Memory"]) == (KEPT.cpu, KEPT.memory_mib)
 
 
-@pytest.mark.parametrize(
-    ("name", "source", "target", "root"),
-    [("Usual", "/", "/host", "/host"), ("Chosen", "/var/run/ecs/gpu", "/var/run/ecs/gpu", "")],
-)
-def test_it_sees_no_more_of_the_host_than_it_reads(
-    sites: dict[str, Monitored], name: str, source: str, target: str, root: str
-) -> None:
-    site = sites[name]
-    made = container(site)
-    assert made.get("Privileged", False) is (name == "Usual")
+def test_it_sees_no_more_of_the_host_than_it_reads(usual: Monitored) -> None:
+    made, folder = container(usual), "/var/run/ecs/gpu"
+    assert "Privileged" not in made
     assert made["ReadonlyRootFilesystem"] is True
-    assert of_daemon(site, "AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "host", "Host": {"SourcePath": source}}]
-    assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": target, "ReadOnly": True}]
+    assert of_daemon(usual, "AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "host", "Host": {"SourcePath": folder}}]
+    assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": folder, "ReadOnly": True}]
     environment = {each["Name"]: each["Value"] for each in made["Environment"]}
-    assert environment["HOST_ROOT"] == root
+    assert environment["METRICS_FILE"] == f"{folder}/gpu-metrics.json"
 
 
 def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: Monitored) -> None:
@@ -148,9 +139,10 @@ def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: 
 
 def test_its_program_is_in_the_task_definition_which_ecs_limits(usual: Monitored) -> None:
     assert container(usual)["Command"] == [program()]
+    assert len(program()) < 10_000
     assert container(usual)["EntryPoint"] == ["python3", "-c"]
     # 64 KiB for a task definition: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
-    assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 48 * 1024
+    assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 16 * 1024
 
 
 def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
@@ -161,22 +153,33 @@ def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitor
     assert container(chosen)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
 
 
-def test_another_image_and_metrics_of_each_gpu(chosen: Monitored) -> None:
+def test_another_image(chosen: Monitored) -> None:
     assert container(chosen)["Image"].endswith("/python:3")
-    assert {"Name": "PER_GPU", "Value": "true"} in container(chosen)["Environment"]
 
 
-@pytest.mark.parametrize("name", ["Usual", "UsualFirst", "Chosen", "ChosenFirst"])
-def test_bottlerocket_runs_privileged_containers_where_the_daemon_is_one(
-    sites: dict[str, Monitored], name: str
-) -> None:
-    templates = sites[name].properties("AWS::EC2::LaunchTemplate")
-    toml, shell = (user_data(each["LaunchTemplateData"]) for each in templates)
-    # A setting of the table that is open, [settings.ecs].
-    tables = [each for each in toml.splitlines() if each.startswith("[")]
-    assert tables == ["[settings.ecs]"]
-    assert ("allow-privileged-containers = true" in toml.splitlines()) is name.startswith("Usual")
-    assert "privileged" not in shell.lower()
+@pytest.mark.parametrize("name", ["Usual", "UsualFirst"])
+def test_hosts_whose_image_is_known_to_measure_nothing_are_named(sites: dict[str, Monitored], name: str) -> None:
+    first, second = (each for each in sites[name].made.capacities if isinstance(each, GpuCapacity))
+    (text,) = warned(first)
+    assert text.startswith("the GPUs of Bottlerocket will not be measured: no ECS agent is known to measure GPUs on ")
+    assert "the alarm BottlerocketUnmeasured says so" in text
+    assert not warned(second)
+
+
+def test_a_pin_of_an_image_without_measurements_is_named(untouched: Site) -> None:
+    cluster = untouched.cluster
+    cluster.add_monitoring("Monitoring")
+    old, new = (
+        cluster.add_capacity(
+            f"From{day}",
+            instance_types=["g6.xlarge"],
+            max_instances=1,
+            image=GpuMachineImage.pinned("al2023-gpu", f"al2023-ami-ecs-gpu-hvm-2023.0.{day}-kernel-6.1-x86_64-ebs"),
+        )
+        for day in ("20260707", "20260708")
+    )
+    assert any("pinned to a release before 20260708" in each for each in warned(old))
+    assert not any("20260708, the first" in each for each in warned(new))
 
 
 def test_a_cluster_is_monitored_once(usual: Monitored) -> None:

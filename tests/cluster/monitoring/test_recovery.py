@@ -10,20 +10,18 @@ import pytest
 from aws_cdk import aws_sns as sns
 
 from gpu_constructs import InvalidValueError
-from gpu_constructs.cluster.monitoring.recovery import recovery_definition
-from gpu_constructs.cluster.monitoring.which_host import RecoveryRun
+from gpu_constructs.cluster.monitoring.recovery_states import RecoveryRun, recovery_definition
 from tests.synthesis import Site, unwritten
 
 RUN = RecoveryRun(
     partition="aws",
     cluster_arn="arn:aws:ecs:us-east-1:1:cluster/c",
-    cluster_name="c",
     providers=["l4"],
+    daemon="daemon",
     table="table",
     topic="arn:aws:sns:us-east-1:1:t",
     replacements_per_day=3,
     drain_seconds=3600,
-    ends_remaining_tasks=True,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cluster.monitoring.events import BLOCK_DIMENSION, COUNTED
+from gpu_constructs.cluster.monitoring.events import COUNTED
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS
 
 from .emf import SETS
@@ -17,7 +17,6 @@ from .watched_site import Watched, watched
 SENT: dict[tuple[str, str], set[tuple[str, ...]]] = {
     **{("GpuConstructs", name): set(sets) for name, sets in SETS.items()},
     **{(f"GpuConstructs/{watched().cluster}", each): {()} for each in COUNTED},
-    (f"GpuConstructs/{watched().cluster}", "BlockWarnings"): {(BLOCK_DIMENSION,)},
     **{("AWS/AutoScaling", each): {("AutoScalingGroupName",)} for each in GROUP_METRICS},
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html
     ("AWS/ECS/ManagedScaling", "CapacityProviderReservation"): {("ClusterName", "CapacityProviderName")},
@@ -50,7 +49,7 @@ def _read_by(alarm: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, int]]
 
 def test_alarms_read_what_is_sent_over_a_time_that_cloudwatch_takes(site: Watched) -> None:
     alarms = site.of_type("AWS::CloudWatch::Alarm")
-    assert len(alarms) == 19
+    assert len(alarms) == 14
     for alarm in alarms:
         for metric, statistic, period in _read_by(alarm):
             dimensions = tuple(each["Name"] for each in metric.get("Dimensions", ()))
