@@ -57,8 +57,9 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(cloud: Local, tmp_p
     # A GPU fails: the service runs on another host.
     (broken,) = (each.instance_id for each in tasks if "Chat" in each.family)
     ecs = account.client("ecs")
-    found = ecs.list_container_instances(cluster=outputs["ClusterName"], filter=f"ec2InstanceId in ['{broken}']")
-    (arn,) = found["containerInstanceArns"]
+    arns = ecs.list_container_instances(cluster=outputs["ClusterName"])["containerInstanceArns"]
+    found = ecs.describe_container_instances(cluster=outputs["ClusterName"], containerInstances=arns)
+    (arn,) = (each["containerInstanceArn"] for each in found["containerInstances"] if each["ec2InstanceId"] == broken)
     fault = {"clusterArn": _arn(outputs["ClusterName"]), "containerInstanceArn": arn, "reason": "XID_79"}
     entry = {"Source": "gpu-constructs", "DetailType": "GPU Fault"}
     account.client("events").put_events(Entries=[{**entry, "Detail": json.dumps(fault)}])
