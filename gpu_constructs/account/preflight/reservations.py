@@ -9,10 +9,20 @@ from functools import partial
 from typing import TypeAlias
 
 from gpu_constructs.account.answers import UnansweredError, aws
-from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
+from gpu_constructs.account.preflight.check import (
+    Ask,
+    Check,
+    Question,
+    Result,
+    Row,
+    Scope,
+    Verdict,
+    ok,
+    short,
+    unchecked,
+)
 from gpu_constructs.account.preflight.offers import type_names
 from gpu_constructs.account.preflight.quotas import INSTANCES, Host, logical_id, own, running
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
@@ -62,14 +72,14 @@ def _found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Result:
     bound = [each for each in pools if each.bought.option in BOUGHT_IN_ADVANCE and _is_said(each)] if is_bound else []
     uses = [(each, _ids(each, ask)) for each in bound or [pool]]
     looks = [_look(pool, ids, uses, ask) for ids in _shares(_ids(pool, ask), uses)]
-    lacking, text = max(((each.lacking, each.text) for each in looks), key=lambda each: each[0])
+    lacking, worst = max(looks, key=lambda each: each[0])
     if lacking > 0 and not is_bound:
-        return ok(f"{text}; the others start on demand")
+        return ok(f"{worst.text}; the others start on demand")
     if lacking > 0 and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-        return short(text, "gpu-constructs preflight --check block-offerings says which block AWS offers")
+        return short(worst.text, "gpu-constructs preflight --check block-offerings says which block AWS offers")
     if lacking > 0:
-        return short(text, _more(pool, lacking, region))
-    return next((unchecked(each.text) for each in looks if each.is_open), ok(looks[0].text))
+        return short(worst.text, _more(pool, lacking, region))
+    return next((found for _, found in looks if found.verdict is Verdict.NOT_CHECKED), looks[0][1])
 
 
 def _is_said(pool: Pool) -> bool:
@@ -98,22 +108,8 @@ def _shares(own_ids: frozenset[str], uses: _Uses) -> Iterable[frozenset[str]]:
     return dict.fromkeys((own_ids, together))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """What reservations hold.
-
-    Attributes:
-        lacking: Hosts that they lack; 0 or less where they lack none.
-        text: The same in words.
-        is_open: Whether it is not known how many hosts some pool can have.
-    """
-
-    lacking: int
-    text: str
-    is_open: bool
-
-
-def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> _Look:
+def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> tuple[int, Result]:
+    """How many hosts reservations lack, which may be less than none, and what is said of them."""
     pools = [each for each, used in uses if used and used <= ids] or [pool]
     unknown = [each.name for each in pools if isinstance(each.max_instances, Unknown)]
     wanted = sum(0 if isinstance(each.max_instances, Unknown) else each.max_instances for each in pools)
@@ -133,7 +129,7 @@ def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> _Look:
         text += f"; how many hosts {listed(unknown)} can have is not known"
     else:
         text += f" for {wanted}{whose}, {free} free now{_dates(rows)}"
-    return _Look(lacking=lacking, text=text, is_open=lacking <= 0 and bool(unknown))
+    return lacking, unchecked(text) if unknown and lacking <= 0 else ok(text)
 
 
 def _running(ask: Ask) -> tuple[Host, ...] | None:
