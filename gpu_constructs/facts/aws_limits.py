@@ -93,29 +93,6 @@ MIN_CONTAINER_MEMORY_MIB = 6
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
 """
 
-HEALTH_CHECK_LIMITS: Mapping[str, tuple[int, int]] = {
-    "Interval": (5, 300),
-    "Retries": (1, 10),
-    "StartPeriod": (0, 300),
-    "Timeout": (2, 60),
-}
-"""The least and the most of each number of a health check. aws-cdk-lib 2.275 lets a timeout of 120 seconds pass.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html
-"""
-
-MAX_TARGET_GROUPS = 5
-"""Target groups of a service.
-
-https://docs.aws.amazon.com/AmazonECS/latest/developerguide/register-multiple-targetgroups.html
-"""
-
-MAX_TASK_GROUPS = 5
-"""Security groups of a task in network mode ``awsvpc``.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AwsVpcConfiguration.html
-"""
-
 PROXY_CPU, PROXY_MEMORY_MIB = 256, 64
 """What AWS recommends to add to the size of a task for the proxy of Service Connect.
 

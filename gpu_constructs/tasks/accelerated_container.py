@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
-from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -62,9 +61,6 @@ _LIMITS = {
 
 # What ECS gives where nothing is written (Device of the ECS API); AWS's page of EFA writes all three.
 _PERMISSIONS = [ecs.DevicePermission.READ, ecs.DevicePermission.WRITE, ecs.DevicePermission.MKNOD]
-
-_ADDED_TO: WeakKeyDictionary[ecs.LinuxParameters, bool] = WeakKeyDictionary()
-"""Linux settings that users gave to a container, and whether devices or capabilities were added to them for it."""
 
 _IS_SHARING_KNOWN = hasattr(ecs.CfnTaskDefinition.ResourceRequirementProperty, "sharing_strategy")
 """Whether the schema of CDK is of agent 1.107.0 or later, as that of aws-cdk-lib 2.276 is."""
@@ -238,18 +234,10 @@ def define_container(
         RefusedByCdkError: CDK refuses it for another reason.
     """
     given = options.get("linux_parameters")
-    adds = bool(plan.devices or plan.capabilities)
-    if given is not None and given in _ADDED_TO and (adds or _ADDED_TO[given]):
-        raise InvalidValueError(
-            f"each container has its own devices and capabilities, and {construct_id} would share those of another",
-            argument="linux_parameters",
-            value=given,
-            fix="an ecs.LinuxParameters for each container",
-        )
     parameters_id = f"{construct_id}LinuxParameters"
     parameters = _linux_parameters(task_definition, parameters_id, plan, given)
     # Of the class above, because GpuTaskDefinition takes no GPUs here.
-    container = ecs.TaskDefinition.add_container(
+    return ecs.TaskDefinition.add_container(
         task_definition,
         construct_id,
         image=image,
@@ -265,9 +253,6 @@ def define_container(
         logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
         **passed_on(options),
     )
-    if given is not None:
-        _ADDED_TO[given] = adds
-    return container
 
 
 def _ulimits(plan: ContainerPlan, given: Sequence[ecs.Ulimit]) -> list[ecs.Ulimit] | None:

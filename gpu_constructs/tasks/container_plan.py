@@ -20,8 +20,6 @@ from gpu_constructs.tasks.container_options import (
     ContainerOptions,
     host_ports,
     refused_on_managed,
-    require_own_namespaces,
-    require_values,
 )
 from gpu_constructs.tasks.host_share import (
     default_shared_memory_mib,
@@ -50,21 +48,6 @@ _FIX_SHARE = "leave it out for the share of the host that goes with its accelera
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DefaultSize:
-    """What of a container's size was not given, so that it follows what the hosts have for it.
-
-    Attributes:
-        cpu: Whether its CPU.
-        memory: Whether its memory.
-        shared_memory: Whether the size of its ``/dev/shm``.
-    """
-
-    cpu: bool = False
-    memory: bool = False
-    shared_memory: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerPlan:
     """A container that may be made, with every default filled in.
 
@@ -80,7 +63,7 @@ class ContainerPlan:
         devices: Paths of devices of the host, the same in the container.
         capabilities: Linux capabilities in addition to Docker's own.
         ulimits: Names of the limits that are raised.
-        default_size: What of its size was not given.
+        default_sizes: What of its size was not given, by field of `container`, so that it follows what the hosts have.
     """
 
     container: Container
@@ -94,7 +77,7 @@ class ContainerPlan:
     devices: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     ulimits: tuple[str, ...] = ()
-    default_size: DefaultSize = DefaultSize()
+    default_sizes: frozenset[str] = frozenset()
 
 
 def finish_plan(
@@ -125,8 +108,6 @@ def finish_plan(
         IncompatibleError: The hosts of a pool have no such accelerators, or no EFA where that was asked for.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
-    require_values(options)
-    require_own_namespaces(asked.name, options.get("system_controls"), task)
     cpu, size = options.get("cpu"), _size_of(options)
     efa = options.get("efa", False)
     flag("efa", efa, fix="efa=True")
@@ -167,6 +148,11 @@ def finish_plan(
         environment=known_variables(every),
     )
     limit = asked.memory_limit_mib
+    by_default = {
+        "cpu": cpu is None,
+        "memory_limit_mib": size.is_shared,
+        "shared_memory_mib": shared is not None and options.get("shared_memory_mib") is None,
+    }
     return ContainerPlan(
         container=asked,
         task=with_container(task, asked),
@@ -176,11 +162,7 @@ def finish_plan(
         environment=every,
         devices=asked.devices,
         ulimits=("memlock",) if efa else (),
-        default_size=DefaultSize(
-            cpu=cpu is None,
-            memory=size.is_shared,
-            shared_memory=shared is not None and options.get("shared_memory_mib") is None,
-        ),
+        default_sizes=frozenset(name for name, is_default in by_default.items() if is_default),
     )
 
 
@@ -268,14 +250,6 @@ def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[s
     plain = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
     example = "{'NAME': ecs.Secret.from_secrets_manager(secret)}"
     hidden = variables("secrets", options.get("secrets"), of=ecs.Secret, example=example)
-    twice = sorted(plain.keys() & hidden.keys())
-    if twice:
-        raise InvalidValueError(
-            f"{', '.join(twice)} is an environment variable already, and ECS takes each name once",
-            argument="secrets",
-            value=twice,
-            fix="leave it out of one of them",
-        )
     return {**{name: value for name, value in defaults.items() if name not in hidden}, **plain}
 
 

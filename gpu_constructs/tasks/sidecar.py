@@ -1,86 +1,20 @@
-"""What runs beside the containers with accelerators: containers without any, daemons."""
+"""A container without accelerators, counted on the hosts of those with accelerators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import DoesNotFitError, InvalidValueError, shown
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
-from gpu_constructs.placement import FairShare
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.words import and_list
-from gpu_constructs.tasks.container_options import (
-    REFUSED_ON_MANAGED,
-    host_ports,
-    refused_on_managed,
-    require_own_namespaces,
-    require_values,
-)
-from gpu_constructs.tasks.container_plan import (
-    DefaultSize,
-    known_variables,
-    require_container_name,
-    share_for,
-    with_container,
-)
-from gpu_constructs.tasks.host_share import default_shared_memory_mib, require_fit
-
-# What CDK adds at synth where a container logs with FireLens and there is no log router (``renderContainers`` of
-# aws-cdk-lib 2.275).
-LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)
-
-
-class SharedSize(NamedTuple):
-    """What of a container's size was not given, and what it was shared with.
-
-    Attributes:
-        default: What was not given.
-        has_router: Whether the log router that CDK adds was taken off before.
-    """
-
-    default: DefaultSize
-    has_router: bool
-
-
-def beside_daemons(
-    task: Task, sizes: Mapping[str | Unknown, SharedSize], *, pools: Sequence[Pool], kept: FairShare
-) -> Task:
-    """The task if daemons keep so much of its hosts: sizes that were not given become smaller.
-
-    Args:
-        task: What it asks of a host so far.
-        sizes: The containers whose size, or a part of it, was not given, by name.
-        pools: Where it may run.
-        kept: What daemons keep of every host.
-
-    Raises:
-        InvalidValueError: Its other containers take all of the share of a host that is left.
-    """
-    sized = replace(task, containers=())
-    for container in task.containers:
-        shared = sizes.get(container.name)
-        resized = container
-        if shared is not None:
-            before = with_container(sized, LOG_ROUTER) if shared.has_router else sized
-            resized = _with_share(container, shared.default, share_for(container, task=before, pools=pools, kept=kept))
-        sized = with_container(sized, resized)
-    return sized
-
-
-def _with_share(container: Container, default: DefaultSize, share: FairShare) -> Container:
-    sized = replace(
-        container,
-        cpu=share.cpu if default.cpu else container.cpu,
-        memory_limit_mib=share.memory_mib if default.memory else container.memory_limit_mib,
-    )
-    shared = default_shared_memory_mib(sized.memory_mib) if default.shared_memory else container.shared_memory_mib
-    return replace(sized, shared_memory_mib=shared)
-
+from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, host_ports, refused_on_managed
+from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
+from gpu_constructs.tasks.host_share import require_fit
 
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,
@@ -94,31 +28,14 @@ _ARGUMENTS: Mapping[str, str] = {
 _REFUSED_WARNINGS = ("GPU047",)
 
 
-def plan_sidecar(
-    name: str,
-    *,
-    task: Task,
-    pools: Sequence[Pool],
-    cpu: float | None,
-    memory_limit_mib: float | None,
-    memory_reservation_mib: float | None,
-    options: Mapping[str, object],
-    environment: Mapping[str, str] | None,
-) -> Task:
+def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools: Sequence[Pool]) -> Container:
     """Counts a container without GPUs.
 
     Args:
         name: Its name.
+        options: The arguments of `ecs.TaskDefinition.add_container`.
         task: The containers before it.
         pools: Where the task may run.
-        cpu: CPU units; None asks for none.
-        memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
-        memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
-        options: The other arguments of `ecs.TaskDefinition.add_container`.
-        environment: Its environment variables.
-
-    Returns:
-        The task with it.
 
     Raises:
         InvalidValueError: A value is wrong by itself.
@@ -126,16 +43,14 @@ def plan_sidecar(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     require_container_name(name, options)
-    require_values(options)
-    require_own_namespaces(name, options.get("system_controls"), task)
-    _require_no_elastic_inference(name, options.get("inference_accelerator_resources"))
     refused = refused_on_managed(options)
+    cpu, environment = options.get("cpu"), options.get("environment")
     container = Container(
         name=name,
         cpu=0 if cpu is None else whole_number("cpu", whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
-        memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
-        memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
-        environment=known_variables(environment or {}),
+        memory_limit_mib=_memory("memory_limit_mib", options),
+        memory_reservation_mib=_memory("memory_reservation_mib", options),
+        environment=known_variables(environment if isinstance(environment, Mapping) else {}),
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         used_keys=tuple(refused),
     )
@@ -143,7 +58,7 @@ def plan_sidecar(
     planned = with_container(task, container)
     require_served(planned, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
     _require_room(planned, pools)
-    return planned
+    return container
 
 
 def _require_room(task: Task, pools: Sequence[Pool]) -> None:
@@ -175,11 +90,7 @@ def _has_room(task: Task, pools: Sequence[Pool]) -> bool:
 
 
 def require_no_gpus(name: str, gpu_count: float | None) -> None:
-    """Refuses GPUs that are asked for in CDK's own way.
-
-    Raises:
-        InvalidValueError: It is not 0.
-    """
+    """Refuses GPUs that are asked for in CDK's own way."""
     if gpu_count is not None and (is_token(gpu_count) or gpu_count != 0):
         raise InvalidValueError(
             "GPUs that are asked for here would not be checked against the hosts",
@@ -189,16 +100,8 @@ def require_no_gpus(name: str, gpu_count: float | None) -> None:
         )
 
 
-def _require_no_elastic_inference(name: str, accelerators: object) -> None:
-    if accelerators:
-        raise IncompatibleError(
-            f"container {name} asks for an accelerator of Amazon Elastic Inference, which ended in April 2024",
-            argument="inference_accelerator_resources",
-            fix="a GPU, or Inferentia2",
-        )
-
-
-def _memory(argument: str, value: float | None) -> int | Unknown | None:
+def _memory(argument: str, options: Mapping[str, object]) -> int | Unknown | None:
+    value = options.get(argument)
     if value is None:
         return None
     return whole_number(argument, whole(value), smallest=1, unit="MiB", fix=f"{argument}=256")

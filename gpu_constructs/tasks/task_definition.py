@@ -186,7 +186,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             memory_reservation_mib = _DEFAULT_RESERVATION_MIB
         sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
         driver = logging or ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group)
-        return self.counted.add_sidecar(ecs.TaskDefinition.add_container, id, sizes, {**options, "logging": driver})
+        given = {**sizes, **options, "logging": driver}
+        return self.counted.add_sidecar(ecs.TaskDefinition.add_container, id, given)
 
     @called_like(ecs.TaskDefinition.add_firelens_log_router)
     @written_if_refused
@@ -201,9 +202,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     ) -> ecs.FirelensLogRouter:
         """Adds a container that routes the logs of the others, and counts what it takes of the host.
 
-        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default. Where a
-        container logs with FireLens and there is no log router, CDK adds one of 50 MiB at synth, which is taken off the
-        share of that container and of those after it.
+        It comes before the containers that log with FireLens, and is taken off the share that a GPU container gets by
+        default.
 
         Args:
             id: The container's name.
@@ -219,7 +219,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         if self.counted.have_router:
             raise InvalidValueError("the task has a log router already", argument="id", value=id, fix="leave it out")
         sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
-        return self.counted.add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, sizes, options, is_router=True)
+        given = {**sizes, **options}
+        return self.counted.add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, given, is_router=True)
 
     @called_like(ecs.TaskDefinition.add_volume)
     @written_if_refused

@@ -11,7 +11,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.tasks.container_options import ContainerOptions
-from tests.synthesis import Site, Tenant, unwritten
+from tests.synthesis import Tenant, unwritten
 
 OURS = {"efa", "memory_mib", "shared_memory_mib"}
 ASKED_OTHERWISE = {"gpu_count", "inference_accelerator_resources"}
@@ -70,18 +70,6 @@ def test_ports_are_opened_and_counted(tenant: Tenant) -> None:
         task.add_container("side", image=tenant.image, port_mappings=ports[:1])
 
 
-def test_linux_parameters_with_devices_are_of_one_container(site: Site) -> None:
-    inf2 = site.capacity("inf2.xlarge")
-    given = ecs.LinuxParameters(site.stack, "Linux", init_process_enabled=True)
-    site.task(inf2, name="First").add_neuron_container("infer", image=site.image, linux_parameters=given)
-    second = site.task(inf2, name="Second")
-    with pytest.raises(InvalidValueError, match="^linux_parameters: each container has its own devices"):
-        second.add_neuron_container("infer", image=site.image, linux_parameters=given)
-    plain = ecs.LinuxParameters(site.stack, "Plain", init_process_enabled=True)
-    for name in ("a", "b"):
-        site.task(name=name).add_gpu_container("train", image=site.image, linux_parameters=plain)
-
-
 def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(tenant: Tenant) -> None:
     task = tenant.task(tenant.capacity("inf2.xlarge"))
     given = ecs.LinuxParameters(tenant.stack, "Linux", init_process_enabled=True, shared_memory_size=128)
@@ -94,26 +82,6 @@ def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(tenant:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"health_check": ecs.HealthCheck(command=[])}, "health_check: runs a command, got []"),
-    ({"health_check": ecs.HealthCheck(command=["a"], retries=0)}, "retries: expects a whole number of retries, got 0"),
-    (
-        {"health_check": ecs.HealthCheck(command=["a"], interval=cdk.Duration.seconds(1))},
-        "interval: expects whole seconds, got 1 seconds; allowed: 5 to 300 seconds; fix: cdk.Duration.seconds(5)",
-    ),
-    (
-        {"health_check": ecs.HealthCheck(command=["a"], timeout=cdk.Duration.seconds(90))},
-        "timeout: expects whole seconds, got 90 seconds; allowed: 2 to 60 seconds",
-    ),
-    (
-        {"health_check": ecs.HealthCheck(command=["a"], start_period=cdk.Duration.minutes(6))},
-        "start_period: expects whole seconds, got 360 seconds; allowed: 0 to 300 seconds",
-    ),
-    ({"stop_timeout": cdk.Duration.millis(1500)}, "stop_timeout: expects whole seconds, got 1.5 seconds"),
-    ({"restart_attempt_period": cdk.Duration.seconds(5)}, "restart_attempt_period: expects whole seconds, got 5 "),
-    ({"restart_ignored_exit_codes": ["a"]}, "restart_ignored_exit_codes: expects a whole number, got 'a'"),
-    ({"port_mappings": [ecs.PortMapping(container_port=70000)]}, "container_port: expects a whole number, got 70000"),
-    ({"port_mappings": [ecs.PortMapping(container_port=-1)]}, "container_port: expects a whole number, got -1"),
-    ({"port_mappings": [{"container_port": 1, "host_port": -1}]}, "host_port: expects a whole number, got -1"),
     ({"port_mappings": ecs.PortMapping(container_port=1)}, "port_mappings: expects a list of ecs.PortMapping, got "),
     ({"port_mappings": [80]}, "port_mappings: expects a list of ecs.PortMapping, got [80]"),
     ({"dns_servers": "10.0.0.2"}, "dns_servers: expects a list of text, got '10.0.0.2'"),

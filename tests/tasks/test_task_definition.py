@@ -151,11 +151,6 @@ def test_what_a_shared_namespace_does_not_have_is_refused(tenant: Tenant) -> Non
     task = tenant.task(tenant.l4, ipc_mode=ecs.IpcMode.HOST, network_mode=ecs.NetworkMode.HOST)
     with pytest.raises(IncompatibleError, match="shared_memory_mib: in IPC mode host, containers have /dev/shm of the"):
         task.add_gpu_container("train", image=tenant.image, shared_memory_mib=1024)
-    for namespace, mode in (("kernel.shmmax", "ipc_mode"), ("net.core.somaxconn", "network_mode")):
-        controls = [ecs.SystemControl(namespace=namespace, value="1")]
-        for add in (task.add_gpu_container, task.add_container):
-            with pytest.raises(IncompatibleError, match=rf"system_controls: .*{namespace}.*another {mode}$"):
-                add("train", image=tenant.image, system_controls=controls)
 
 
 def test_gpus_are_asked_for_where_they_are_checked(tenant: Tenant) -> None:

@@ -141,8 +141,8 @@ def room_for_the_proxy(workload: Workload) -> Problems:
             message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
             "proxy gets its part",
             allowed=f"{more}{least}",
-            fix=f"Memory of the task definition{least}, and its Cpu: {more}; in a GpuTaskDefinition "
-            "service_connect=True, and in the place of an ecs.Ec2TaskDefinition, which takes neither, "
+            fix=f"Memory of the task definition{least}, and its Cpu: {more}; a GpuTaskDefinition gets them on its "
+            "node.default_child, and in the place of an ecs.Ec2TaskDefinition, which takes neither, "
             "ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
             is_certain=False,
         )

@@ -10,7 +10,6 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ecs as ecs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +34,6 @@ containers = st.fixed_dictionaries(
         "cpu": st.sampled_from([None, 512]),
         "memory_mib": st.sampled_from([None, 2048]),
         "shared_memory_mib": st.sampled_from([None, 128]),
-        "fire_lens": st.booleans(),
     }
 )
 apps = st.fixed_dictionaries(
@@ -60,10 +58,7 @@ def build(site: Site, plan: dict[str, Any], *, place: int) -> Task:
     for number, cpu in enumerate(plan["before"]):
         task.add_container(f"before{number}", image=site.image, cpu=cpu)
     monitor(1)
-    arguments = dict(plan["container"])
-    if arguments.pop("fire_lens"):
-        arguments["logging"] = ecs.LogDrivers.firelens(options={})
-    task.add_gpu_container("work", image=site.image, **arguments)
+    task.add_gpu_container("work", image=site.image, **plan["container"])
     monitor(2)
     for number, memory in enumerate(plan["after"]):
         task.add_container(f"after{number}", image=site.image, memory_limit_mib=memory, essential=False)
