@@ -11,7 +11,7 @@ from gpu_constructs.account.live.self_test import SelfTest, judged, read_self_te
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import instance_type
 
-T4 = Path(__file__).parents[2] / "cluster" / "monitoring" / "recorded" / "t4.xml"
+T4 = Path(__file__).parent / "recorded" / "t4.xml"
 # Written for this test in the columns of all_reduce_perf of nccl-tests, and of `nvidia-smi topo -m`; not recorded.
 NCCL = """
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
