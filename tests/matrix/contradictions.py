@@ -127,6 +127,12 @@ CONTRADICTIONS = (
         "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-warm-pools.html",
     ),
     _row(
+        "hosts of a Capacity Block kept warm",
+        "warm, block",
+        r"a warm pool starts hosts outside the schedule of the block",
+        "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
+    ),
+    _row(
         "Bottlerocket kept warm",
         "warm, bottlerocket",
         r"Bottlerocket has no setting that makes the agent wait",
