@@ -1,6 +1,6 @@
 """Arguments of CDK's kinds are checked before CDK sees them, so that a refusal has the name that the user wrote.
 
-What is expected stands in the signature; `kind_tables` has what a signature does not say.
+What is expected stands in the signature.
 """
 
 from __future__ import annotations
@@ -17,29 +17,61 @@ from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_ty
 
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.cdk.calls import called, require_construct_id, written_if_refused
-from gpu_constructs.cdk.kind_tables import (
-    ATTRIBUTES,
-    DURATIONS,
-    EXAMPLES,
-    LISTS_OF_TEXT,
-    MADE_FROM,
-    MEANT_BY,
-    MODULES,
-    OTHER_NAMES,
-)
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
-_MINUTE = 60
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _BOUND = frozenset({"self", "cls"})
 _IDS = frozenset({"construct_id", "id"})
+_OF_CDK = frozenset({"aws_cdk", "constructs"})
 
-_CHECKED: list[Callable[..., object]] = []
-"""Functions that are checked, for arguments that belong to another one of them."""
+_IMAGE = "ecs.ContainerImage.from_registry({})"
+_DURATION = "cdk.Duration.seconds({})"
+_EXAMPLES: Mapping[str, str] = {
+    "constructs.Construct": "self, where a Stack or another construct defines it",
+    "cdk.Duration": _DURATION.format(30),
+    "ec2.IVpc": "ec2.Vpc(self, 'Vpc')",
+    "ec2.SubnetSelection": "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
+    "ecs.CapacityProviderStrategy": "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
+    "ecs.ContainerImage": _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
+    "ecs.ICluster": "ecs.Cluster(self, 'Cluster', vpc=vpc)",
+    "ecs.LogDriver": "ecs.LogDrivers.aws_logs(stream_prefix='train')",
+    "ecs.Secret": "ecs.Secret.from_secrets_manager(secret)",
+    "ecs.TaskDefinition": "ecs.Ec2TaskDefinition(self, 'Web')",
+}
+"""A value of kinds that users meet most; other examples are made from the class."""
+
+_MADE_FROM: Mapping[tuple[str, type], str] = {
+    ("ecs.ContainerImage", str): _IMAGE,
+    ("cdk.Duration", int): _DURATION,
+    ("cdk.Duration", float): _DURATION,
+}
+"""What makes the kind of what users give instead."""
+
+_LISTS_OF_TEXT: Mapping[str, str] = {
+    "command": "['sh', '-c', 'nvidia-smi']",
+    "dns_search_domains": "['example.internal']",
+    "dns_servers": "['10.0.0.2']",
+    "docker_security_options": "['no-new-privileges']",
+    "entry_point": "['python', '-u']",
+}
+"""Arguments of containers that are lists of text, with an example; others have checks of their own."""
+
+_OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
+"""What an argument is called where it has another name."""
+
+_MODULES: Mapping[str, str] = {
+    "acm": "certificatemanager",
+    "actions": "cloudwatch_actions",
+    "appscaling": "applicationautoscaling",
+    "cloudmap": "servicediscovery",
+    "elbv2": "elasticloadbalancingv2",
+    "sfn": "stepfunctions",
+}
+"""Modules of CDK that are imported under another name."""
 
 
 def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
@@ -47,7 +79,6 @@ def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made
 
     Its refusals are written on the tree, see `written_if_refused`.
     """
-    _CHECKED.append(function)
     names = function.__code__.co_varnames
 
     @written_if_refused
@@ -61,12 +92,6 @@ def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made
 
 def names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
     """Makes a function refuse arguments that it does not have; the values are checked by itself."""
-    _CHECKED.append(function)
-    return own_names_checked(function)
-
-
-def own_names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Like `names_checked`, but errors of other functions never suggest this one."""
 
     @wraps(function)
     def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
@@ -77,11 +102,7 @@ def own_names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Argume
 
 
 def with_names_checked(made: type[_Made]) -> type[_Made]:
-    """Makes a dataclass refuse arguments that are not its fields.
-
-    Args:
-        made: The dataclass, whose own ``__init__`` would end in a ``TypeError``.
-    """
+    """Makes a dataclass refuse arguments that are not its fields: its own ``__init__`` would end in a ``TypeError``."""
     type.__setattr__(made, "__init__", names_checked(made.__init__))
     return made
 
@@ -89,16 +110,12 @@ def with_names_checked(made: type[_Made]) -> type[_Made]:
 def require_kinds(function: Callable[..., object], named: Mapping[str, object]) -> None:
     """Refuses arguments that a function does not have, or that are not of the kinds that its signature states.
 
-    Numbers, and kinds that are not in the tables, are left to others.
-
-    Raises:
-        UnknownNameError: It has no such argument.
-        InvalidValueError: An argument is of another kind.
+    Numbers, and kinds that are not CDK's, are left to others, and so is a command where a launcher gives it a meaning.
     """
     _require_names(function, named)
     hints = _hints_of(function)
     for argument, value in named.items():
-        if argument not in hints or MEANT_BY.get(argument) in hints:
+        if argument not in hints or (argument == "command" and "launcher" in hints):
             continue
         if value is not None or "None" not in str(hints[argument]):
             _require(argument, value, _kinds_of(function, argument))
@@ -117,18 +134,17 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
 
 
 def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
-    """Where an argument belongs that a function does not have: to one of its values, to another function, or near."""
+    """Where an argument belongs that a function does not have: to one of its values, or what has nearly its name."""
     kinds = _hints_of(function)
-    if OTHER_NAMES.get(argument) in kinds:
-        return (OTHER_NAMES[argument],)
+    if _OTHER_NAMES.get(argument) in kinds:
+        return (_OTHER_NAMES[argument],)
     for name in kinds:
         for kind in _kinds_of(function, name):
             if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
                 return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
     if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
         return longer[:_MOST_PLACES]
-    elsewhere = tuple(f"{called(each)}({argument}=…)" for each in _CHECKED if argument in _hints_of(each))
-    return elsewhere[:_MOST_PLACES] or tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
+    return tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
 
 
 @cache
@@ -170,7 +186,7 @@ def _evaluated(
 def _known_to_type_checkers(name: str) -> object:
     """A module of CDK that is imported for type checkers alone, since it takes long to load; of others, anything."""
     try:
-        return import_module(f"aws_cdk.aws_{MODULES.get(name, name)}")
+        return import_module(f"aws_cdk.aws_{_MODULES.get(name, name)}")
     except ModuleNotFoundError:
         return object
 
@@ -200,27 +216,27 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     elif _is_generic(kind, Sequence):
         _require_list(argument, value, get_args(kind)[0])
     elif isinstance(kind, type) and not _is_of(value, kind):
-        _refuse(argument, value, _with_article(_written(kind)), _fix(argument, value, kind), allowed=_members(kind))
+        _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
 
 
 def _require_mapping(argument: str, value: object, of: object) -> None:
     if not isinstance(value, Mapping):
         _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
     elif isinstance(of, type):
-        example = repr("value") if of is str else EXAMPLES.get(_written(of), f"{_written(of)}(…)")
+        example = repr("value") if of is str else _example(of)
         variables(argument, value, of=of, example=f"{{'NAME': {example}}}")
 
 
 def _require_list(argument: str, value: object, of: object) -> None:
     """Refuses what is not a list of one kind; texts and numbers are left to others."""
-    if of is str and argument in LISTS_OF_TEXT:
-        texts(argument, cast("Sequence[str]", value), example=LISTS_OF_TEXT[argument])
-    kinds = [each for each in _alternatives(of) if isinstance(each, type) and _written(each) in EXAMPLES]
+    if of is str and argument in _LISTS_OF_TEXT:
+        texts(argument, cast("Sequence[str]", value), example=_LISTS_OF_TEXT[argument])
+    kinds = [each for each in _alternatives(of) if isinstance(each, type) and _is_of_cdk(each)]
     if len(kinds) != 1:
         return
     (kind,) = kinds
     if not isinstance(value, (list, tuple)) or not all(_is_of(each, kind) for each in value):
-        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{EXAMPLES[_written(kind)]}]")
+        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{_example(kind)}]")
 
 
 def _is_generic(kind: object, of: type) -> bool:
@@ -229,17 +245,17 @@ def _is_generic(kind: object, of: type) -> bool:
 
 
 def _is_of(value: object, kind: type) -> bool:
-    """Whether CDK takes the value; yes for kinds that are not known here."""
-    if not _is_known(kind):
+    """Whether CDK takes the value; yes for kinds that are not CDK's."""
+    if not _is_of_cdk(kind):
         return True
     if isinstance(value, type):
         return False
     # An imported construct and a struct that Node has made are proxies, with an object for each of their interfaces.
     answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
-    attribute = ATTRIBUTES.get(_written(kind))
-    if attribute is not None:
+    if _is_interface(kind):
         # isinstance says nothing about an interface, and a proxy answers by asking Node; a class of CDK's does at once.
-        return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
+        members = [each for each in vars(kind) if not each.startswith("_")]
+        return any(all(hasattr(type(each), member) for member in members) for each in answering)
     if isinstance(value, Mapping):
         return _makes(kind, value)
     return any(isinstance(each, kind) for each in answering)
@@ -263,14 +279,12 @@ def _is_broken(text: str) -> bool:
     return False
 
 
-def _is_known(kind: type) -> bool:
-    is_enum_of_cdk = issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
-    return _written(kind) in EXAMPLES or _written(kind) in ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
+def _is_of_cdk(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _OF_CDK
 
 
-def _is_struct(kind: type) -> bool:
-    """Whether a class is a struct of CDK, in whose place a mapping may stand."""
-    return hasattr(kind, "__jsii_name_mapping__")
+def _is_interface(kind: type) -> bool:
+    return getattr(kind, "_is_protocol", False)
 
 
 def _written(kind: type) -> str:
@@ -282,23 +296,23 @@ def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
-def _fix(argument: str, value: object, kind: type) -> str:
-    if argument in DURATIONS and not (isinstance(value, (int, float)) and value >= _MINUTE):
-        return DURATIONS[argument]
+def _fix(value: object, kind: type) -> str:
     if issubclass(kind, Enum):
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
     made = next(
-        (form for (made, given), form in MADE_FROM.items() if made == _written(kind) and type(value) is given), None
+        (form for (made, given), form in _MADE_FROM.items() if made == _written(kind) and type(value) is given), None
     )
     return _example(kind) if made is None else made.format(shown(value))
 
 
 def _example(kind: type) -> str:
-    if _written(kind) in EXAMPLES:
-        return EXAMPLES[_written(kind)]
+    if (written := _written(kind)) in _EXAMPLES:
+        return _EXAMPLES[written]
+    if _is_interface(kind):
+        return f"{written.replace('.I', '.')}(…)"
     needed = (each.name for each in signature(kind).parameters.values() if each.default is Parameter.empty)
-    return f"{_written(kind)}({', '.join(f'{each}=…' for each in needed) or '…'})"
+    return f"{written}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
 
 def _first(kind: type[Enum]) -> str:

@@ -8,10 +8,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuCluster, IncompatibleError, JobData, MultiNodeTraining
-from tests.synthesis import Site, unwritten
+from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuCluster, IncompatibleError, MultiNodeTraining
+from tests.synthesis import Site
 
 VIRGINIA, IRELAND = "us-east-1", "eu-west-1"
 CHOICE = CapacityChoice("Hosts", instance_types=["g6.12xlarge"], max_instances=4)
@@ -54,16 +53,3 @@ def test_a_training_is_in_the_place_of_its_queue(site: Site) -> None:
             ),
         )
         assert "AWS Batch does not find it" in said
-
-
-def test_a_bucket_of_another_account_has_a_name(site: Site) -> None:
-    here, there = stack(site, "Here", VIRGINIA), stack(site, "There", VIRGINIA, "222222222222")
-    queue = GpuBatchQueue(here, "Queue", vpc=network(here), environments=[CHOICE])
-    given: dict[str, Any] = {"queue": queue, "hosts": 2, "image": site.image, "command": ["train.py"]}
-    unnamed = JobData.s3(s3.Bucket(there, "Unnamed"))
-    with unwritten():
-        said = refused("reads", lambda: MultiNodeTraining(here, "Train", **given, reads={"DATA": unnamed}))
-    assert "There/Unnamed is in another account or region" in said
-    named = JobData.s3(s3.Bucket.from_bucket_name(here, "Named", "data-of-another-account"))
-    MultiNodeTraining(here, "Train", **given, reads={"DATA": named})
-    site.app.synth()

@@ -14,7 +14,7 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
-from gpu_constructs.cdk.kinds import checked, own_names_checked
+from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
@@ -167,7 +167,7 @@ class GpuCapacity(ProviderCapacity):
     @staticmethod
     @naming(CapacityOptions, like=CapacityChoice)
     @written_if_refused
-    @own_names_checked
+    @names_checked
     def from_attributes(
         scope: Construct,
         construct_id: str,

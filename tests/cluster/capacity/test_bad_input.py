@@ -93,10 +93,9 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> 
     ("call", "argument", "nearest"),
     [
         (HostNetwork, "efa", "has_efa"),
-        (HostNetwork, "security_group", "HostNetwork.efa(security_group=…)"),
+        (HostNetwork, "security_group", "efa_security_group"),
         (HostScaling, "target", "target_capacity_percent"),
         (Purchase.spot, "percentage", "on_demand_percentage"),
-        (Purchase.spot, "reservation_id", "Purchase.reservations(reservation_id"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
     ],
 )
