@@ -57,14 +57,12 @@ class JobQueue:
 
     Attributes:
         name: How the user calls it.
-        environments: Names of its compute environments, as far as the files that were read define them.
         has_shares: Whether it has a fair-share scheduling policy.
         wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
         origin: Where it was written.
     """
 
     name: str
-    environments: tuple[str, ...] = ()
     has_shares: bool | Unknown = False
     wait_seconds: tuple[int | Unknown, ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -138,7 +138,6 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
     [
         (lambda: TrainingLauncher.torchrun().command(NO_LIST, gpus=2), "command"),
         (lambda: TrainingLauncher.torchrun().command("train.py", gpus=2), "command"),
-        (lambda: TrainingLauncher.torchrun().command(["train.py"], gpus=-3), "gpus"),
         (lambda: TrainingLauncher(tool=Tool.DEEPSPEED, join_within=cdk.Duration.hours(1)), "join_within"),
         (lambda: TrainingLauncher(tool=Tool.JAX, processes_per_host=4), "processes_per_host"),
     ],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TypeVar, cast
@@ -18,20 +18,13 @@ from constructs import Construct
 
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_yes
-from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
 from gpu_constructs.jobs.batch.job_options import JobSettings
 from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
 from gpu_constructs.tasks.gpu_ask import metadata_of
 
-# https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-# https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.html and API_CreateJobQueue.html
-_NAME_OF_RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,128}")
-# https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html
-_LARGEST_DEFINITION_KIB = 24
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 _Definition = TypeVar("_Definition", batch.EcsJobDefinition, batch.MultiNodeJobDefinition)
@@ -72,11 +65,8 @@ class BatchWork(Construct):
     ) -> None:
         options = settings.options
         secrets, volumes = options.get("secrets"), options.get("volumes")
-        require_name("job_definition_name", options.get("job_definition_name"))
-        _require_user(options.get("user"))
         _require_left_to_ecs(plan, secrets or {})
         _require_once(plan, secrets or {})
-        _require_size(plan, command or ())
         super().__init__(scope, construct_id)
         self._job_queue = job_queue
         self.task: Task = plan.task
@@ -130,26 +120,15 @@ class BatchWork(Construct):
 
         Args:
             job_name: What the job is called. By default its construct id.
-
-        Raises:
-            InvalidValueError: AWS Batch takes no such name.
         """
         name = self.node.id if job_name is None else job_name
-        if not is_token(name) and not _NAME.fullmatch(name):
-            raise InvalidValueError(
-                f"{shown(name)} is not the name of a job",
-                argument="job_name",
-                value=name,
-                allowed="letters, digits, hyphens and underscores, up to 128, the first a letter or a digit",
-                fix="job_name='nightly'",
-            )
         # The last part of the ARN is the revision.
         definition = cdk.Stack.of(self).split_arn(
             self.job_definition.job_definition_arn, cdk.ArnFormat.SLASH_RESOURCE_NAME
         )
         words = [
             "aws batch submit-job",
-            f"--job-name {name}",
+            f"--job-name {shlex.quote(name)}",
             f"--job-queue {self._job_queue.job_queue_arn}",
             f"--job-definition {definition.resource_name}",
         ]
@@ -159,36 +138,6 @@ class BatchWork(Construct):
 @cache  # nothing changes it, and it costs a call into Node
 def _mebibytes(number: int | Unknown | None) -> cdk.Size:
     return cdk.Size.mebibytes(known(number or 0))
-
-
-def require_name(argument: str, name: str | None) -> None:
-    """Refuses what AWS Batch does not take as the name of a job queue or a job definition.
-
-    Args:
-        argument: The argument, as the user spells it.
-        name: As given; None where CloudFormation makes one.
-
-    Raises:
-        InvalidValueError: It is not such a name; a token passes.
-    """
-    if name is not None and not is_token(name) and not _NAME_OF_RESOURCE.fullmatch(name):
-        raise InvalidValueError(
-            f"{shown(name)} is not a name that AWS Batch takes",
-            argument=argument,
-            value=name,
-            allowed="letters, digits, hyphens and underscores, up to 128",
-            fix="leave it out, and CloudFormation makes one",
-        )
-
-
-def _require_user(user: str | None) -> None:
-    if user is not None and not is_token(user) and (not user.isprintable() or not user.strip()):
-        raise InvalidValueError(
-            f"got {shown(user)}, which names no user",
-            argument="user",
-            value=user,
-            fix="leave it out for the image's own, or user='1000'",
-        )
 
 
 def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
@@ -210,22 +159,3 @@ def _require_once(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
             value=taken,
             fix="leave it out of one of them",
         )
-
-
-def _require_size(plan: JobPlan, command: Sequence[str]) -> None:
-    """Refuses text that alone is larger than a job definition; what only a deploy knows is not counted."""
-    variables = [text for pair in plan.environment.items() for text in pair]
-    sizes = {"command": _bytes(command), "environment": _bytes(variables)}
-    if sum(sizes.values()) > _LARGEST_DEFINITION_KIB * 1024:
-        larger = max(sizes, key=lambda each: sizes[each])
-        raise InvalidValueError(
-            f"command and environment have {sum(sizes.values())} bytes, more than a job definition of AWS Batch",
-            argument=larger,
-            value=command if larger == "command" else plan.environment,
-            allowed=f"{_LARGEST_DEFINITION_KIB} KiB for the whole job definition",
-            fix="keep the text in the image or in Amazon S3, and give its place",
-        )
-
-
-def _bytes(texts: Iterable[str]) -> int:
-    return sum(len(each.encode()) for each in texts if not is_token(each))

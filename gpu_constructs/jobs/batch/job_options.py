@@ -26,7 +26,6 @@ DAY_SECONDS = 86_400
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html
-_LARGEST_DECAY = 7 * 86_400
 _DIGITS, _LARGEST_WEIGHT = 4, 999.9999
 _ATTEMPTS = 3
 
@@ -143,16 +142,10 @@ class FairShares:
                 why="cannot be compared with the other shares",
             )
         require_kinds(FairShares.__init__, {"decay": self.decay})
-        if self.decay is not None:
-            whole_seconds("decay", self.decay, largest=_LARGEST_DECAY)
         whole_number("reserve_percent", self.reserve_percent, smallest=0, largest=99, unit="percent", fix="0")
 
     def policy(self, scope: Construct) -> batch.FairshareSchedulingPolicy:
-        """Defines the scheduling policy.
-
-        Args:
-            scope: The queue.
-        """
+        """Defines the scheduling policy of a queue."""
         most = max(self.shares.values())
         return batch.FairshareSchedulingPolicy(
             scope,

@@ -24,7 +24,7 @@ from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.fleet import Pool
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
-from gpu_constructs.jobs.batch.job import BatchWork, require_name
+from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, JobSettings, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 
@@ -150,7 +150,6 @@ class GpuBatchQueue(Construct):
         if update_timeout is not None:
             whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
-        require_name("job_queue_name", job_queue_name)
         if shares is not None:
             require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")
         subnets = HostSubnets.of(vpc, vpc_subnets)
@@ -243,10 +242,6 @@ class GpuBatchQueue(Construct):
 
     def require_share(self, share: str | None, priority: int | None) -> None:
         """Refuses a job that counts against none of the shares, or against one where there are none.
-
-        Args:
-            share: The share of the job.
-            priority: Its priority there.
 
         Raises:
             InvalidValueError: It is not one of this queue.

@@ -1,7 +1,6 @@
 """How do several hosts train as one?
 
-`multi_node_training` is the construct, a job of AWS Batch. A `training_launcher` starts its processes, and
-`training_checks` refuses what cannot start.
+`multi_node_training` is the construct, a job of AWS Batch, and a `training_launcher` starts its processes.
 """
 
 __all__ = []

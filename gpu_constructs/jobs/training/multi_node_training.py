@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
 
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
@@ -14,6 +16,7 @@ from gpu_constructs.cdk.arguments import known_number, of_kind
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known
@@ -24,17 +27,13 @@ from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
-from gpu_constructs.jobs.training.training_checks import (
-    require_launch,
-    require_mounted,
-    require_one_zone,
-    require_reached,
-    require_time,
-    words_of,
-)
-from gpu_constructs.jobs.training.training_launcher import TrainingLauncher
+from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
 from gpu_constructs.rules.words import and_list, or_list
 
+# As `Purchase.capacity_block` writes times.
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
+_OWN_CODE = 1  # of an exception in Python, which is how torchrun ends whatever its processes ended with
+_FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
 # As GPU294 says it.
 _ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"
 
@@ -118,11 +117,12 @@ class MultiNodeTraining(BatchWork):
             )
         settings = JobSettings.of(options)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
-        words = words_of(command, chosen)
         places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
         volumes = options.get("volumes")
-        require_mounted(places.checkpoints, volumes)
-        require_reached(volumes, queue.hosts.vpc)
+        _require_mounted(places.checkpoints, volumes or ())
+        for volume in volumes or ():
+            if isinstance(volume, batch.EfsVolume):
+                queue.hosts.require_same_vpc(volume.file_system, argument="volumes")
         require_same_place(
             stack_of(scope),
             "queue",
@@ -151,10 +151,9 @@ class MultiNodeTraining(BatchWork):
         )
         seconds = settings.attempt_seconds
         gpus = known(plan.asked.gpus)
-        require_launch(chosen, gpus=gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
+        _require_launch(chosen, gpus, seconds, settings.retries.exit_codes)
         for each in queue.environments:
-            require_one_zone(each.subnets, each.pool.name)
-            require_time(each.pool.name, each.purchase.block, seconds)
+            _require_near(each, seconds)
         super().__init__(
             scope,
             construct_id,
@@ -162,7 +161,7 @@ class MultiNodeTraining(BatchWork):
             encryption_key=queue.hosts.encryption_key,
             plan=plan,
             image=image,
-            command=chosen.command(words, gpus=gpus),
+            command=chosen.command(command, gpus=gpus),
             settings=settings,
         )
         self.queue: GpuBatchQueue = queue
@@ -220,3 +219,81 @@ def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }
+
+
+def _require_launch(
+    launcher: TrainingLauncher, gpus: int, attempt_seconds: int | Unknown, exit_codes: Sequence[int]
+) -> None:
+    """Refuses more processes than GPUs, a wait that is longer than an attempt, and exit codes that never come."""
+    processes, waits = launcher.processes_per_host, launcher.waits_seconds
+    if launcher.tool in START_PYTHON and processes is not None and processes > gpus:
+        raise IncompatibleError(
+            f"{launcher.tool.value} starts {processes} processes on each host, which has {gpus} GPUs for them",
+            argument="processes_per_host",
+            value=processes,
+            allowed=f"1 to {gpus}",
+            fix="leave it out for one for each GPU",
+        )
+    if waits is not None and isinstance(attempt_seconds, int) and waits >= attempt_seconds:
+        raise IncompatibleError(
+            f"hosts wait {waits} seconds for each other, and an attempt ends after {attempt_seconds}",
+            argument="join_within",
+            value=waits,
+            allowed=f"less than {attempt_seconds} seconds",
+            fix="a shorter join_within, or a longer timeout",
+        )
+    lost = [each for each in exit_codes if _OWN_CODE < each < _FIRST_OF_SHELL]
+    if launcher.tool is Tool.TORCHRUN and lost:
+        raise IncompatibleError(
+            f"torchrun ends with {_OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
+            argument="exit_codes",
+            value=lost[0],
+            allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
+            fix=f"exit code {_OWN_CODE}, which repeats mistakes as well, or another launcher",
+        )
+
+
+def _require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume]) -> None:
+    """Refuses checkpoints in a directory that ends with its container."""
+    if checkpoints is None or checkpoints.bucket is not None or is_token(checkpoints.location):
+        return
+    directory, mounted = PurePosixPath(checkpoints.location), [each.container_path for each in volumes]
+    if not any(is_token(each) or directory.is_relative_to(each) for each in mounted):
+        raise IncompatibleError(
+            f"{checkpoints.location} is in none of the volumes, so that checkpoints end with their container",
+            argument="checkpoints",
+            value=checkpoints.location,
+            allowed=", ".join(mounted) or None,
+            fix=f"batch.EcsVolume.efs(name='shared', container_path={str(directory)!r}, …) in volumes",
+        )
+
+
+def _require_near(environment: BatchEnvironment, seconds: int | Unknown) -> None:
+    """Refuses hosts in several zones, and a time limit in seconds that is longer than a Capacity Block is there."""
+    name, zones, block = environment.pool.name, environment.subnets.zones, environment.purchase.block
+    if zones is not None and zones > 1:
+        raise IncompatibleError(
+            f"the hosts of a training are in one Availability Zone, and the subnets of {name} are in {zones}",
+            argument="queue",
+            value=zones,
+            fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
+        )
+    starts, ends = (None, None) if block is None else (_time(block.starts), _time(block.ends))
+    if starts is None or ends is None or isinstance(seconds, Unknown):
+        return
+    there = int((ends - starts).total_seconds())
+    if seconds > there:
+        raise IncompatibleError(
+            f"an attempt may take {seconds // 60} minutes, and the Capacity Block of {name} is there for {there // 60}",
+            argument="timeout",
+            value=seconds,
+            allowed=f"up to {there} seconds",
+            fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
+        )
+
+
+def _time(written: str | Unknown | None) -> datetime | None:
+    try:
+        return datetime.strptime(written, _FORM) if isinstance(written, str) else None  # noqa: DTZ007 - all are UTC
+    except ValueError:  # before the year 1000
+        return None

@@ -10,14 +10,17 @@ an interface with a hostname, which those of a VPC without DNS hostnames do not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePosixPath
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import known_number, texts, whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import texts, whole_number, whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
+from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 
@@ -34,6 +37,18 @@ class Tool(Enum):
     JAX = "jax"
     MPI = "mpi"
 
+
+START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
+"""Those that start a script of Python, once for each GPU."""
+
+# What each of them would run as a script, or a second time. JAX's starts any program.
+_PROGRAMS_OF_PYTHON = re.compile(r"python[0-9.]*|torchrun|deepspeed|accelerate")
+_STARTS_ITSELF = {
+    Tool.TORCHRUN: _PROGRAMS_OF_PYTHON,
+    Tool.DEEPSPEED: _PROGRAMS_OF_PYTHON,
+    Tool.MPI: re.compile(r"mpirun|mpiexec"),
+}
+_EXAMPLE = "['train.py', '--epochs', '3']"
 
 _NODE = """\
 set -eu
@@ -268,10 +283,10 @@ class TrainingLauncher:
             gpus: GPUs of each host, 1 or more.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
+            InvalidValueError: It is no list of text, is empty, or begins with what the launcher starts itself.
         """
-        words = texts("command", command, example="['train.py', '--epochs', '3']")
-        known_number("gpus", gpus, smallest=1, unit="GPUs", fix="gpus=8", why="is written into the launcher at synth")
+        words = texts("command", command, example=_EXAMPLE)
+        _require_startable(words, self.tool)
         seconds = self._seconds
         script = _script_of(
             self.tool,
@@ -280,6 +295,27 @@ class TrainingLauncher:
             join_seconds=0 if isinstance(seconds, Unknown) else seconds,
         )
         return [_SHELL, "-c", script, "launcher", *words]
+
+
+def _require_startable(words: Sequence[str], tool: Tool) -> None:
+    if not words:
+        raise InvalidValueError("names nothing to start", argument="command", value=words, fix=f"command={_EXAMPLE}")
+    if any(map(is_list_token, words)):
+        raise InvalidValueError(
+            "is a list that is only known at deploy time, and the launcher adds its own words to it",
+            argument="command",
+            fix=f"command={_EXAMPLE}, with text of a parameter in it at most",
+        )
+    itself = _STARTS_ITSELF.get(tool)
+    if itself is not None and itself.fullmatch(PurePosixPath(words[0]).name):
+        takes, rest = "a script of Python" if tool in START_PYTHON else "a program", words[1:]
+        raise InvalidValueError(
+            f"begins with {shown(words[0])}, and the launcher starts {tool.value}, which takes {takes} and "
+            "its arguments",
+            argument="command",
+            value=words,
+            fix=f"command={rest if rest and not rest[0].startswith('-') else _EXAMPLE}",
+        )
 
 
 def _require_used(launcher: TrainingLauncher) -> None:

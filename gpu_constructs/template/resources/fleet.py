@@ -247,7 +247,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         *map(services.workload, found_services, service_names),
         *(workload_of(each, name, services) for name, each in runs),
     )
-    queues = dict(job_queues(index, names, names_of_pools))
+    queues = dict(job_queues(index, names))
     all_submissions = tuple(submissions.all(services.tasks, queues))
     stray = [each for each in found if each.is_stray]
     resources: dict[tuple[type[Pool | Task | Workload], str], Resource] = {

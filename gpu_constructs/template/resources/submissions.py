@@ -47,9 +47,7 @@ def is_managed(environment: Resource) -> bool:
     return str(environment.properties.get("Type")).upper() == "MANAGED"
 
 
-def job_queues(
-    index: Index, names: Names, names_of_pools: Mapping[Reference, str]
-) -> Iterator[tuple[Reference, JobQueue]]:
+def job_queues(index: Index, names: Names) -> Iterator[tuple[Reference, JobQueue]]:
     """Reads every queue."""
     queues = tuple(index.all(QUEUE))
     for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
@@ -58,11 +56,6 @@ def job_queues(
             resource.reference,
             JobQueue(
                 name=name,
-                environments=tuple(
-                    names_of_pools.get(each.reference, each.logical_id)
-                    for each in environments_of(resource, index)
-                    if each is not None
-                ),
                 has_shares=_has_shares(properties, index),
                 wait_seconds=tuple(
                     given(each.integer("MaxTimeSeconds"), UNKNOWN)
@@ -73,15 +66,11 @@ def job_queues(
         )
 
 
-def _policy(properties: Section, index: Index) -> Resource | None:
-    return index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
-
-
 def _has_shares(properties: Section, index: Index) -> bool | Unknown:
     """Whether its policy is one of fair shares; there are others."""
     if not properties.has("SchedulingPolicyArn"):
         return False
-    policy = _policy(properties, index)
+    policy = index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
     return True if policy is not None and "FairsharePolicy" in policy.properties else UNKNOWN
 
 

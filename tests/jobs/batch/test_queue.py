@@ -223,8 +223,6 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
         {"start_within": cdk.Duration.days(2)},
         {"update_timeout": cdk.Duration.days(6)},
         {"priority": -1},
-        {"job_queue_name": "a b"},
-        {"job_queue_name": ""},
         {"shares": {"research": 1}},
     ],
 )
