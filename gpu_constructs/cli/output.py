@@ -27,24 +27,19 @@ _NARROW = 40
 _COMMANDS = ("aws ", "gpu-constructs why ")
 _GOES_ON = " \\"
 _QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
-_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green", "title": "bold", "aside": "dim"}
+# Select Graphic Rendition of ECMA-48: bold red, yellow, cyan, green, bold and dim.
+_STYLES = {"error": "1;31", "warning": "33", "info": "36", "good": "32", "title": "1", "aside": "2"}
 
 
 def show(lines: Iterable[Line], stream: TextIO) -> None:
-    """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed."""
-    if not _wants_colour(stream):
-        stream.writelines(f"{unstyled(line)}\n" for line in lines)
-        return
-    try:
-        # Half of all the time that a listing takes; only who looks at a terminal pays for it.
-        console = import_module("rich.console").Console(file=stream, highlight=False, markup=False, emoji=False)
-        text = import_module("rich.text").Text
-    except ImportError:  # of the extra `cli`
-        stream.writelines(f"{unstyled(line)}\n" for line in lines)
-        return
-    for line in lines:
-        styled = ((clean(piece), _STYLES.get(style, "")) for piece, style in line)
-        console.print(text.assemble(*styled), soft_wrap=True)
+    """Writes lines: in colours where the stream is a terminal that wants some."""
+    write = _coloured if _wants_colour(stream) else unstyled
+    stream.writelines(f"{write(line)}\n" for line in lines)
+
+
+def _coloured(line: Line) -> str:
+    styled = ((clean(piece), _STYLES.get(style)) for piece, style in line)
+    return "".join(piece if code is None else f"\x1b[{code}m{piece}\x1b[0m" for piece, code in styled)
 
 
 def unstyled(line: Line) -> str:
@@ -81,15 +76,7 @@ def headed(line: Line, *, width: int) -> Iterator[Line]:
 
 
 def pieces(start: str, text: str, width: int, *, style: str = "", mark: str = "") -> Iterator[Line]:
-    """A text on as many lines as it needs, under its own beginning; empty where there is none.
-
-    Args:
-        start: What stands before the first line, and as many blanks before the others.
-        text: The text.
-        width: Columns of a whole line.
-        style: Style of the text.
-        mark: Style of what stands before it.
-    """
+    """A text on as many lines as it needs, under its own beginning; empty where there is none."""
     yield from _behind(start, wrapped(text, width=width, indent=len(start)) if text else (), style, mark)
 
 
@@ -105,13 +92,7 @@ def _behind(start: str, parts: Iterable[str], style: str, mark: str) -> Iterator
 
 
 def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:
-    """What to do as lines; a command that goes on in the next line can still be pasted.
-
-    Args:
-        text: In words, or a command.
-        width: Columns of a whole line.
-        indent: Columns before each line, which the lines are without.
-    """
+    """What to do as lines without their indent; a command that goes on in the next line can still be pasted."""
     if not text.startswith(_COMMANDS):
         yield from wrapped(text, width=width, indent=indent)
         return
