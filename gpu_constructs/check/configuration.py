@@ -69,9 +69,6 @@ class Configuration:
 def found_configuration(named: str | None = None) -> Configuration:
     """The configuration that is named, or that of the working directory; an empty one where it has none.
 
-    Args:
-        named: A file; None for that of the working directory.
-
     Raises:
         UnreadableError: It cannot be read, something in it is wrong, or there are two.
     """
@@ -102,8 +99,8 @@ def configuration_of(file: str) -> Configuration:
         raise UnreadableError(f"{shown(key)} is written twice", file=file, line=document.line((key,)))
     read = _Reader(document)
     for key in content:
-        if key not in _KEYS:
-            near = get_close_matches(key[:NAME].lower().replace("-", "_"), _KEYS, n=1)
+        if key not in _ALLOWED:
+            near = get_close_matches(key[:NAME].lower().replace("-", "_"), _ALLOWED, n=1)
             read.refuse(
                 f"a configuration has no {shown(key)}",
                 key,
@@ -111,9 +108,9 @@ def configuration_of(file: str) -> Configuration:
                 fix=f"did you mean {near[0]}?" if near else None,
             )
     # The types first: hosts may be of them.
-    types = {key: _KEYS[key](read, key, content) for key in content if key == _TYPES}
+    types = {key: read.value(key, content[key]) for key in content if key == _TYPES}
     with for_one_check(types.get(_TYPES, {})):
-        others = {key: _KEYS[key](read, key, content) for key in content if key != _TYPES}
+        others = {key: read.value(key, content[key]) for key in content if key != _TYPES}
     return Configuration(file=file, **types, **others)
 
 
@@ -124,26 +121,26 @@ class _Reader:
         self._document = document
 
     def refuse(self, problem: str, *path: str | int, allowed: str | None = None, fix: str | None = None) -> NoReturn:
-        """Raises what is wrong at a place.
-
-        Raises:
-            UnreadableError: Always.
-        """
+        """Raises what is wrong at a place."""
         steps = ".".join(map(str, path))
         line = self._document.line(path)
         raise UnreadableError(f"{steps}: {problem}", file=self._document.file, line=line, allowed=allowed, fix=fix)
 
-    def by_name(
-        self, key: str, content: Mapping[str, Any], read: Callable[[str, str, object, dict[str, Any]], None]
-    ) -> dict[str, Any]:
-        """An object whose values are read one after the other, into what is returned."""
-        written, found = content[key], dict[str, Any]()
-        if not isinstance(written, dict) or len(written) > ENTRIES:
-            self.refuse("expects an object", key, allowed=f"up to {ENTRIES} entries by name")
-        for name, value in written.items():
-            with self._at(key, name, of=value):
-                read(key, name, value, found)
-        return found
+    def value(self, key: str, written: Any) -> Any:  # noqa: ANN401 - JSON in, the fields of a configuration out
+        """What a key says."""
+        is_right, allowed = _ALLOWED[key]
+        if not is_right(written):
+            # Values of parameters may be secrets, and are not quoted.
+            self.refuse(
+                "expects an object" if _OBJECT[0] is is_right else f"got {shown(written)}", key, allowed=allowed
+            )
+        if key not in _ENTRIES:
+            return written
+        found = dict[Any, Any]()
+        for name, each in enumerate(written) if isinstance(written, list) else written.items():
+            with self._at(key, name, of=each):
+                _ENTRIES[key](self, name, each, found)
+        return tuple(found.values()) if isinstance(written, list) else found
 
     @contextmanager
     def _at(self, *path: str | int, of: object) -> Iterator[None]:
@@ -156,72 +153,64 @@ class _Reader:
             below = (error.argument,) if isinstance(of, dict) and error.argument in of else ()
             self.refuse(error.problem, *path, *below, allowed=error.allowed, fix=error.fix)
 
-    def types(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+    def type(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
         if not isinstance(value, dict):
-            self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
+            self.refuse(f"got {shown(value)}", _TYPES, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
         with for_one_check(found):
             # A number such as 10.10 loses its last digit; the text keeps it.
             facts = {
-                each: (self._document.written((key, name, each)) if isinstance(fact, float) else None) or fact
+                each: (self._document.written((_TYPES, name, each)) if isinstance(fact, float) else None) or fact
                 for each, fact in value.items()
             }
             found.update(instance_types_of_declarations([declared_type_of(name, facts)]))
 
-    def hosts(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+    def hosts(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= HOSTS:
-            self.refuse(f"got {shown(value)}", key, name, allowed=f"a number of hosts from 1 to {HOSTS}")
+            self.refuse(f"got {shown(value)}", "hosts", name, allowed=f"a number of hosts from 1 to {HOSTS}")
         found[instance_type(name).name] = value
 
-    def parameters(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+    def parameter(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
         """A value of a parameter as it is written, as on the command line; it may be a secret, and is not quoted."""
         if not isinstance(value, (str, int, float)):
-            self.refuse("expects a single value", key, name, allowed="a text, a number, true or false")
+            self.refuse("expects a single value", "parameters", name, allowed="a text, a number, true or false")
         as_json = str(value).lower() if isinstance(value, bool) else str(value)
-        found[name] = self._document.written((key, name)) or as_json
+        found[name] = self._document.written(("parameters", name)) or as_json
 
-    def region(self, key: str, content: Mapping[str, Any]) -> str:
-        value = content[key]
-        if not isinstance(value, str) or not may_be_region(value):
-            self.refuse(f"{shown(value)} is not a region", key, allowed="a name such as eu-west-1")
-        return value
-
-    def fail_on(self, key: str, content: Mapping[str, Any]) -> str:
-        """What makes a check fail."""
-        value = content[key]
-        if value not in FAIL_ON:
-            self.refuse(f"got {shown(value)}", key, allowed=", ".join(FAIL_ON))
-        return str(value)
-
-    def ignore(self, key: str, content: Mapping[str, Any]) -> tuple[str, ...]:
-        value = content[key]
-        if not isinstance(value, list) or len(value) > ENTRIES or not all(isinstance(each, str) for each in value):
-            self.refuse(f"got {shown(value)}", key, allowed="a list of rules, such as [GPU002]")
-        found = []
-        for place, each in enumerate(value):
-            with self._at(key, place, of=each):
-                found.append(known_id(each))
-        return tuple(found)
-
-    def partial(self, key: str, content: Mapping[str, Any]) -> bool:
-        value = content[key]
-        if not isinstance(value, bool):
-            self.refuse(f"got {shown(value)}", key, allowed="true or false")
-        return value
+    def ignored(self, place: int, value: str, found: dict[int, Any]) -> None:
+        found[place] = known_id(value)
 
 
-_KEYS: Mapping[str, Callable[[_Reader, str, Mapping[str, Any]], Any]] = {
-    "fail_on": _Reader.fail_on,
-    "hosts": lambda read, key, content: read.by_name(key, content, read.hosts),
-    "ignore": _Reader.ignore,
-    _TYPES: lambda read, key, content: read.by_name(key, content, read.types),
-    "parameters": lambda read, key, content: read.by_name(key, content, read.parameters),
-    "partial": _Reader.partial,
-    "region": _Reader.region,
+def _is_object(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, dict) and len(value) <= ENTRIES
+
+
+def _is_list_of_texts(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, str) for each in value)
+
+
+_OBJECT = (_is_object, f"up to {ENTRIES} entries by name")
+_ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "fail_on": (lambda value: value in FAIL_ON, ", ".join(FAIL_ON)),
+    "hosts": _OBJECT,
+    "ignore": (_is_list_of_texts, "a list of rules, such as [GPU002]"),
+    _TYPES: _OBJECT,
+    "parameters": _OBJECT,
+    "partial": (lambda value: isinstance(value, bool), "true or false"),
+    "region": (lambda value: isinstance(value, str) and may_be_region(value), "a name such as eu-west-1"),
 }
+"""What each key may say."""
+
+_ENTRIES: Mapping[str, Callable[[_Reader, Any, Any, dict[Any, Any]], None]] = {
+    "hosts": _Reader.hosts,
+    "ignore": _Reader.ignored,
+    _TYPES: _Reader.type,
+    "parameters": _Reader.parameter,
+}
+"""What reads each entry of a key that has several, into what is returned."""
 
 
 def _allowed_keys() -> str:
-    return f"{', '.join(_KEYS)} in YAML or JSON"
+    return f"{', '.join(_ALLOWED)} in YAML or JSON"
 
 
 _CLUSTER = "of the described hosts"

@@ -199,7 +199,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version")
+    parser.add_argument("--version", action="version", version=f"gpu-constructs {__version__}", help="show the version")
     _add_debug(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     called = next((each for each in arguments if not each.startswith("-")), None)
@@ -228,12 +228,3 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback if it crashes"
     )
-
-
-class _ShowVersion(argparse.Action):
-    """Looks the version up only when it is asked for: that takes as long as the rest of the program."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Prints it and ends the program."""
-        sys.stdout.write(f"{parser.prog} {__version__}\n")
-        parser.exit()
