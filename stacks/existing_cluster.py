@@ -47,7 +47,7 @@ class ExistingClusterStack(cdk.Stack):
                 "L4", instance_types=["g6.xlarge"], max_instances=max_instances, capacity_provider_name=_PROVIDER
             )
             check = GpuTaskDefinition(self, "Check", capacity=[l4])
-            check.add_model_server("gpu", server=ModelServer.cuda_toolkit(), gpus=1, command=["nvidia-smi"])
+            check.add_model_server("gpu", server=ModelServer.preset("cuda"), gpus=1, command=["nvidia-smi"])
             cdk.CfnOutput(self, "CheckRunTask", value=check.run_task_command())
             stop = f"gpu-constructs stop-tasks --cluster {cluster['clusterName']} --capacity {_PROVIDER}"
             cdk.CfnOutput(self, "StopTasks", value=stop)

@@ -30,7 +30,7 @@ class FineTuningStack(cdk.Stack):
         tune = GpuTaskDefinition(self, "Tune", capacity=[hosts])
         tune.add_model_server(
             "tune",
-            server=ModelServer.pytorch(),
+            server=ModelServer.preset("pytorch"),
             cache=ModelCache.efs(kept),
             gpus=8,
             gpu_memory_gib=75,

@@ -48,7 +48,7 @@ class ImageQueueStack(cdk.Stack):
         install = "pip install boto3==1.40.55 diffusers==0.35.2 transformers==4.57.1 accelerate==1.11.0"
         work = f"{install} && exec python -c '{_WORKER}' {prompts.queue_url} {images.bucket_name}"
         environment, command = {"AWS_REGION": self.region}, ["sh", "-c", work]
-        draw.add_model_server("Worker", server=ModelServer.pytorch(), command=command, environment=environment)
+        draw.add_model_server("Worker", server=ModelServer.preset("pytorch"), command=command, environment=environment)
         prompts.grant_consume_messages(draw.task_role)
         images.grant_put(draw.task_role)
         service = GpuService(self, "Service", cluster=cluster, task_definition=draw)

@@ -46,7 +46,7 @@ class PreTrainingStack(cdk.Stack):
             "Training",
             queue=queue,
             hosts=_HOSTS,
-            image=ModelServer.dlc_pytorch().container_image(),
+            image=ModelServer.preset("dlc_pytorch").container_image(),
             command=["--no-python", "python", "-c", PROGRAM],
             checkpoints=JobData.s3(bucket),
             timeout=cdk.Duration.days(5),

@@ -187,7 +187,7 @@ def _doors_of_servers(site: Site) -> Iterator[Door]:
     yield Door(public.ModelServer, {"name": "mine", "image": image})
     yield Door(public.ModelServer.vllm, {"model": "qwen"})
     yield Door(public.ModelServer.triton, {"tag": "25.03-py3"})
-    yield Door(public.ModelServer.comfyui, {"image": image})
+    yield Door(public.ModelServer.preset, {"name": "comfyui", "image": image})
     yield Door(public.ModelCache.efs, {"file_system": efs.FileSystem(site.stack, "Shared files", vpc=site.vpc)})
     yield Door(public.ModelCache.s3_copy, {"bucket": weights})
     yield Door(public.ModelCache.host_disk, {})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from difflib import get_close_matches
+from typing import Literal, TypeAlias, cast, get_args
 
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict, Unpack
@@ -13,10 +14,24 @@ from gpu_constructs.cdk.arguments import texts, variables, whole_number
 from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.facts.cuda import Cuda, cuda_image
 from gpu_constructs.facts.servers import ServerFacts, server_facts
+
+Preset: TypeAlias = Literal[
+    "vllm",
+    "sglang",
+    "tgi",
+    "triton",
+    "ollama",
+    "comfyui",
+    "dlc_vllm",
+    "dlc_sglang",
+    "dlc_pytorch",
+    "pytorch",
+    "cuda",
+]
 
 
 class ServerOptions(TypedDict, total=False):
@@ -39,7 +54,7 @@ class ServerOptions(TypedDict, total=False):
 class ModelServer:
     """A model server, for `GpuTaskDefinition.add_model_server`.
 
-    Made by a class method for each server that many people run, whose facts and sources are in
+    Made by a class method for servers that many people run, whose facts and sources are in
     ``facts/data/servers.json``, or directly for your own server::
 
         ModelServer(name="mine", image=image, port=9000, health_path="/ready", health_check_grace_seconds=300)
@@ -128,7 +143,7 @@ class ModelServer:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("vllm", model=model, **options)
+        return cls.preset("vllm", model=model, **options)
 
     @classmethod
     @naming(ServerOptions)
@@ -145,7 +160,7 @@ class ModelServer:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("sglang", model=model, **options)
+        return cls.preset("sglang", model=model, **options)
 
     @classmethod
     @naming(ServerOptions)
@@ -162,7 +177,7 @@ class ModelServer:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("tgi", model=model, **options)
+        return cls.preset("tgi", model=model, **options)
 
     @classmethod
     @naming(ServerOptions)
@@ -180,115 +195,67 @@ class ModelServer:
         Raises:
             InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
         """
-        return _preset("triton", model=model_repository, **options)
-
-    @classmethod
-    @checked
-    def comfyui(
-        cls, *, image: ecs.ContainerImage, port: int | None = None, arguments: Sequence[str] = ()
-    ) -> ModelServer:
-        """Serves with ComfyUI on port 8188; it uses one GPU unless a workflow places models on others.
-
-        Args:
-            image: An image with ComfyUI in its working directory; only the community publishes some.
-            port: Where it listens. By default 8188.
-            arguments: What is added to ``python3 main.py --listen 0.0.0.0``.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-        """
-        return _preset("comfyui", image=image, port=port, arguments=arguments)
-
-    @classmethod
-    @checked
-    def ollama(
-        cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None, port: int | None = None
-    ) -> ModelServer:
-        """Serves with Ollama on port 11434, which loads a model when it is first asked for, on the GPUs that it needs.
-
-        Args:
-            tag: Tag of ``ollama/ollama``, such as ``0.33.3``. This or `image`.
-            image: An image of your own.
-            port: Where it listens. By default 11434.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
-        """
-        return _preset("ollama", tag=tag, image=image, port=port)
+        return cls.preset("triton", model=model_repository, **options)
 
     @classmethod
     @naming(ServerOptions)
     @checked
-    def dlc_vllm(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
-        """Serves with vLLM of the AWS Deep Learning Containers on port 8000, with EFA and a fallback for older drivers.
+    def preset(cls, name: Preset, *, model: str | None = None, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with any server of the table in ``docs/serving.md``; what it says of image, port and GPUs is data.
 
-        For a model in S3 its `arguments` are ``["--load-format", "runai_streamer"]``.
+        ``pytorch``, ``dlc_pytorch`` and ``cuda`` are images for a `command` of your own. Of ComfyUI only the community
+        publishes images, so it takes an `image`; Triton and Ollama take a `tag` or an `image`.
 
         Args:
-            model: A name on Hugging Face, an ``s3://`` address, or a directory in the container.
+            name: The server.
+            model: A name on Hugging Face, or a directory in the container. ``dlc_vllm`` takes an ``s3://`` address too,
+                with ``arguments=["--load-format", "runai_streamer"]``.
             **options: See `ServerOptions`.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
+            InvalidValueError: An argument is wrong by itself, or missing.
+            UnknownNameError: There is no such server.
         """
-        return _preset("dlc_vllm", model=model, **options)
-
-    @classmethod
-    @naming(ServerOptions)
-    @checked
-    def dlc_sglang(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
-        """Serves with SGLang of the AWS Deep Learning Containers, on port 30000.
-
-        Args:
-            model: A name on Hugging Face, or a directory in the container.
-            **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-        """
-        return _preset("dlc_sglang", model=model, **options)
-
-    @classmethod
-    @checked
-    def dlc_pytorch(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
-        """PyTorch of the AWS Deep Learning Containers, for a `command` of your own.
-
-        Args:
-            tag: Tag of the image. By default one with CUDA 13.0, whose driver every current image of ECS has.
-            image: An image of your own.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-        """
-        return _preset("dlc_pytorch", tag=tag, image=image)
-
-    @classmethod
-    @checked
-    def pytorch(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
-        """PyTorch from ``pytorch/pytorch``, for a `command` of your own.
-
-        Args:
-            tag: Tag of the image, such as ``2.11.0-cuda12.8-cudnn9-runtime``.
-            image: An image of your own.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-        """
-        return _preset("pytorch", tag=tag, image=image)
-
-    @classmethod
-    @checked
-    def cuda_toolkit(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
-        """The bare CUDA toolkit from ``nvidia/cuda``, for a `command` of your own.
-
-        Args:
-            tag: Tag of the image, such as ``12.8.1-base-ubuntu24.04``.
-            image: An image of your own.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-        """
-        return _preset("cuda", tag=tag, image=image)
+        if name not in get_args(Preset):
+            raise UnknownNameError(
+                f"no server {shown(name)} is known",
+                argument="name",
+                value=name,
+                nearest=tuple(get_close_matches(shown(name), get_args(Preset), n=2)),
+                otherwise=f"one of {', '.join(get_args(Preset))}, or ModelServer(name=…, image=…) for your own",
+            )
+        facts = server_facts(name)
+        if "{model}" in "".join(facts.command):
+            model = facts.model if model is None else model
+            _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
+        elif model is not None:
+            raise InvalidValueError(
+                f"{name} is told no model when it starts", argument="model", value=model, fix="leave it out"
+            )
+        port = options.get("port")
+        _require_port("port", port)
+        added = texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']")
+        image = options.get("image")
+        image_name = _image_name(name, facts, options.get("tag"), image)
+        return cls(
+            name=name,
+            image=image,
+            image_name=image_name,
+            port=facts.port if port is None else port,
+            health_path=facts.health_path,
+            health_check_grace_seconds=facts.grace_seconds,
+            command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
+            model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
+            # Arguments of the user that say how GPUs are used take the place of these.
+            gpu_arguments=() if facts.is_told_of_gpus(added) else facts.gpu_arguments,
+            environment=facts.environment,
+            cache_directory=facts.cache_directory,
+            cache_variables=facts.cache_variables,
+            metrics_port=facts.metrics_port,
+            metrics_path=facts.metrics_path,
+            queue_metric=facts.queue_metric,
+            load_metric=facts.load_metric,
+        )
 
     @property
     def cuda(self) -> Cuda | None:
@@ -299,44 +266,6 @@ class ModelServer:
     def container_image(self) -> ecs.ContainerImage:
         """Its image as CDK takes it."""
         return self.image or ecs.ContainerImage.from_registry(cast("str", self.image_name))
-
-
-def _preset(
-    name: str,
-    *,
-    model: str | None = None,
-    tag: str | None = None,
-    image: ecs.ContainerImage | None = None,
-    port: int | None = None,
-    arguments: Sequence[str] = (),
-) -> ModelServer:
-    facts = server_facts(name)
-    if model is not None or "{model}" in "".join(facts.command):
-        model = facts.model if model is None else model
-        _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
-    if port is not None:
-        _require_port("port", port)
-    added = texts("arguments", arguments, example="['--max-model-len', '8192']")
-    image_name = _image_name(name, facts, tag, image)
-    return ModelServer(
-        name=name,
-        image=image,
-        image_name=image_name,
-        port=facts.port if port is None else port,
-        health_path=facts.health_path,
-        health_check_grace_seconds=facts.grace_seconds,
-        command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
-        model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
-        # Arguments of the user that say how GPUs are used take the place of these.
-        gpu_arguments=() if facts.is_told_of_gpus(added) else facts.gpu_arguments,
-        environment=facts.environment,
-        cache_directory=facts.cache_directory,
-        cache_variables=facts.cache_variables,
-        metrics_port=facts.metrics_port,
-        metrics_path=facts.metrics_path,
-        queue_metric=facts.queue_metric,
-        load_metric=facts.load_metric,
-    )
 
 
 def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.ContainerImage | None) -> str | None:

@@ -35,13 +35,13 @@ SERVERS: dict[str, Callable[[], ModelServer]] = {
     "sglang": lambda: ModelServer.sglang(_QWEN),
     "tgi": lambda: ModelServer.tgi(_QWEN),
     "triton": lambda: ModelServer.triton(tag="25.03-py3"),
-    "comfyui": lambda: ModelServer.comfyui(image=_IMAGE),
-    "ollama": lambda: ModelServer.ollama(tag="0.33.3"),
-    "dlc_vllm": lambda: ModelServer.dlc_vllm(_QWEN),
-    "dlc_sglang": lambda: ModelServer.dlc_sglang(_QWEN),
-    "dlc_pytorch": ModelServer.dlc_pytorch,
-    "pytorch": ModelServer.pytorch,
-    "cuda": ModelServer.cuda_toolkit,
+    "comfyui": lambda: ModelServer.preset("comfyui", image=_IMAGE),
+    "ollama": lambda: ModelServer.preset("ollama", tag="0.33.3"),
+    "dlc_vllm": lambda: ModelServer.preset("dlc_vllm", model=_QWEN),
+    "dlc_sglang": lambda: ModelServer.preset("dlc_sglang", model=_QWEN),
+    "dlc_pytorch": lambda: ModelServer.preset("dlc_pytorch"),
+    "pytorch": lambda: ModelServer.preset("pytorch"),
+    "cuda": lambda: ModelServer.preset("cuda"),
 }
 
 
@@ -203,7 +203,7 @@ def test_what_is_given_is_taken_instead(site: Site) -> None:
     secret = secretsmanager.Secret(site.stack, "Token")
     site.task().add_model_server(
         "Ollama",
-        server=ModelServer.ollama(tag="0.33.3", port=9000),
+        server=ModelServer.preset("ollama", tag="0.33.3", port=9000),
         command=["serve"],
         environment={"OLLAMA_NUM_PARALLEL": "2"},
         secrets={"OLLAMA_HOST": ecs.Secret.from_secrets_manager(secret)},
@@ -233,7 +233,7 @@ def test_the_cuda_of_an_image_is_known_by_its_tag() -> None:
     assert ModelServer.vllm(_QWEN, tag="v0.28.0-cu129").cuda == (12, 9)
     assert ModelServer.vllm(_QWEN, image=_IMAGE).cuda is None
     assert ModelServer.vllm(_QWEN, image=_IMAGE, tag="v0.28.0").cuda == (13, 0)
-    assert ModelServer.comfyui(image=_IMAGE).cuda is None
+    assert ModelServer.preset("comfyui", image=_IMAGE).cuda is None
 
 
 def test_an_image_without_code_for_the_gpus_is_refused(ground: Ground) -> None:
@@ -249,7 +249,10 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("model", lambda: ModelServer.vllm("two words")),
     ("model", lambda: ModelServer.tgi(7)),  # type: ignore[arg-type] # is refused
     ("tag", ModelServer.triton),
-    ("tag", ModelServer.ollama),
+    ("tag", lambda: ModelServer.preset("ollama")),
+    ("name", lambda: ModelServer.preset("vlm", model=_QWEN)),  # type: ignore[arg-type] # is refused
+    ("model", lambda: ModelServer.preset("dlc_vllm")),
+    ("model", lambda: ModelServer.preset("ollama", tag="1", model=_QWEN)),
     ("tag", lambda: ModelServer.vllm(_QWEN, tag="a b")),
     ("image", lambda: ModelServer.vllm(_QWEN, image="mine:1")),  # type: ignore[arg-type] # is refused
     ("image", lambda: ModelServer(name="mine")),
