@@ -40,17 +40,7 @@ def whole_number(
     ``True``, 1.0 and a token that is text are refused: the template would hold another value than the user wrote, or
     CDK would refuse them under another name.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        smallest: The smallest number allowed.
-        largest: The largest number allowed.
-        unit: What is counted, such as ``hosts`` or ``MiB``; empty for a number that counts nothing, such as a port.
-        fix: The likely fix.
-        rule: Id of the rule that has the same limits for templates.
-
-    Raises:
-        InvalidValueError: It is not a whole number, or out of the limits.
+    `unit` is empty for a number that counts nothing, such as a port; `rule` has the same limits for templates.
     """
     if is_token(value):
         if not isinstance(value, str):
@@ -85,18 +75,7 @@ def known_number(
 ) -> int:
     """A whole number within limits that something is computed from at synth.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        smallest: The smallest number allowed.
-        largest: The largest number allowed.
-        unit: What is counted; empty for a number that counts nothing.
-        fix: The likely fix of a number out of the limits.
-        why: What cannot be done with a number that is only known at deploy time.
-        rule: Id of the rule that has the same limits for templates.
-
-    Raises:
-        InvalidValueError: It is not a whole number, out of the limits, or only known at deploy time.
+    `why` says what cannot be done with a number that is only known at deploy time.
     """
     number = whole_number(argument, value, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
     if isinstance(number, Unknown):
@@ -109,11 +88,7 @@ def known_number(
 
 
 def exit_code(argument: str, value: object, *, fix: str) -> int:
-    """The exit code of a process that failed.
-
-    Raises:
-        InvalidValueError: It is 0, no exit code, or only known at deploy time.
-    """
+    """The exit code of a process that failed."""
     return known_number(argument, value, smallest=1, largest=_LARGEST_EXIT_CODE, fix=fix, why="is no exit code")
 
 
@@ -123,21 +98,13 @@ def whole(number: object) -> object:
 
 
 def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
-    """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else than was meant.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else."""
     if type(value) is not bool:
         raise InvalidValueError(f"expects True or False, got {shown(value)}", argument=argument, value=value, fix=fix)
 
 
 def gpu_memory_mib(gib: float) -> int:
-    """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``.
-
-    Raises:
-        InvalidValueError: It is not a size of a GPU's memory, or only known at deploy time.
-    """
+    """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``."""
     if is_token(gib):
         raise InvalidValueError(
             "a need that is only known at deploy time cannot choose a host",
@@ -161,11 +128,7 @@ def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
 
 
 def name(argument: str, value: str, *, fix: str) -> None:
-    """Refuses text that ECS does not accept as a name, see `gpu_constructs.facts.aws_limits.ECS_NAME_FORM`.
-
-    Raises:
-        InvalidValueError: It is not such text; a token passes.
-    """
+    """Refuses text that ECS does not accept as a name, see `gpu_constructs.facts.aws_limits.ECS_NAME_FORM`."""
     if is_text_token(value):
         return
     if not isinstance(value, str) or not is_ecs_name(value):
@@ -179,11 +142,7 @@ def name(argument: str, value: str, *, fix: str) -> None:
 
 
 def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
-    """A list of text; text alone would be taken letter by letter, and a set has no order.
-
-    Raises:
-        InvalidValueError: It is not a list, or something in it is not text.
-    """
+    """A list of text; text alone would be taken letter by letter, and a set has no order."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
         split = value.split() if isinstance(value, str) else []
         raise InvalidValueError(
@@ -203,11 +162,7 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
 
 
 def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, example: str) -> dict[str, _Given]:
-    """Environment variables: names with a value of one type.
-
-    Raises:
-        InvalidValueError: It is not a mapping, a name is not valid, or a value has another type.
-    """
+    """Environment variables: names with a value of one type."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -237,11 +192,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
 
 
 def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example: str) -> _Given:
-    """A part as given, or the default one.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """A part as given, or the default one."""
     if value is None:
         return kind()
     require_kind(argument, value, kind, example=example)
@@ -249,11 +200,7 @@ def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example:
 
 
 def require_kind(argument: str, value: object, kind: type, *, example: str) -> None:
-    """Refuses a value of another class.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """Refuses a value of another class."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
         raise InvalidValueError(
@@ -267,11 +214,7 @@ def require_kind(argument: str, value: object, kind: type, *, example: str) -> N
 def whole_seconds(
     argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER
 ) -> int | Unknown:
-    """A duration in seconds, unknown where it is a token; ECS takes whole ones only.
-
-    Raises:
-        InvalidValueError: It has a part of a second, or is out of the limits.
-    """
+    """A duration in seconds, unknown where it is a token; ECS takes whole ones only."""
     with translated():
         seconds = value.to_seconds(integral=False)
     if is_token(seconds):

@@ -86,12 +86,7 @@ def written_if_refused(function: Callable[_Arguments, _Made]) -> Callable[_Argum
 
 
 def called(function: Callable[..., object], of: object = None) -> str:
-    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name.
-
-    Args:
-        function: The method.
-        of: What it is called on, where that is known.
-    """
+    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name."""
     owner, _, name = function.__qualname__.removesuffix(".__init__").rpartition(".")
     if owner in _KNOWN_AS:
         ours = (each.__name__ for each in type(of).__mro__ if each.__module__.startswith(f"{_PACKAGE}."))
@@ -100,12 +95,7 @@ def called(function: Callable[..., object], of: object = None) -> str:
 
 
 def write_on(near: Sequence[IConstruct], refusal: str) -> None:
-    """Keeps the app of some constructs from being synthesized.
-
-    Args:
-        near: Constructs, the nearest first. Where there is none, nothing is written.
-        refusal: What the app is told.
-    """
+    """Keeps an app from being synthesized, by a line at the nearest of some constructs, which is the first."""
     for each in near[:1]:
         each.node.add_validation(_Refused(refusal))
 
@@ -121,15 +111,7 @@ class _Refused:
 
 @contextmanager
 def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[None]:
-    """Turns what CDK raises into errors of this library.
-
-    Args:
-        near: Constructs whose path is told where an id is taken.
-
-    Raises:
-        InvalidValueError: An id is taken, the scope is outside of a stack, or an argument has the wrong type.
-        RefusedByCdkError: CDK refuses it for another reason.
-    """
+    """Turns what CDK raises into errors of this library; that of an id that is taken has the path of what is `near`."""
     try:
         yield
     except TypeError as error:
@@ -166,21 +148,13 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
 
 
 def stack_of(scope: IConstruct) -> cdk.Stack:
-    """The stack that a construct is in.
-
-    Raises:
-        InvalidValueError: It is in none.
-    """
+    """The stack that a construct is in."""
     with translated():
         return cdk.Stack.of(scope)
 
 
 def require_construct_id(construct_id: object) -> None:
-    """Refuses what no construct id can be, or begin or end with.
-
-    Raises:
-        InvalidValueError: It is not text, empty, or only known at deploy time.
-    """
+    """Refuses what no construct id can be, or begin or end with."""
     if not isinstance(construct_id, str) or not construct_id.strip() or is_token(construct_id):
         raise InvalidValueError(
             f"a construct id is text that is known at synth and not empty, got {shown(construct_id)}",
@@ -222,9 +196,7 @@ def naming(
 ) -> Callable[[_Override], _Override]:
     """Makes ``help`` and editors show each argument of a typed mapping that a method takes as ``**options``.
 
-    Args:
-        options: The ``TypedDict`` with the arguments.
-        like: What has the same arguments, with their defaults. By default each is None.
+    Defaults are those of `like`, which has the same arguments; without it each is None.
     """
     defaults = {} if like is None else inspect.signature(like).parameters
 

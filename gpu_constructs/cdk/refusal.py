@@ -53,15 +53,8 @@ def require_allowed(
 ) -> None:
     """Refuses a pool, a task or a workload that no deployment can make work, whatever it is combined with.
 
-    Args:
-        thing: What a constructor is about to define.
-        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
-        first: Ids of rules that decide before all others, in this order and whatever their severity: warnings that are
-            errors where a constructor knows more than a reader of files, and rules about a whole fleet.
-
-    Raises:
-        InvalidValueError: One value is wrong by itself.
-        IncompatibleError: Two values cannot work together.
+    Rules of `first` decide before all others, in this order and whatever their severity: warnings that are errors where
+    a constructor knows more than a reader of files, and rules about a whole fleet.
     """
     found = check_alone(thing, rules=is_error, also=first)
     in_order = sorted(found, key=lambda each: first.index(each.rule) if each.rule in first else len(first))
@@ -73,28 +66,12 @@ def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[s
 
     For warnings that are errors where a constructor knows more than a reader of files, and for errors about a whole
     fleet that a constructor can decide on one thing.
-
-    Args:
-        thing: What a constructor is about to define.
-        rules: The ids of the rules.
-        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
-
-    Raises:
-        GpuConstructsError: Of the kind that the first rule calls for that found something.
     """
     raise_any(check_alone(thing, rules=rules), arguments)
 
 
 def raise_any(findings: Iterable[Finding], arguments: Mapping[str, str] | None = None) -> None:
-    """Raises the first of some findings, whatever its severity.
-
-    Args:
-        findings: What rules found that a constructor asked by their ids.
-        arguments: Arguments by property, where they differ from `ARGUMENTS`.
-
-    Raises:
-        GpuConstructsError: Of the kind that the finding calls for.
-    """
+    """Raises the first of some findings, whatever its severity."""
     for each in findings:
         raise _refusal(each, {**ARGUMENTS, **(arguments or {})}, {})
 
@@ -109,16 +86,8 @@ def require_served(
 ) -> None:
     """Refuses a task that cannot work, or that the hosts of some pools cannot serve, however much room they have.
 
-    Args:
-        task: What a constructor is about to define.
-        pools: Where it may run.
-        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
-        given: What the user gave, by argument, where that is not what the property says.
-        also: Ids of warnings that this constructor refuses, because it knows more than the reader of a file.
-
-    Raises:
-        InvalidValueError: One value is wrong by itself.
-        IncompatibleError: Two values cannot work together.
+    `given` is what the user gave, by argument, where that is not what the property says; `also` are warnings that this
+    constructor refuses, because it knows more than the reader of a file.
     """
     by_name = {each.name: each for each in pools}
     strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
@@ -141,14 +110,7 @@ def raise_first(
 ) -> None:
     """Raises the first error among some findings.
 
-    Args:
-        findings: What rules found.
-        arguments: Arguments by property, where they differ from `ARGUMENTS`.
-        given: What the user gave, by argument, where that is not what the property says.
-        also: Ids of warnings that are raised as well.
-
-    Raises:
-        GpuConstructsError: Of the kind that the rule calls for.
+    `given` and `also` are those of `require_served`.
     """
     for each in findings:
         if each.severity is Severity.ERROR or each.rule in also:

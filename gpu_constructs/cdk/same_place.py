@@ -52,16 +52,7 @@ def require_same_place(
 ) -> None:
     """Refuses what is certain to be in another region or account than the stack that uses it.
 
-    Args:
-        stack: The stack that uses it.
-        argument: The argument, as the user spells it.
-        region: Its region.
-        account: Its account; None where another one is as good.
-        what: What it is.
-        why: What does not work there.
-
-    Raises:
-        IncompatibleError: It is in another one.
+    An `account` of None stands for any.
     """
     places = [("region", stack.region, region)]
     if account is not None:
@@ -78,17 +69,7 @@ def require_same_place(
 
 
 def require_same_stage(scope: IConstruct, other: IConstruct, argument: str, *, what: str) -> None:
-    """Refuses what another stage or app defines: CDK joins no stacks across them (``NoCrossStageDependency``).
-
-    Args:
-        scope: Where it is used.
-        other: Where it is defined.
-        argument: The argument, as the user spells it.
-        what: What it is.
-
-    Raises:
-        IncompatibleError: It is in another one.
-    """
+    """Refuses what another stage or app defines: CDK joins no stacks across them (``NoCrossStageDependency``)."""
     here, there = cdk.Stage.of(scope), cdk.Stage.of(other)
     # jsii gives out new objects for the same stage, and each writes to a directory of its own.
     if here is None or there is None or here is there or here.outdir == there.outdir:

@@ -27,13 +27,7 @@ def rule_ids() -> list[str]:
 def report_of(
     directories: Sequence[str], templates: Sequence[cdk.PolicyValidationStack], budget: float | None
 ) -> tuple[cdk.PolicyValidationPluginReport, tuple[str, ...]]:
-    """What is found in the templates of an app, and lines about hosts, prices and what was not checked.
-
-    Args:
-        directories: The cloud assemblies.
-        templates: The templates in them, for where not all can be read together.
-        budget: US dollars an hour that the hosts may cost; None for any.
-    """
+    """What is found in the templates of an app, and lines about hosts, prices and what was not checked."""
     lines: tuple[str, ...] = ()
     try:
         report = report_in(directories, rules=_is_shown)

@@ -120,11 +120,7 @@ class GpuChecks:
 
 
 def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
-    """The check of the app of a scope, which is added if it has none.
-
-    Raises:
-        InvalidValueError: `scope` is not a construct.
-    """
+    """The check of the app of a scope, which is added if it has none."""
     if not hasattr(type(scope), "node"):
         raise InvalidValueError(
             f"expects the app or a construct in it, got {shown(scope)}", argument="scope", value=scope, fix=instead
