@@ -99,6 +99,8 @@ class Calls:
     def _done(self, permission: str, make: Callable[[], _T]) -> _T:
         try:
             return make() if self._deadline is None else self._deadline.call(permission, make)
+        except UnansweredError:
+            raise
         except ERRORS as error:
             raise unanswered(error, permission, self._region, if_denied=self._if_denied) from error
 

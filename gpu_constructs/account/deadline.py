@@ -8,7 +8,11 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TypeVar
 
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.facts.budget import WAITED
+
+REACH = "check the name of the region, the network, the proxy, and whether AWS has the service there"
+"""What to do where a service does not answer."""
 
 _QUIET = 10.0
 """Seconds after which a call that has no answer is said."""
@@ -28,19 +32,6 @@ def in_background(make: Callable[[], _Answer]) -> Future[_Answer]:
 
     Thread(target=run, daemon=True).start()
     return answer
-
-
-class OverdueError(Exception):
-    """There was no answer in time.
-
-    Args:
-        why: What happened, in words.
-        was_asked: Whether the call was made; not if others took all of the time.
-    """
-
-    def __init__(self, why: str, *, was_asked: bool) -> None:
-        self.was_asked = was_asked
-        super().__init__(why)
 
 
 class Deadline:
@@ -65,16 +56,16 @@ class Deadline:
             make: Makes the call; what it answers after the deadline is dropped.
 
         Raises:
-            OverdueError: There was no answer in time.
+            UnansweredError: There was no answer in time.
         """
         if self._left() <= 0:
-            raise OverdueError(f"AWS was not asked {what}: {self._over}", was_asked=False)
+            raise UnansweredError(f"AWS was not asked {what}: {self._over}")
         # The time-outs of boto3 are those of one read; only a thread can be left behind in the middle of an answer.
         answer = in_background(make)
         if self._told is not None and not wait([answer], min(_QUIET, self._left())).done:
             self._told(f"waiting for {what}, for {self._left():.0f} seconds at most")
         if not wait([answer], max(0.0, self._left())).done:
-            raise OverdueError(f"AWS did not answer {what}: {self._over}", was_asked=True)
+            raise UnansweredError(f"AWS did not answer {what}: {self._over}", fix=REACH)
         return answer.result()
 
     @property

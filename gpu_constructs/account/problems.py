@@ -24,7 +24,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.account.deadline import OverdueError
+from gpu_constructs.account.deadline import REACH
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.values import dataclass
@@ -41,9 +41,8 @@ ERRORS = (
     RecursionError,
     TypeError,
     ValueError,
-    OverdueError,
 )
-"""What a call of boto3 raises, and the deadline of a command."""
+"""What a call of boto3 raises."""
 
 _DENIED = frozenset(
     {
@@ -132,7 +131,6 @@ _OF_CREDENTIALS = {
 # The same token for the next page, again and again.
 _ODD = (PaginationError, ResponseParserError)
 
-_REACH = "check the name of the region, the network, the proxy, and whether AWS has the service there"
 _SIGN_IN = "--profile NAME names other credentials; aws sts get-caller-identity says whose are used"
 
 # Credentials are not valid in a region that the account has not enabled.
@@ -191,9 +189,7 @@ def unanswered(error: Exception, permission: str, region: str | None, *, if_deni
     if isinstance(error, (HTTPClientError, NotConnectedError)):
         prefix = permission.partition(":")[0]
         text = f"{SERVICES.get(prefix, prefix)}{where} cannot be reached: {why}"
-        return UnansweredError(text, fix=_REACH, is_out_of_reach=True)
-    if isinstance(error, OverdueError):
-        return UnansweredError(why, fix=_REACH if error.was_asked else "")
+        return UnansweredError(text, fix=REACH, is_out_of_reach=True)
     is_odd = isinstance(error, _ODD) or not isinstance(error, (BotoCoreError, OSError))
     return UnansweredError(
         f"AWS answered {permission} in an unknown form" if is_odd else f"AWS was not asked {permission}: {why}"

@@ -7,7 +7,8 @@ from threading import Event
 import pytest
 
 from gpu_constructs.account import deadline
-from gpu_constructs.account.deadline import Deadline, OverdueError
+from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.deadline import Deadline
 
 CALL = "ecs:DescribeTasks"
 
@@ -29,9 +30,9 @@ def test_a_call_that_hangs_is_left_and_no_other_one_is_made(monkeypatch: pytest.
     monkeypatch.setattr(deadline, "_QUIET", 0.01)
     never, made, said = Event(), Event(), list[str]()
     of = Deadline(0.1, said.append)
-    with pytest.raises(OverdueError, match=f"did not answer {CALL}: the 0.1 seconds of the command were over"):
+    with pytest.raises(UnansweredError, match=f"did not answer {CALL}: the 0.1 seconds of the command were over"):
         of.call(CALL, never.wait)
-    with pytest.raises(OverdueError, match="was not asked iam:GetRole"):
+    with pytest.raises(UnansweredError, match="was not asked iam:GetRole"):
         of.call("iam:GetRole", made.set)
     assert not made.is_set()
     assert said == [f"waiting for {CALL}, for 0 seconds at most"]

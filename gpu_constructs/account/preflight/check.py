@@ -202,7 +202,6 @@ class Check:
     Attributes:
         id: Its name.
         question: What it asks.
-        reads: How the answer is read.
         calls: The calls that it may make, by their permissions.
         questions: Its questions about a region.
         without: Why it has no question about files that give it none; empty where all hosts give it one.
@@ -211,7 +210,6 @@ class Check:
 
     id: str
     question: str
-    reads: str
     calls: tuple[str, ...]
     questions: Callable[[Scope], Iterator[Question]]
     without: str = ""

@@ -145,10 +145,6 @@ def _is(names: tuple[str, ...] | list[str]) -> str:
 TYPES = Check(
     id="types",
     question="are the instance types of a pool offered in the Availability Zones of its subnets?",
-    reads=(
-        "zones that offer one of its types at least, also of those that Fn::GetAZs gives; where the zones are not "
-        "known, every zone has to"
-    ),
     calls=(_OFFERED, _SUBNETS, _ZONES),
     questions=_type_questions,
 )
@@ -194,7 +190,6 @@ def _image_found(name: str, region: str, ask: Ask) -> Result:
 IMAGES = Check(
     id="images",
     question="do the parameters that name machine images resolve?",
-    reads="a parameter with the id of an AMI",
     calls=(_PARAMETERS,),
     questions=_image_questions,
     without="no pool takes its image from a parameter",

@@ -181,9 +181,6 @@ def _letters(name: str) -> str:
 QUOTAS = Check(
     id="quotas",
     question="are the quotas, on demand and spot, as high as the hosts at MaxSize need?",
-    reads=(
-        "the value that the account has, else the default of AWS, against the vCPUs of the plan and of what runs now"
-    ),
     calls=(_APPLIED, _DEFAULT, INSTANCES),
     questions=_questions,
     without="no hosts count against one",

@@ -218,10 +218,6 @@ def _more(pool: Pool, hosts: int, region: str) -> str:
 RESERVATIONS = Check(
     id="reservations",
     question="do the Capacity Reservations and Capacity Blocks that a pool names hold its hosts at MaxSize?",
-    reads=(
-        "hosts of those of its type, zone and platform that are active or scheduled when the hosts start, for it and "
-        "the pools that have no others; less those in use by hosts that are not of these pools"
-    ),
     calls=(_RESERVED, _MEMBERS, INSTANCES),
     questions=_questions,
     without="no pool is in a reservation",
@@ -311,7 +307,6 @@ def _earliest(pool: Pool) -> Mapping[str, object]:
 BLOCK_OFFERINGS = Check(
     id="block-offerings",
     question="which Capacity Block does AWS offer for the hosts at MaxSize?",
-    reads="the first that AWS offers from a day before the hosts start, for the time that they run, or for 24 hours",
     calls=(_OFFERINGS,),
     questions=_offer_questions,
     without="no pool is in a Capacity Block",

@@ -74,10 +74,6 @@ def _may_be_of(pool: Pool, account: str) -> bool:
 ACCOUNT = Check(
     id="account",
     question="are the credentials those of the account that the files are deployed to?",
-    reads=(
-        "the account of the credentials, where the files name theirs; pools of another account are left out, and where "
-        "all are, it differs"
-    ),
     calls=(_WHO,),
     questions=_identity_questions,
     without="the files do not name an account",
