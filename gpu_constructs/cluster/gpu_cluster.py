@@ -337,7 +337,7 @@ class GpuCluster(AsCluster):
 
         Args:
             construct_id: Its id under the cluster.
-            **options: Who is told, when, and what the daemon may do, explained at `MonitoringOptions`.
+            **options: Who is told, when, and how long measurements are kept, explained at `MonitoringOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
-from gpu_constructs.cluster.monitoring.events import COUNTED
 from gpu_constructs.cluster.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.cluster.monitoring.watched import Formula, WatchedCluster, WatchedPool
 from gpu_constructs.errors import UnknownNameError
@@ -57,16 +56,15 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
         whose=f"cluster {cluster.name}",
         where=f" The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}",
     )
-    events = partial(
-        _of_events, cluster, whose=f"cluster {cluster.name}", where=f" The events: log group {cluster.event_log}"
-    )
+    events = partial(PlannedAlarm, whose=f"cluster {cluster.name}", where=f" The events: log group {cluster.event_log}")
     if limits.placement_failures is not None:
         yield events(
-            metric="PlacementFailures",
             id="CannotPlace",
             says="A service cannot place tasks",
             runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
+            formula=cluster.events("PlacementFailures"),
             threshold=limits.placement_failures,
+            period_seconds=300,
         )
     if limits.failed_gpus is not None and cluster.is_measured:
         yield hosts(
@@ -89,18 +87,13 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
         )
     if limits.interruptions_per_hour is not None:
         yield events(
-            metric="LostTasks",
             id="Interruptions",
             says="Tasks are lost with their hosts",
             runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
+            formula=cluster.events("LostTasks"),
             threshold=limits.interruptions_per_hour,
             period_seconds=3600,
         )
-
-
-def _of_events(cluster: WatchedCluster, *, metric: str, period_seconds: int = 300, **alarm: Any) -> PlannedAlarm:  # noqa: ANN401 - as PlannedAlarm has it
-    formula = Formula.of(cluster.events(metric), COUNTED[metric].says)
-    return PlannedAlarm(formula=formula, period_seconds=period_seconds, **alarm)
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:

@@ -23,6 +23,7 @@ MINUTES_MISSING = 2  # before a GPU that is not measured counts as lost
 MINUTES_REPEATED = 360  # after which a fault that is still there is sent again
 SECONDS_STALE = 180
 SECONDS_STUCK = 600  # longer than any minute with all of its timeouts
+OF_HOST = ("containerInstanceArn", "ec2InstanceId", "capacityProviderName")
 OF_GPU = {
     "GPUUtilization": "gpu_utilization_percent",
     "GPUMemoryUtilization": "memory_utilization_percent",
@@ -83,13 +84,14 @@ class Collector:
     def read(self, now: float) -> None:
         """Reads the file, which a helper of the agent writes each minute, and notes the faults that it shows."""
         file = Path(self.given["METRICS_FILE"])
-        is_new, self.written = file.stat().st_mtime != self.written, file.stat().st_mtime
+        before, self.written = self.written, file.stat().st_mtime
         data = json.loads(file.read_bytes())
-        if now - self.written > SECONDS_STALE or data.get("connection_lost"):
-            raise ValueError(f"nothing was measured since {data['timestamp']}")
-        gpus = [
-            {**each, "uuid": each["gpu_uuid"], "xids": each["restart_app_xid_count"] * is_new} for each in data["gpus"]
-        ]
+        # A type whose GPUs DCGM does not know has none in the file: that is no fault of the host.
+        if now - self.written > SECONDS_STALE or data.get("connection_lost") or not data["gpus"]:
+            raise ValueError(f"no GPU was measured since {data['timestamp']}")
+        xids = "restart_app_xid_count"
+        is_new = self.written != before
+        gpus = [{**each, "uuid": each["gpu_uuid"], "xids": each[xids] * is_new} for each in data["gpus"]]
         self.gpus, self.is_unhealthy = gpus, not data["healthy"]
         self.missing = self.missing + 1 if len(gpus) < self.expected else 0
         faults = []
@@ -102,25 +104,16 @@ class Collector:
     def send(self) -> None:
         """Sends faults to EventBridge; those that fail to go wait for the next minute."""
         for fault, sent in self.faults.items():
-            if self.host and self.number >= sent + MINUTES_REPEATED:
-                arn = self.host["containerInstanceArn"]
-                detail = {
-                    "clusterArn": arn.replace(":container-instance/", ":cluster/").rpartition("/")[0],
-                    "containerInstanceArn": arn,
-                    "ec2InstanceId": self.host["ec2InstanceId"],
-                    "capacityProviderName": self.host.get("capacityProviderName"),
-                    "reason": fault,
-                }
-                entry = {
-                    "Source": self.given["EVENT_SOURCE"],
-                    "DetailType": self.given["EVENT_TYPE"],
-                    "Resources": [arn],
-                    "Detail": json.dumps(detail),
-                }
-                answer = self.aws("events").put_events(Entries=[entry])
-                if answer["FailedEntryCount"]:
-                    raise ValueError(f"EventBridge takes no event: {answer['Entries']}")
-                self.faults[fault] = self.number
+            if not self.host or self.number < sent + MINUTES_REPEATED:
+                continue
+            arn = self.host["containerInstanceArn"]
+            detail = {name: self.host.get(name) for name in OF_HOST} | {"reason": fault}
+            detail["clusterArn"] = arn.replace(":container-instance/", ":cluster/").rpartition("/")[0]
+            entry = {"Source": self.given["EVENT_SOURCE"], "DetailType": self.given["EVENT_TYPE"], "Resources": [arn]}
+            answer = self.aws("events").put_events(Entries=[entry | {"Detail": json.dumps(detail)}])
+            if answer["FailedEntryCount"]:
+                raise ValueError(f"EventBridge takes no event: {answer['Entries']}")
+            self.faults[fault] = self.number
 
     def show(self, stamp: int, problems: list[str]) -> None:
         """Prints a line for each GPU, one for each service that holds it, and one for the host."""
@@ -148,10 +141,13 @@ class Collector:
             return
         metrics = [{"Name": name, "Unit": self.units[name]} for name in values]
         directive = {"Namespace": self.given["NAMESPACE"], "Dimensions": sets, "Metrics": metrics}
-        where = {"ClusterName": self.given["CLUSTER"], "InstanceId": self.host.get("ec2InstanceId")}
-        where["CapacityProviderName"] = self.host.get("capacityProviderName")
-        aws = {"Timestamp": stamp, "CloudWatchMetrics": [directive]}
-        self.say(json.dumps({"_aws": aws, **where, **more, **values}, separators=(",", ":")))
+        document = {
+            "_aws": {"Timestamp": stamp, "CloudWatchMetrics": [directive]},
+            "ClusterName": self.given["CLUSTER"],
+            "InstanceId": self.host.get("ec2InstanceId"),
+            "CapacityProviderName": self.host.get("capacityProviderName"),
+        }
+        self.say(json.dumps({**document, **more, **values}, separators=(",", ":")))
 
 
 def main() -> None:

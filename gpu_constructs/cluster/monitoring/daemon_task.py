@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -57,19 +57,34 @@ def why_unmeasured(pool: Pool) -> str | None:
     return None
 
 
-def collector_task(
-    scope: Construct,
-    construct_id: str,
-    *,
-    hosts: ClusterHosts,
-    log_group: logs.ILogGroup,
-    image: ecs.ContainerImage | None,
+def run_daemon(
+    scope: Construct, *, hosts: ClusterHosts, log_group: logs.ILogGroup, image: ecs.ContainerImage | None
+) -> ecs.Ec2Service:
+    """Runs the daemon on each host with NVIDIA GPUs."""
+    service = ecs.Ec2Service(
+        scope,
+        "Daemon",
+        cluster=hosts.cluster,
+        task_definition=_task(scope, hosts, log_group, image),
+        daemon=True,
+        # One host has room for one of them; GPUs are not measured while it is replaced.
+        min_healthy_percent=0,
+        max_healthy_percent=MAX_PERCENT,
+        circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
+    )
+    # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
+    cast("ecs.CfnService", service.node.find_child("Service")).deployment_controller = None
+    service.node.add_dependency(hosts.association.services_depend_on)
+    return service
+
+
+def _task(
+    scope: Construct, hosts: ClusterHosts, log_group: logs.ILogGroup, image: ecs.ContainerImage | None
 ) -> ecs.Ec2TaskDefinition:
-    """Defines the task of the daemon."""
     # In mode host it has no interface of its own, of which hosts have few, and reaches the agent at localhost.
     task_definition = ecs.Ec2TaskDefinition(
         scope,
-        construct_id,
+        "Collector",
         network_mode=ecs.NetworkMode.HOST,
         placement_constraints=[ecs.PlacementConstraint.member_of(ON_NVIDIA)],
     )

@@ -69,9 +69,9 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
             graph(
                 title="Tasks that do not start or lose their hosts",
                 lines=[
-                    Formula.of(cluster.events("PlacementFailures"), "not placed"),
-                    Formula.of(cluster.events("TasksNotStarted"), "stopped before they ran"),
-                    Formula.of(cluster.events("LostTasks"), "ended with their hosts"),
+                    cluster.events("PlacementFailures", "not placed"),
+                    cluster.events("TasksNotStarted", "stopped before they ran"),
+                    cluster.events("LostTasks", "ended with their hosts"),
                 ],
                 unit="events",
             ),

@@ -78,31 +78,22 @@ What one host, GPU or task did is in the log line of each minute.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CountedEvent:
-    """Events that are counted together.
+    """Events that are counted together: what one of them says, and the pattern of their metric filter."""
 
-    Attributes:
-        metric: The metric that has their number.
-        says: What one of them says.
-        detail_type: The detail type that they have.
-        detail: Values that fields of ``detail`` have, one of those listed.
-    """
-
-    metric: str
     says: str
-    detail_type: str
-    detail: Mapping[str, tuple[str, ...]]
+    filter_pattern: str
 
-    @property
-    def filter_pattern(self) -> str:
-        """The pattern of its metric filter.
 
-        https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
-        """
-        fields = {"detail-type": (self.detail_type,), **{f"detail.{name}": each for name, each in self.detail.items()}}
-        terms = (" || ".join(f'$.{path} = "{value}"' for value in values) for path, values in fields.items())
-        return f"{{ {' && '.join(f'({each})' for each in terms)} }}"
+def _pattern(detail_type: str, **detail: tuple[str, ...]) -> str:
+    """The pattern of a type of events whose fields of ``detail`` have one of the values listed.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+    """
+    fields = {"detail-type": (detail_type,), **{f"detail.{name}": values for name, values in detail.items()}}
+    terms = (" || ".join(f'$.{path} = "{value}"' for value in values) for path, values in fields.items())
+    return f"{{ {' && '.join(f'({each})' for each in terms)} }}"
 
 
 def namespace_of_events(cluster_name: str) -> str:
@@ -112,33 +103,23 @@ def namespace_of_events(cluster_name: str) -> str:
 
 COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
     {
-        each.metric: each
-        for each in (
-            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html
-            CountedEvent(
-                metric="PlacementFailures",
-                says="a service could not place a task",
-                detail_type=SERVICE_ACTION,
-                detail={"eventName": (PLACEMENT_FAILURE,)},
-            ),
-            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html
-            CountedEvent(
-                metric="TasksNotStarted",
-                says="a task ended before its containers ran, for want of a host or of an image",
-                detail_type=TASK_STATE,
-                detail={"lastStatus": ("STOPPED",), "stopCode": (NOT_STARTED,)},
-            ),
-            # No page says which of these stop codes a Spot host of EC2 causes, so all of them count:
-            # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html
-            CountedEvent(
-                metric="LostTasks",
-                says="a task ended with its host",
-                detail_type=TASK_STATE,
-                detail={"lastStatus": ("STOPPED",), "stopCode": LOST_HOST},
-            ),
-        )
+        # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html
+        "PlacementFailures": CountedEvent(
+            "a service could not place a task", _pattern(SERVICE_ACTION, eventName=(PLACEMENT_FAILURE,))
+        ),
+        # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html
+        "TasksNotStarted": CountedEvent(
+            "a task ended before its containers ran, for want of a host or of an image",
+            _pattern(TASK_STATE, lastStatus=("STOPPED",), stopCode=(NOT_STARTED,)),
+        ),
+        # No page says which of these stop codes a Spot host of EC2 causes, so all of them count:
+        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html
+        "LostTasks": CountedEvent(
+            "a task ended with its host", _pattern(TASK_STATE, lastStatus=("STOPPED",), stopCode=LOST_HOST)
+        ),
     }
 )
+"""By the name of the metric that has their number."""
 
 
 class ClusterEvents(Construct):
@@ -186,16 +167,16 @@ class ClusterEvents(Construct):
             },
             targets=[events.CfnRule.TargetProperty(id="Logs", arn=arn)],
         )
-        for each in COUNTED.values():
+        for metric, each in COUNTED.items():
             logs.CfnMetricFilter(
                 self,
-                each.metric,
+                metric,
                 log_group_name=log_group.log_group_name,
                 filter_pattern=each.filter_pattern,
                 metric_transformations=[
                     logs.CfnMetricFilter.MetricTransformationProperty(
                         metric_namespace=namespace_of_events(hosts.cluster_name),
-                        metric_name=each.metric,
+                        metric_name=metric,
                         metric_value="1",
                         unit="Count",
                     )

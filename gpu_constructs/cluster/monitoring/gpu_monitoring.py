@@ -22,14 +22,13 @@ from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.cluster.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
-from gpu_constructs.cluster.monitoring.daemon_task import collector_task, daemon_workload, why_unmeasured
+from gpu_constructs.cluster.monitoring.daemon_task import daemon_workload, run_daemon, why_unmeasured
 from gpu_constructs.cluster.monitoring.dashboard import body_of
 from gpu_constructs.cluster.monitoring.events import ClusterEvents
 from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
-from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import Unknown, Workload
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ class GpuMonitoring(Construct):
         notify: The topic that alarms notify; None without one.
         log_group: The measurements, a line for each GPU and minute.
         events: What ECS reports of the cluster.
-        task_definition: The daemon's task; None without such capacity.
         service: The daemon: one task on each host with NVIDIA GPUs; None without such capacity.
         dashboard: The dashboard.
         recovery: What `add_recovery` added; None before.
@@ -85,16 +83,8 @@ class GpuMonitoring(Construct):
         self.events: ClusterEvents = ClusterEvents(
             self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
         )
-        self.task_definition: ecs.Ec2TaskDefinition | None = None
-        self._make_task = partial(
-            collector_task,
-            self,
-            "Collector",
-            hosts=hosts,
-            log_group=self.log_group,
-            image=image,
-        )
         self.service: ecs.Ec2Service | None = None
+        self._run_daemon = partial(run_daemon, self, hosts=hosts, log_group=self.log_group, image=image)
         self._limits = limits
         self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
         self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
@@ -115,27 +105,14 @@ class GpuMonitoring(Construct):
         return self._capacities()
 
     @property
+    def task_definition(self) -> ecs.TaskDefinition | None:
+        """The daemon's task; None without capacity that has NVIDIA GPUs."""
+        return None if self.service is None else self.service.task_definition
+
+    @property
     def workload(self) -> Workload:
         """The daemon, as the value that every check reads."""
         return daemon_workload(self.node.id)
-
-    def _run_daemon(self) -> ecs.Ec2Service:
-        self.task_definition = self._make_task()
-        service = ecs.Ec2Service(
-            self,
-            "Daemon",
-            cluster=self.hosts.cluster,
-            task_definition=self.task_definition,
-            daemon=True,
-            # One host has room for one of them; GPUs are not measured while it is replaced.
-            min_healthy_percent=0,
-            max_healthy_percent=MAX_PERCENT,
-            circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
-        )
-        # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
-        cast("ecs.CfnService", service.node.find_child("Service")).deployment_controller = None
-        service.node.add_dependency(self.hosts.association.services_depend_on)
-        return service
 
     def _make_log_group(self, construct_id: str) -> logs.LogGroup:
         return logs.LogGroup(
@@ -171,8 +148,8 @@ class GpuMonitoring(Construct):
                 if why := why_unmeasured(capacity.pool):
                     cdk.Annotations.of(capacity).add_warning_v2(
                         "gpu-constructs:GpuMonitoring.unmeasured",
-                        f"the GPUs of {capacity.pool.name} will not be measured: {why}; the alarm "
-                        f"{capacity.pool.name}Unmeasured says so of each of its hosts",
+                        f"the GPUs of {capacity.pool.name} will not be measured: {why}; each of its hosts will count "
+                        "in UnreadableHosts",
                     )
         pool = WatchedPool(
             pool=capacity.pool,

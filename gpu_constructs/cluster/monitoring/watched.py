@@ -154,9 +154,10 @@ class WatchedCluster:
         """A metric of the daemon, of all hosts of the cluster."""
         return _of_daemon(name, statistic, {"ClusterName": self.name})
 
-    def events(self, metric: str) -> Series:
+    def events(self, metric: str, label: str | None = None) -> Formula:
         """The number of some events."""
-        return Series(namespace=namespace_of_events(self.name), name=COUNTED[metric].metric, statistic="Sum")
+        series = Series(namespace=namespace_of_events(self.name), name=metric, statistic="Sum")
+        return Formula.of(series, label or COUNTED[metric].says)
 
 
 def _of_daemon(name: str, statistic: str | None, dimensions: Mapping[str, str]) -> Series:

@@ -139,9 +139,10 @@ def test_xids_of_applications_count_once_each(tmp_path: Path) -> None:
         ('{"timestamp": ""}', "KeyError: 'gpus'"),
         ('{"timestamp": "", "gpus": [1]}', "TypeError"),
         ('{"timestamp": "", "gpus": [{}]}', "KeyError: 'gpu_uuid'"),
-        ('{"timestamp": "noon", "gpus": [], "connection_lost": true}', "nothing was measured since noon"),
+        ('{"timestamp": "noon", "gpus": [{}], "connection_lost": true}', "no GPU was measured since noon"),
+        ('{"timestamp": "noon", "gpus": []}', "no GPU was measured since noon"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_file_that_is_not_there_or_not_as_it_should_be_is_never_shown_as_fine(
     tmp_path: Path, text: str | None, why: str
@@ -162,7 +163,7 @@ def test_a_file_that_is_not_written_any_more_says_nothing_of_now(tmp_path: Path)
     host = Host(tmp_path, Ecs())
     host.minute(1)
     assert [host.silent_minute(each)["UnreadableHosts"] for each in range(2, 6)] == [0, 0, 0, 1]
-    assert host.said[-1]["Problems"] == ["ValueError: nothing was measured since 2026-06-15T23:00:14Z"]
+    assert host.said[-1]["Problems"] == ["ValueError: no GPU was measured since 2026-06-15T23:00:14Z"]
 
 
 def test_gpus_are_measured_though_neither_agent_nor_ecs_answers(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_hosts_whose_image_is_known_to_measure_nothing_are_named(sites: dict[str
     first, second = (each for each in sites[name].made.capacities if isinstance(each, GpuCapacity))
     (text,) = warned(first)
     assert text.startswith("the GPUs of Bottlerocket will not be measured: no ECS agent is known to measure GPUs on ")
-    assert "the alarm BottlerocketUnmeasured says so" in text
+    assert "each of its hosts will count in UnreadableHosts" in text
     assert not warned(second)
 
 
