@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
+from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Place, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned, references_in
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -100,9 +100,6 @@ class Clusters:
         self._listings = listings
         self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
-        self._associated_at = {
-            key: each.written.origin for each in listings[len(resources) :] for key in each.providers
-        }
         written = [each for each in listings if each.is_written]
         self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
         self._listed = {each.cluster for each in written} - {each.cluster for each in written if not each.is_whole}
@@ -125,10 +122,6 @@ class Clusters:
     def lists(self, provider: ProviderKey) -> bool:
         """Whether a cluster has this capacity provider."""
         return provider in self._of_provider
-
-    def association_of(self, provider: ProviderKey) -> Origin | None:
-        """Where an association, rather than a cluster itself, names this capacity provider."""
-        return self._associated_at.get(provider)
 
     def of_provider(self, provider: ProviderKey) -> str | Unknown | None:
         """The cluster that has this capacity provider."""

@@ -75,15 +75,15 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def let_in(self, groups: Groups, ports: tuple[float, float] = _ANY_PORT, *, apart_from: Groups = ()) -> bool:
-        """Whether some groups let anyone in at one of some ports, or may, apart from some other groups."""
-        rules, others = self._rules(groups, INGRESS), {each.reference for each in apart_from}
-        return rules is None or any(each.other not in others and _meet(each.ports, ports) for each in rules)
+    def let_in(self, groups: Groups) -> bool:
+        """Whether some groups let anything in, or may."""
+        rules = self._rules(groups, INGRESS)
+        return rules is None or bool(rules)
 
     def may_let_out(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
         rules = self._rules(groups, EGRESS)
-        return rules is None or _let_all_out(groups) or any(_meet(each.ports, (port, port)) for each in rules)
+        return rules is None or _let_all_out(groups) or any(first <= port <= last for _, (first, last), _ in rules)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others through, or may: all ports where that is not known.
@@ -140,10 +140,6 @@ class SecurityGroups:
                 ports=(first, last) if is_range else _ANY_PORT,  # type: ignore[arg-type]
                 is_for_all=is_all and rule.has(_OTHER_SIDE[direction]),
             )
-
-
-def _meet(one: Ports, other: Ports) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _let_all_out(groups: Groups) -> bool:
