@@ -9,7 +9,7 @@ from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
-from gpu_constructs.template.resources.roles import Roles, roles_with_policies, trusts
+from gpu_constructs.template.resources.roles import Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import is_list
 
 _ECS = "ecs.amazonaws.com"
@@ -35,7 +35,7 @@ def may_start_managed_instances(context: Context) -> Problems:
         roles, provider = Roles(context.index), found.section("ManagedInstancesProvider")
         role = roles.named(provider.get("InfrastructureRoleArn"))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
-        if role is not None and trusts(role, _ECS) is False:
+        if role is not None and is_closed_to(role, _ECS):
             yield Problem(
                 about=pool,
                 property_name="InfrastructureRoleArn",

@@ -10,7 +10,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import or_list
 from gpu_constructs.template.model import Reference, Text, Value
-from gpu_constructs.template.resources.roles import Permission, Roles, trusts
+from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
@@ -101,7 +101,7 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
             "an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in IamInstanceProfile",
         )
     role = roles.of_profile(profile)
-    if role is not None and trusts(role, _EC2) is False:
+    if role is not None and is_closed_to(role, _EC2):
         return (
             f"EC2 may not assume the role of the hosts of {pool.name}, so that they get no credentials",
             "Principal: {Service: ec2.amazonaws.com} in the AssumeRolePolicyDocument of the role",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -68,56 +68,36 @@ class Roles:
         return roles_with_policies(self._index)
 
 
-def trusts(role: Resource, service: str) -> bool | Unknown:
-    """Whether a service, such as ``ec2.amazonaws.com``, may assume a role; unknown where that is not written out."""
+def is_closed_to(role: Resource, service: str) -> bool:
+    """Whether a trust policy is written out, and lets a service such as ``ec2.amazonaws.com`` not assume the role."""
     document = role.properties.get("AssumeRolePolicyDocument")
     statements = document.get("Statement") if isinstance(document, Mapping) else None
-    allowed: list[bool | Unknown] = []
-    denied: list[bool | Unknown] = []
-    for each in statements if is_list(statements) else (statements,):
-        is_about = _all([_names_service(each, service), _is_to_assume(each)])
-        if not isinstance(each, Mapping) or each.get("Effect") != "Deny":
-            # A condition is taken to let the service through.
-            allowed.append(is_about)
-        else:
-            denied.append(is_about if each.get("Condition") is None else _all([is_about, UNKNOWN]))
-    return False if True in denied else _all([_any(allowed), UNKNOWN if UNKNOWN in denied else True])
+    return all(_is_for_others(each, service) for each in (statements if is_list(statements) else (statements,)))
 
 
-def _names_service(statement: Value, service: str) -> bool | Unknown:
-    """Whether a statement of a trust policy is about a service."""
-    principal = statement.get("Principal") if isinstance(statement, Mapping) else None
-    if not isinstance(principal, Mapping):
-        return UNKNOWN
-    # In China it has the suffix .cn, and CDK writes the region's suffix as a reference.
-    services = [
-        name.startswith(service) if isinstance(name, str) else UNKNOWN for name in _listed(principal, "Service")
-    ]
-    # A principal of AWS is an account, a user or a role, and no service unless it is "*".
-    others = [False if isinstance(name, (str, Text)) and name != "*" else UNKNOWN for name in _listed(principal, "AWS")]
-    return _any([*services, *others])
+def _is_for_others(statement: Value, service: str) -> bool:
+    """Whether a statement certainly lets nobody assume a role, or others only; a condition is taken to be met."""
+    if not isinstance(statement, Mapping):
+        return False
+    actions, principal = _listed(statement, "Action"), statement.get("Principal")
+    if statement.get("Effect") == "Deny" or (actions and not any(map(_may_be_to_assume, actions))):
+        return True
+    # In China a service has the suffix .cn, and CDK writes the region's suffix as a reference. A principal of AWS is an
+    # account, a user or a role, and no service unless it is "*".
+    return (
+        isinstance(principal, Mapping)
+        and all(isinstance(each, str) and not each.startswith(service) for each in _listed(principal, "Service"))
+        and all(isinstance(each, (str, Text)) and each != "*" for each in _listed(principal, "AWS"))
+    )
 
 
-def _is_to_assume(statement: Value) -> bool | Unknown:
-    """Whether a statement of a trust policy is about the action of assuming the role."""
-    actions = _listed(statement, "Action") if isinstance(statement, Mapping) else []
-    found = [fnmatchcase(_ASSUME, each.lower()) if isinstance(each, str) else UNKNOWN for each in actions]
-    return _any(found) if found else UNKNOWN
+def _may_be_to_assume(action: Value) -> bool:
+    return not isinstance(action, str) or fnmatchcase(_ASSUME, action.lower())
 
 
-def _listed(written: Mapping[str, Value], key: str) -> list[Value]:
+def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:
     value = written.get(key)
-    return [*value] if is_list(value) else [] if value is None else [value]
-
-
-def _any(found: Iterable[bool | Unknown]) -> bool | Unknown:
-    known = {*found}
-    return True if True in known else UNKNOWN if UNKNOWN in known else False
-
-
-def _all(found: Iterable[bool | Unknown]) -> bool | Unknown:
-    known = {*found}
-    return False if False in known else UNKNOWN if UNKNOWN in known else True
+    return value if is_list(value) else () if value is None else (value,)
 
 
 def roles_with_policies(index: Index) -> frozenset[Reference | None]:
