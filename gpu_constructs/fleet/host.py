@@ -60,7 +60,6 @@ class UserData:
         text: What is written in it, with `NAME_OF_DEPLOY` and `PIECE` for what only the deploy knows; only templates
             have it.
         scripts: The shell scripts in it: the text itself, or parts of an archive; only templates have them.
-        is_encoded: Whether it may be in base64, as EC2 takes it; only templates say so.
         actions_never_taken: What its hosts certainly do not do; only templates say so.
     """
 
@@ -70,7 +69,6 @@ class UserData:
     local_disks: LocalDiskUse = LocalDiskUse.NONE
     text: str = field(default="", compare=False, repr=False)
     scripts: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    is_encoded: bool = True
     actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:

@@ -53,12 +53,6 @@ class DynamicReference:
     text: str
 
 
-class Encoded(str):
-    """A text that ``Fn::Base64`` encodes, as it was before."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Placeholder:
     """A piece of a text that has a name and no value before the deploy: equal ones stand for equal texts.
@@ -78,11 +72,9 @@ class Text:
 
     Attributes:
         pieces: Strings, references, placeholders and unknowns in order; two strings never follow each other.
-        is_encoded: Whether ``Fn::Base64`` encodes it.
     """
 
     pieces: tuple[str | Reference | Placeholder | Unknown, ...]
-    is_encoded: bool = field(default=False, compare=False)
 
 
 Value: TypeAlias = (
@@ -113,7 +105,6 @@ class Resource:
         stack: Name of its stack.
         properties: Its properties, worked out.
         metadata: Its metadata, as written.
-        init: What ``cfn-init`` does, which is in its metadata, worked out.
         creation_policy: Its creation policy, worked out.
         update_policy: Its update policy, worked out.
         origin: Where it was written; its path ends at the resource itself.
@@ -128,7 +119,6 @@ class Resource:
     stack: str
     properties: Mapping[str, Value] = field(hash=False)
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     creation_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin

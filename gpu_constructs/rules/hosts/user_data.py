@@ -67,9 +67,9 @@ def readable(pool: Pool) -> Problems:
 @error(
     "GPU231",
     question="do the hosts run their user data?",
-    because="EC2 takes user data in base64 only, which Fn::Base64 makes of a text, and of "
-    f"{MAX_USER_DATA_BYTES} bytes at most before it is encoded; cloud-init runs a script whose first two characters "
-    "are #!, and ignores a text that it does not know, so that a host joins the cluster default",
+    because=f"EC2 takes {MAX_USER_DATA_BYTES} bytes of user data before it is encoded; cloud-init runs a script "
+    "whose first two characters are #!, and ignores a text that it does not know, so that a host joins the cluster "
+    "default",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
     changes="UserData",
     unless=("GPU057",),
@@ -84,13 +84,7 @@ def run_at_boot(pool: Pool) -> Problems:
             allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
             fix="put the script into a bucket or an image, and fetch or call it",
         )
-    if not data.is_encoded:
-        yield Problem(
-            message="the user data is a text that is not in base64, which EC2 refuses",
-            fix="Fn::Base64 around it",
-            property_name="UserData",
-        )
-    elif (why := not_run(data)) and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+    if (why := not_run(data)) and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
         yield Problem(
             message=f"the user data {why}, so that the hosts do not run it and never join {pool.cluster}",
             fix="#!/bin/bash as the first characters",

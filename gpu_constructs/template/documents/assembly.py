@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
@@ -20,7 +19,6 @@ from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import (
     Source,
-    asset_by_parameter,
     asset_path,
     last_step,
     nested_beside,
@@ -38,9 +36,6 @@ _ASSETS = "cdk:asset-manifest"
 _ENVIRONMENT = "aws://"
 _ANY = frozenset({"", "unknown-account", "unknown-region"})
 _LONGEST = 5000  # characters of a frame in a stack trace
-
-
-_Notes: TypeAlias = "Callable[[], Mapping[str, Node]]"
 
 
 def is_manifest(data: Node) -> bool:
@@ -104,7 +99,7 @@ class _Assembly:
             document=document,
             region=place.region,
             account=place.account,
-            nested=lambda declaration, url: self._nested(declaration, url, notes),
+            nested=self._nested,
             construct=lambda logical_id: constructs().get(logical_id),
             made_at=lambda path: _made_at(notes().get(f"/{path}")),
             is_of_assembly=True,
@@ -124,9 +119,8 @@ class _Assembly:
     def _read(self, file: str) -> Document:
         return self._files.inside(self._root, self._path(file), wanted_by=self._manifest)
 
-    def _nested(self, declaration: Mapping[str, Node], url: Value, notes: _Notes) -> Document | None:
+    def _nested(self, declaration: Mapping[str, Node], url: Value) -> Document | None:
         path = asset_path(declaration) or self._asset_files.get(last_step(url) or "")
-        path = path or asset_by_parameter(declaration, (asset for _, asset in _noted(notes(), "aws:cdk:asset")))
         return None if path is None else self._read(path)
 
     @cached_property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, SourceLine
@@ -96,36 +96,6 @@ def asset_path(declaration: Mapping[str, Node]) -> str | None:
     metadata = declaration.get("Metadata")
     path = metadata.get("aws:asset:path") if isinstance(metadata, dict) else None
     return path if isinstance(path, str) else None
-
-
-def asset_by_parameter(declaration: Mapping[str, Node], assets: Iterable[Node]) -> str | None:
-    """The template of a nested stack by the parameters that its URL is made of, as `LegacyStackSynthesizer` writes it.
-
-    A stack within a nested one refers to parameters that are handed down, which have the first one's name in theirs.
-    https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.LegacyStackSynthesizer.html
-    """
-    properties = declaration.get("Properties")
-    names = " ".join(_references(properties.get("TemplateURL") if isinstance(properties, dict) else None))
-    for asset in assets if names else ():
-        if isinstance(asset, dict):
-            key, path = asset.get("s3KeyParameter"), asset.get("path")
-            if isinstance(key, str) and key and key in names and isinstance(path, str):
-                return path
-    return None
-
-
-def _references(node: Node) -> Iterator[str]:
-    """The names that a value refers to."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            name = each.get("Ref")
-            if isinstance(name, str):
-                yield name
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
 
 
 def published(assets: Node) -> Iterator[tuple[str, str]]:

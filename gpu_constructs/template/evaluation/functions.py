@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.facts.budget import DIGITS
@@ -16,7 +15,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
-from gpu_constructs.template.model import ZONE_OF_LIST, Encoded, Placeholder, Text, Value, is_open
+from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 
@@ -185,13 +184,6 @@ def _get_stack_output(argument: Node, call: Node, at: Evaluator) -> Value:
     return at.output_of(stack, name, region)
 
 
-def _base64(argument: Node, _: Node, at: Evaluator) -> Value:
-    value = at.value(argument)
-    if isinstance(value, Text):
-        return replace(value, is_encoded=True)
-    return Encoded(value) if isinstance(value, str) else value
-
-
 def _checked(name: str, lengths: Container[int], takes: str, function: Callable[..., Value | NoValue]) -> Function:
     """A function that takes a list of so many items."""
 
@@ -217,7 +209,7 @@ _OF_LISTS: Sequence[tuple[str, Container[int], str, Callable[..., Value | NoValu
 FUNCTIONS: Mapping[str, Function] = {
     "Ref": _ref,
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
-    "Fn::Base64": _base64,
+    "Fn::Base64": lambda argument, _, at: at.value(argument),
     "Fn::GetAtt": _get_att,
     "Fn::GetStackOutput": _get_stack_output,
     "Fn::ImportValue": lambda argument, _, at: at.exported(at.value(argument)),

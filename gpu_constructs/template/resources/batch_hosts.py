@@ -28,7 +28,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches, image_of
-from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
+from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
 
@@ -122,7 +122,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
         min_vcpus=section.integer("MinvCpus") or 0,
-        tenancy=tenancy_in(subnets, launch.tenancy if launch else None, index),
+        tenancy=launch.tenancy if launch else None,
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
         user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,

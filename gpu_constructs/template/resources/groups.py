@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
-from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import (
     UNKNOWN,
     Block,
@@ -32,7 +30,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, mentioned
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
+from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.purchases import (
     and_also,
     bought_by_group,
@@ -45,13 +43,7 @@ from gpu_constructs.template.resources.user_data import CLUSTER
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _UPDATE = "UpdatePolicy"
-_WEIGHT = "WeightedCapacity"
-_HOSTS = "units"
-_OF_A_HOST: Mapping[str, Callable[[InstanceType], int]] = {
-    "vcpu": lambda found: found.vcpus,
-    "memory-mib": lambda found: found.memory_mib,
-}
-"""What a host counts where ``DesiredCapacityType`` is not hosts."""
+_DESIRED = "DesiredCapacity"
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
@@ -107,36 +99,34 @@ class Groups:
         bought = bought_by_group(resource, properties, launch.setup.bought, self._index)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
-        settings, subnets = self._settings(resource, properties, launch.setup), properties.get("VPCZoneIdentifier")
-        tenancy = tenancy_in(subnets, launch.setup.tenancy, self._index)
+        subnets = properties.get("VPCZoneIdentifier")
         return pool_of(
             resource,
-            _with(launch, bought=bought, tenancy=tenancy),
-            min_instances=_hosts(properties.integer("MinSize"), settings, properties),
-            max_instances=_hosts(properties.integer("MaxSize"), settings, properties),
+            _with(launch, bought=bought),
+            min_instances=_hosts(properties, "MinSize"),
+            max_instances=_hosts(properties, "MaxSize"),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
             subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
             missing_endpoints=self._networks.missing_endpoints(
                 subnets, may_have_address=launch.setup.details.may_have_address
             ),
-            group=settings,
+            group=self._settings(resource, properties),
         )
 
-    def _settings(self, resource: Resource, properties: Section, setup: TypeChoice) -> GroupSettings:
+    def _settings(self, resource: Resource, properties: Section) -> GroupSettings:
         is_only = self._ids[resource.logical_id] == 1
-        desired = properties.integer("DesiredCapacity")
-        settings = GroupSettings(
+        is_weighted = any(each.has("WeightedCapacity") for each in overrides_of(properties))
+        counts_hosts = _counts_hosts(properties) and not is_weighted
+        return GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
-            capacity_of_a_host=_capacity_of_a_host(properties, setup),
+            desired_instances=_hosts(properties, _DESIRED) if properties.has(_DESIRED) else None,
+            capacity_of_a_host=1 if counts_hosts else UNKNOWN,
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),
-        )
-        return (
-            settings if desired is None else replace(settings, desired_instances=_hosts(desired, settings, properties))
         )
 
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
@@ -177,38 +167,17 @@ def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of 
     return replace(launch, setup=replace(launch.setup, **values))
 
 
-def _capacity_of_a_host(properties: Section, setup: TypeChoice) -> int | Unknown:
-    """What one host counts in the sizes of its group: 1, its weight, its vCPUs or its MiB; unknown where hosts differ.
+def _hosts(properties: Section, key: str) -> int | Unknown:
+    """Hosts that a size comes to; unknown where it counts vCPUs or memory. Weights are left out: ECS takes none.
 
     https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html
     """
-    kind = properties.text("DesiredCapacityType")
-    count = None if isinstance(kind, Unknown) else _OF_A_HOST.get(kind or _HOSTS)
-    if count is not None:
-        is_whole = not setup.has_unknown_types and not setup.unknown_type_names
-        return _one_of({count(each) for each in setup.instance_types}) if is_whole else UNKNOWN
-    if isinstance(kind, Unknown):
-        return UNKNOWN
-    weights = {each.integer(_WEIGHT) for each in overrides_of(properties)}
-    return 1 if weights <= {None} else _one_of(weights)
+    size = properties.integer(key)
+    return size if isinstance(size, int) and _counts_hosts(properties) else UNKNOWN
 
 
-def _one_of(sizes: AbstractSet[int | Unknown | None]) -> int | Unknown:
-    (size,) = sizes if len(sizes) == 1 else (UNKNOWN,)
-    return size if isinstance(size, int) and size > 0 else UNKNOWN
-
-
-def _hosts(size: int | Unknown | None, settings: GroupSettings, properties: Section) -> int | Unknown:
-    """Hosts that a size comes to: they are launched until it is reached, even if the last one goes above it.
-
-    Of weights that differ the size stays as written, since ECS takes no weights at all.
-    """
-    unit = settings.capacity_of_a_host
-    if not isinstance(size, int):
-        return UNKNOWN
-    if isinstance(unit, int):
-        return -(-size // unit)
-    return size if any(each.has(_WEIGHT) for each in overrides_of(properties)) else UNKNOWN
+def _counts_hosts(properties: Section) -> bool:
+    return properties.text("DesiredCapacityType") in {None, "units"}
 
 
 def _warm_pool(properties: Section) -> WarmPool:
@@ -254,7 +223,7 @@ def _update(policy: Section, group: Section) -> HostUpdate | None:
 
 
 _ACTION = "AWS::AutoScaling::ScheduledAction"
-_SIZES = ("MaxSize", "DesiredCapacity", "MinSize")
+_SIZES = ("MaxSize", _DESIRED, "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
 _PERMISSIONS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")

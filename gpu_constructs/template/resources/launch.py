@@ -50,9 +50,7 @@ from gpu_constructs.template.resources.user_data import (
     AgentSettings,
     ClusterNamed,
     agent_settings,
-    is_refused,
     is_too_long,
-    with_init_metadata,
 )
 
 # A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
@@ -220,7 +218,7 @@ class Launches:
         if found is None:
             section = Section.of(resource, self._notes)
             data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
-            agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
+            agent = self._agent_settings(data)
             found = Launch(setup=self._setup(resource, data, agent), cluster=agent.cluster)
             self._known[resource.reference] = found
         return found
@@ -236,7 +234,6 @@ class Launches:
             image_written=image_written(data.get("ImageId")),
             user_data=replace(
                 agent.data,
-                is_encoded=not is_refused(data.get("UserData")),
                 actions_never_taken=frozenset() if self._runs_on_hosts else agent.data.actions_never_taken,
             ),
             interfaces=tuple(map(_interface, data.sections("NetworkInterfaces"))),

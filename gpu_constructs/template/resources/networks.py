@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
+from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, is_list, is_off
@@ -17,19 +17,6 @@ from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"
-_SHARED = frozenset({None, "default"})
-
-
-def tenancy_in(subnets: Value, written: str | Unknown | None, index: Index) -> str | Unknown | None:
-    """Whose hosts may share a machine: as written, but dedicated in a VPC whose hosts all are.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/dedicated-instance.html
-    """
-    found = (index.find(each, _SUBNET) for each in subnets) if is_list(subnets) else ()
-    networks = (None if each is None else index.find(each.properties.get("VpcId"), _VPC) for each in found)
-    of_network = [Section.of(each, []).text("InstanceTenancy") for each in networks if each is not None]
-    other = next((each for each in of_network if each not in _SHARED), None)
-    return written if other is None or written not in _SHARED else other
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:

@@ -138,27 +138,6 @@ def test_a_nested_stack_is_found_by_its_metadata(tmp_path: Path) -> None:
         assert resource(read_stacks([path]), "A/Nested", "Service").properties["Value"] == 2
 
 
-@pytest.mark.parametrize("reference", ["KeyOfN", "referencetoAKeyOfNRef"])
-def test_a_nested_stack_of_the_legacy_synthesizer_is_found_by_the_parameters_of_its_url(
-    tmp_path: Path, reference: str
-) -> None:
-    url = {"Fn::Join": ["", ["https://s3/", {"Ref": "Bucket"}, "/", {"Fn::Select": [0, {"Ref": reference}]}]]}
-    notes = [
-        {"type": "aws:cdk:asset", "data": {"path": "M.template.json", "s3KeyParameter": "KeyOfM"}},
-        {"type": "aws:cdk:asset", "data": {"path": "N.template.json", "s3KeyParameter": "KeyOfN"}},
-        {"type": "aws:cdk:asset", "data": {"path": 5, "s3KeyParameter": ""}},
-        {"type": "aws:cdk:asset", "data": 5},
-    ]
-    save(tmp_path / "A.metadata.json", {"/A": notes})
-    parameters = {name: {"Type": "String"} for name in ("Bucket", reference)}
-    nested = {**NESTED, "Properties": {"TemplateURL": url}}
-    content = template(1, Resources={"Nested": nested}, Parameters=parameters)
-    artifact = {**stack_artifact("A.template.json"), "additionalMetadataFile": "A.metadata.json"}
-    stacks = read_stacks([assembly(tmp_path, {"A": artifact}, A=content, N=template(2))])
-    assert resource(stacks, "A/Nested", "Service").properties["Value"] == 2
-    assert stacks.remarks == ()
-
-
 def test_an_output_is_read_by_the_name_of_its_stack(tmp_path: Path) -> None:
     def output_of(name: str, **more: Any) -> Any:
         return {"Fn::GetStackOutput": {"StackName": name, "OutputName": "X", **more}}
