@@ -110,6 +110,7 @@ SAID_BY = {
     "GPU202": "the Spot pricing history of Amazon EC2",
     "GPU204": "Amazon ECS, when it creates the service",
     "GPU205": "Amazon ECS, when it creates the service",
+    "GPU208": "the stopped task (CannotPullContainerError)",
     "GPU209": "Amazon ECS, RegisterTaskDefinition",
     "GPU212": "Application Auto Scaling, RegisterScalableTarget, cdk-preflight pf-appautoscaling-min-max-capacity",
     "GPU219": "cfn-lint E3034 (schedules), cdk-preflight pf-events-target-ecs-parameters (rules), RunTask itself",

@@ -16,14 +16,12 @@ from gpu_constructs.placement.query import (
     Attribute,
     Comparison,
     Condition,
-    Host,
     In,
     Operator,
     Or,
     Query,
     QuerySyntaxError,
     conditions,
-    describe,
     evaluate,
     host_of,
     parse,
@@ -74,8 +72,7 @@ def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:
 def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     """What is wrong with an expression: the problem, the piece of the text around it, and what to write; None if fine.
 
-    Args:
-        expression: As written; nothing is said of one that is longer than ECS takes.
+    Nothing is said of one that is longer than ECS takes.
     """
     if len(expression) > MAX_EXPRESSION_LENGTH:
         return None
@@ -101,43 +98,20 @@ def joined(expressions: tuple[str, ...]) -> Query | None:
 
 @lru_cache(maxsize=4096)
 def contradiction(expressions: tuple[str, ...]) -> str | None:
-    """Conditions that no host satisfies together, in words; None if none are found.
+    """Why none of the instance types that expressions list satisfies them; None where one does, or they list none.
 
-    Hosts are tried with each value that an attribute must have by name, with what is recorded of an instance type. A
-    type that is newer than the catalogue could satisfy anything but a list of names.
+    A type that is newer than the catalogue could satisfy anything but a list of names.
     """
     query = joined(expressions)
-    if query is None:
+    named = None if query is None else _named_types(query)
+    recorded = recorded_types()
+    if query is None or named is None or not named <= recorded.keys():
         return None
-    terms = query.terms if isinstance(query, And) else (query,)
-    subjects = dict.fromkeys(each.subject for each in conditions(query) if isinstance(each.subject, Attribute))
-    for subject in subjects:
-        named = [(each, values) for each in terms if (values := _named(each, subject)) is not None]
-        if not named:
-            continue
-        first, values = min(named, key=lambda one: len(one[1]))
-        if len(values) * sum(1 for _ in conditions(query)) > _MOST_QUESTIONS:
-            continue
-        hosts = [Host(attributes={subject.name: each}, complete=False) for each in sorted(values)]
-        if blamed := _excluding(hosts, first, terms):
-            return " and ".join(f"`{describe(each)}`" for each in terms if each in blamed)
-        recorded = recorded_types()
-        if subject == INSTANCE_TYPE and values <= recorded.keys():
-            of_types = [host_of(recorded[each]) for each in sorted(values)]
-            if all(evaluate(query, each) is False for each in of_types):
-                return f"they only allow {or_list(sorted(values))}, and no such host satisfies the rest of them"
-    return None
-
-
-def _excluding(hosts: list[Host], first: Query, terms: tuple[Query, ...]) -> set[Query]:
-    """Terms that exclude all of some hosts, the one that names their values among them; empty if one is left."""
-    blamed = {first}
-    for each in terms:
-        left = [host for host in hosts if evaluate(each, host) is not False]
-        if len(left) < len(hosts):
-            blamed.add(each)
-        hosts = left
-    return set() if hosts else blamed
+    if len(named) * sum(1 for _ in conditions(query)) > _MOST_QUESTIONS:
+        return None
+    if any(evaluate(query, host_of(recorded[each])) is not False for each in sorted(named)):
+        return None
+    return f"they only allow {or_list(sorted(named))}, and no such host satisfies the rest of them"
 
 
 @lru_cache(maxsize=4096)
@@ -162,18 +136,17 @@ def _read(expression: str) -> Query | None:
         return None
 
 
-def _named(query: Query, subject: Attribute) -> frozenset[str] | None:
-    """The only values of an attribute that can satisfy an expression; None if it does not list any."""
+def _named_types(query: Query) -> frozenset[str] | None:
+    """The only instance types that can satisfy an expression; None if it does not list any."""
     if isinstance(query, And):
-        lists = [each for each in (_named(term, subject) for term in query.terms) if each is not None]
+        lists = [each for each in map(_named_types, query.terms) if each is not None]
         return min(lists, key=len) if lists else None
     if isinstance(query, Or):
-        choices = [_named(term, subject) for term in query.terms]
-        known = [each for each in choices if each is not None]
-        return frozenset().union(*known) if len(known) == len(choices) else None
-    if isinstance(query, Comparison) and query.subject == subject and query.operator is Operator.EQUALS:
+        known = [each for each in map(_named_types, query.terms) if each is not None]
+        return frozenset().union(*known) if len(known) == len(query.terms) else None
+    if isinstance(query, Comparison) and query.subject == INSTANCE_TYPE and query.operator is Operator.EQUALS:
         return frozenset({query.argument})
-    if isinstance(query, In) and query.subject == subject and not query.negated:
+    if isinstance(query, In) and query.subject == INSTANCE_TYPE and not query.negated:
         return frozenset(query.values)
     return None
 

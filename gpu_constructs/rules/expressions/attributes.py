@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from itertools import takewhile
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import RECORDED, Architecture, InstanceType, families, may_exist
@@ -47,6 +46,7 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
 }
 _FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
 _NEAR = 0.6
+_ONE_LETTER = 0.95
 _MOST_DOUBTS = 5
 """Doubts about one expression that are reported at once."""
 
@@ -211,26 +211,10 @@ def _no_attribute(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _slips(expression: str) -> tuple[str, ...]:
-    """Attributes of no host that one letter tells from a built-in one, which every host has to have."""
-    names = required_attributes(expression)
-    return tuple([each for each in names if each not in BUILT_IN_ATTRIBUTES and _differs_by_one(each)])
-
-
-def _differs_by_one(name: str) -> bool:
-    """Whether a built-in attribute has one letter more, fewer or another one."""
-    return name.startswith("ecs.") and any(
-        _rest(name, each) <= 1 and _rest(each, name) <= 1 for each in BUILT_IN_ATTRIBUTES
-    )
-
-
-def _rest(one: str, other: str) -> int:
-    """How much of a text is left between what begins and what ends like another."""
-    start = _shared(one, other)
-    return len(one) - start - _shared(one[start:][::-1], other[start:][::-1])
-
-
-def _shared(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    """Attributes of no host that about one letter tells from a built-in one, which every host has to have."""
+    names = (each for each in required_attributes(expression) if each.startswith("ecs.") and len(each) < NAME)
+    others = (each for each in names if each not in BUILT_IN_ATTRIBUTES)
+    return tuple([each for each in others if get_close_matches(each, BUILT_IN_ATTRIBUTES, n=1, cutoff=_ONE_LETTER)])
 
 
 def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
@@ -18,7 +18,6 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.fleet.keys import plain
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Ways, first_of, one_way
@@ -29,8 +28,6 @@ RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
 
 _ENTRIES = "ResourceRequirements"
-_IN_FORM = "ResourceRequirements of type GPU"
-_CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
 _RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
 
 _BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}] instead of this entry'
@@ -44,32 +41,6 @@ _COUNT = "the number of GPUs of one host, or fewer"
 
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
-
-_REQUIREMENT_WORDS: Mapping[str, str] = {
-    "amount": "Value says how many",
-    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers",
-    "count": "Value says how many",
-    "deviceids": "ECS chooses the devices",
-    "devices": "ECS chooses the devices",
-    "driver": "the machine image has the driver",
-    "limits": "Value says how many",
-    "number": "Value says how many",
-    "quantity": "Value says how many",
-}
-"""What people write into an entry of ``ResourceRequirements``, as `plain` writes it, and what says it instead."""
-
-_REQUIREMENT_KEYS: Mapping[str, str] = {
-    plain(each): each
-    for each in (
-        "SharingStrategy",
-        "SharingStrategy.NvidiaMps",
-        "SharingStrategy.NvidiaMps.MaxComputePercent",
-        "SharingStrategy.NvidiaMps.Memory",
-        "Type",
-        "Value",
-    )
-}
-"""Keys of such an entry by how `plain` writes them."""
 
 _USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
 _NO_LIMIT = "leave it out for no limit"
@@ -91,7 +62,7 @@ def taken(task: Task) -> Problems:
         yield Problem(
             message=f"{with_verb(keys, 'is not a key', 'are not keys')} of a task definition: each container asks "
             "for its GPUs",
-            fix=f"in the container, {_IN_FORM}",
+            fix=f"in the container, {_ENTRIES} of type GPU",
             ways=_in_container(task),
             changes=_ENTRIES,
         )
@@ -309,48 +280,30 @@ def _misformed(task: Task, container: Container) -> Problems:
     wrong = [f"a container has no key {each}" for each in container.unknown_keys]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
-        wrong.extend(_wrong_keys(entry))
-    form = _reformed(task, container) if wrong else ""
-    if wrong:
-        yield Problem(
-            container=container,
-            message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
-            f"{'; '.join(dict.fromkeys(wrong))}",
-            fix=_IN_FORM if form.startswith(RIGHT_FORM) else form,
-            ways=one_way(form, with_container(task, container, _in_form(container))) if form != _BATCH_NEURON else (),
-            changes=_ENTRIES,
-        )
+        wrong.extend(f"a resource requirement has no key {key}" for key in entry.unknown_keys)
+    if not wrong:
+        return
+    is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
+    is_job = is_neuron and task.scheduler is Scheduler.BATCH
+    form = _RIGHT_NEURON_FORM if is_neuron else RIGHT_FORM
+    request = ResourceRequirement(type=NEURON_DEVICE, value="ALL") if is_neuron else _ONE
+    right = replace(container, requirements=(request,), unknown_keys=())
+    yield Problem(
+        container=container,
+        message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
+        f"{'; '.join(dict.fromkeys(wrong))}",
+        fix=_BATCH_NEURON if is_job else form if is_neuron else f"{_ENTRIES} of type GPU",
+        ways=() if is_job else one_way(form, with_container(task, container, right)),
+        changes=_ENTRIES,
+    )
 
 
 def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
     allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
     if entry.type == "":
-        if not any(plain(each) == "type" for each in entry.unknown_keys):
+        if not entry.unknown_keys:
             yield f"an entry has no type; the types are {and_list(allowed)}"
     elif isinstance(entry.type, str) and entry.type not in allowed:
         near = [each for each in allowed if each.lower() == entry.type.lower()]
         right = f"it is written {near[0]}" if near else f"the types are {and_list(allowed)}"
         yield f"the type {shown(entry.type)} does not exist, {right}"
-
-
-def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
-    for key in entry.unknown_keys:
-        if plain(key) in _REQUIREMENT_WORDS:
-            yield f"a resource requirement has no key {key} ({_REQUIREMENT_WORDS[plain(key)]})"
-        elif plain(key) in _REQUIREMENT_KEYS:
-            yield f"{key} is written {_REQUIREMENT_KEYS[plain(key)]}"
-
-
-def _reformed(task: Task, container: Container) -> str:
-    if any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements):
-        return _BATCH_NEURON if task.scheduler is Scheduler.BATCH else _RIGHT_NEURON_FORM
-    if any(plain(key) == "capabilities" for each in container.requirements for key in each.unknown_keys):
-        return f"{RIGHT_FORM}, {_CAPABILITIES}"
-    return RIGHT_FORM
-
-
-def _in_form(container: Container) -> Container:
-    """The container with one request in the right form for all that it asks."""
-    is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
-    request = ResourceRequirement(type=NEURON_DEVICE, value="ALL") if is_neuron else _ONE
-    return replace(container, requirements=(request,), unknown_keys=())
