@@ -21,7 +21,6 @@ from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
-from gpu_constructs.jobs.batch.job_options import JobSettings
 from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
 from gpu_constructs.tasks.gpu_ask import metadata_of
 
@@ -61,9 +60,8 @@ class BatchWork(Construct):
         plan: JobPlan,
         image: ecs.ContainerImage,
         command: Sequence[str] | None,
-        settings: JobSettings,
     ) -> None:
-        options = settings.options
+        options = plan.options
         secrets, volumes = options.get("secrets"), options.get("volumes")
         _require_left_to_ecs(plan, secrets or {})
         _require_once(plan, secrets or {})
@@ -104,9 +102,9 @@ class BatchWork(Construct):
             user=options.get("user"),
         )
 
-    def _define(self, kind: Callable[..., _Definition], settings: JobSettings, **own: object) -> _Definition:
+    def _define(self, kind: Callable[..., _Definition], plan: JobPlan, **own: object) -> _Definition:
         """The job definition, with what the job needs of each GPU, which none of its properties says."""
-        definition = kind(self, "Definition", **settings.definition(), **own)
+        definition = kind(self, "Definition", **plan.definition(), **own)
         needs = metadata_of(self.task)
         if needs is not None:
             cast("batch.CfnJobDefinition", definition.node.default_child).add_metadata(METADATA_KEY, needs)

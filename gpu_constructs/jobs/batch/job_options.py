@@ -13,15 +13,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import exit_code, flag, known_number, of_kind, whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import exit_code, flag, known_number, whole_number
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
-
-DAY_SECONDS = 86_400
-"""How long an attempt may take by default."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
@@ -201,55 +197,6 @@ class JobOptions(GpuNeedOptions, total=False):
     volumes: Sequence[batch.EcsVolume] | None
     user: str | None
     job_definition_name: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSettings:
-    """What a job is given besides its size, with the defaults.
-
-    Attributes:
-        options: Its arguments, as given.
-        attempt_seconds: How long one attempt may take.
-        retries: What it is tried again after.
-    """
-
-    options: JobOptions
-    attempt_seconds: int | Unknown
-    retries: BatchRetries
-
-    @staticmethod
-    def of(options: JobOptions) -> JobSettings:
-        """What is given, checked as far as it is right or wrong by itself.
-
-        Raises:
-            InvalidValueError: One of them is wrong.
-        """
-        timeout = options.get("timeout")
-        require_volumes(options.get("volumes"))
-        return JobSettings(
-            options=options,
-            attempt_seconds=DAY_SECONDS
-            if timeout is None
-            else whole_seconds("timeout", timeout, smallest=MIN_JOB_TIMEOUT_SECONDS),
-            retries=of_kind("retries", options.get("retries"), BatchRetries, example="BatchRetries(attempts=5)"),
-        )
-
-    @property
-    def scheduling_priority(self) -> int | None:
-        """Its priority among the jobs of its share: AWS Batch takes none without one in a queue with shares."""
-        given = self.options.get("scheduling_priority")
-        return 0 if given is None and self.options.get("share") is not None else given
-
-    def definition(self) -> dict[str, object]:
-        """Its part of the arguments of CDK's job definitions, which those for several hosts have as well."""
-        return {
-            "job_definition_name": self.options.get("job_definition_name"),
-            "timeout": self.options.get("timeout") or seconds_of(DAY_SECONDS),
-            "retry_attempts": self.retries.attempts,
-            "retry_strategies": self.retries.conditions() or None,
-            "scheduling_priority": self.scheduling_priority,
-            "propagate_tags": True,
-        }
 
 
 @cache  # nothing changes it, and it costs a call into Node

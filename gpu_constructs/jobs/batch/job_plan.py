@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpu_constructs.cdk.arguments import flag, known_number, variables
+from gpu_constructs.cdk.arguments import flag, known_number, of_kind, variables, whole_seconds
 from gpu_constructs.cdk.refusal import ARGUMENTS, is_error, raise_first
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.facts.declared import MOST_DEVICES
 from gpu_constructs.fleet import (
     Container,
@@ -18,9 +18,8 @@ from gpu_constructs.fleet import (
     ResourceRequirement,
     Scheduler,
     Task,
-    Unknown,
 )
-from gpu_constructs.jobs.batch.job_options import JobOptions
+from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes, seconds_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables
@@ -39,9 +38,10 @@ ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""
 
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-NCCL_OF_TASKS: Mapping[str, str] = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+_NCCL_OF_TASKS: Mapping[str, str] = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 """In network mode ``awsvpc`` a container also has the interface ecs-eth0, which leads nowhere but to its host."""
 _RESERVED = "AWS_BATCH"
+_DAY_SECONDS = 86_400  # how long an attempt may take by default
 _WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with each submission"
 
 _ARGUMENTS: Mapping[str, str] = {
@@ -90,15 +90,32 @@ class JobPlan:
     Attributes:
         task: The job as the value that every check reads.
         environment: Environment variables with the defaults.
+        options: Its arguments, as given.
+        retries: What it is tried again after.
     """
 
     task: Task
     environment: dict[str, str]
+    options: JobOptions
+    retries: BatchRetries
 
     @property
     def asked(self) -> Container:
         """What its one container asks for; all its numbers are known."""
         return self.task.containers[0]
+
+    def definition(self) -> dict[str, object]:
+        """Its part of the arguments of CDK's job definitions, which those for several hosts have as well."""
+        priority, share = self.options.get("scheduling_priority"), self.options.get("share")
+        return {
+            "job_definition_name": self.options.get("job_definition_name"),
+            "timeout": self.options.get("timeout") or seconds_of(_DAY_SECONDS),
+            "retry_attempts": self.retries.attempts,
+            "retry_strategies": self.retries.conditions() or None,
+            # AWS Batch takes no job without one in a queue with shares.
+            "scheduling_priority": 0 if priority is None and share is not None else priority,
+            "propagate_tags": True,
+        }
 
 
 def plan_job(
@@ -109,7 +126,6 @@ def plan_job(
     efa: bool,
     pools: Sequence[Pool],
     environment: Mapping[str, str] | None,
-    attempt_seconds: int | Unknown,
     nodes: Nodes | None = None,
     words: Mapping[str, str] | None = None,
 ) -> JobPlan:
@@ -122,7 +138,6 @@ def plan_job(
         efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
         pools: The compute environments of its queue.
         environment: Its environment variables, with what else it is told.
-        attempt_seconds: Its time limit.
         nodes: The hosts that it has at once; None for one host.
         words: What arguments of its own are called, by property.
 
@@ -132,7 +147,9 @@ def plan_job(
         IncompatibleError: No environment of the queue has such GPUs.
         DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
-    needs = plan_needs(options)
+    needs, timeout = plan_needs(options), options.get("timeout")
+    require_volumes(options.get("volumes"))
+    retries = of_kind("retries", options.get("retries"), BatchRetries, example="BatchRetries(attempts=5)")
     vcpus, memory, shared = options.get("vcpus"), options.get("memory_mib"), options.get("shared_memory_mib")
     gpus = known_number(
         "gpus",
@@ -168,13 +185,15 @@ def plan_job(
         network_mode="host" if nodes is None else "awsvpc",
         compatibilities=("EC2",),
         scheduler=Scheduler.BATCH,
-        attempt_seconds=attempt_seconds,
+        attempt_seconds=_DAY_SECONDS
+        if timeout is None
+        else whole_seconds("timeout", timeout, smallest=MIN_JOB_TIMEOUT_SECONDS),
         nodes=None if nodes is None else nodes.number,
         node_types=() if nodes is None else (nodes.host.name,),
     )
     able = _able(task, pools)
     devices, defaults = (efa_devices(able), efa_variables(able)) if efa else ((), {})
-    every = {**_DRIVER_CAPABILITIES, **defaults, **(NCCL_OF_TASKS if nodes else {}), **given}
+    every = {**_DRIVER_CAPABILITIES, **defaults, **(_NCCL_OF_TASKS if nodes else {}), **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
     share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
     vcpus = (
@@ -192,7 +211,7 @@ def plan_job(
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):
         _require_possible(task, pools, words)
-    return JobPlan(task=task, environment=every)
+    return JobPlan(task=task, environment=every, options=options, retries=retries)
 
 
 def arguments_of(name: str) -> Mapping[str, str]:

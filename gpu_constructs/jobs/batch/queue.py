@@ -25,14 +25,13 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, JobSettings, seconds_of
+from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
-_IDS = frozenset({"HostProfile", "HostRole", "HostSecurityGroup", "Queue", "Shares"})
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
@@ -60,9 +59,8 @@ class GpuBatchJob(BatchWork):
         plan: JobPlan,
         image: ecs.ContainerImage,
         command: Sequence[str] | None,
-        settings: JobSettings,
     ) -> None:
-        if not isinstance(plan, JobPlan) or not isinstance(settings, JobSettings):
+        if not isinstance(plan, JobPlan):
             raise InvalidValueError(
                 f"a queue plans its jobs itself, got {shown(plan)}",
                 argument="plan",
@@ -77,11 +75,10 @@ class GpuBatchJob(BatchWork):
             plan=plan,
             image=image,
             command=command,
-            settings=settings,
         )
         self.queue: GpuBatchQueue = queue
         self.job_definition: batch.EcsJobDefinition = self._define(
-            batch.EcsJobDefinition, settings, container=self.container
+            batch.EcsJobDefinition, plan, container=self.container
         )
 
 
@@ -225,7 +222,6 @@ class GpuBatchQueue(Construct):
             IncompatibleError: No environment of the queue has such GPUs.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
-        settings = JobSettings.of(options)
         self.require_share(options.get("share"), options.get("scheduling_priority"))
         plan = plan_job(
             construct_id,
@@ -234,9 +230,8 @@ class GpuBatchQueue(Construct):
             efa=efa,
             pools=self.pools,
             environment=options.get("environment"),
-            attempt_seconds=settings.attempt_seconds,
         )
-        job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command, settings=settings)
+        job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command)
         self._jobs.append(job)
         return job
 
@@ -284,23 +279,6 @@ def _plans(
             argument="environments",
             value=environments,
             fix=_EXAMPLE,
-        )
-    names = [each.construct_id for each in environments]
-    twice = next((each for each in names if names.count(each) > 1), None)
-    if twice is not None:
-        raise InvalidValueError(
-            f"two environments have the id {twice!r}",
-            argument="environments",
-            value=names,
-            fix="another id for one of them",
-        )
-    own = next((each for each in names if each in _IDS), None)
-    if own is not None:
-        raise InvalidValueError(
-            f"{own!r} is the id of something that every queue defines",
-            argument="environments",
-            value=own,
-            fix="another id, such as the model of the GPU",
         )
     where = None if "${" in region else region
     return [

@@ -22,7 +22,7 @@ from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.jobs.batch.environment import BatchEnvironment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import JobOptions, JobSettings
+from gpu_constructs.jobs.batch.job_options import JobOptions
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
@@ -115,7 +115,6 @@ class MultiNodeTraining(BatchWork):
                 value=queue,
                 fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
             )
-        settings = JobSettings.of(options)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
         volumes = options.get("volumes")
@@ -145,13 +144,11 @@ class MultiNodeTraining(BatchWork):
             efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
             pools=queue.pools,
             environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
-            attempt_seconds=settings.attempt_seconds,
             nodes=nodes,
             words=_gang_words(queue.pools, nodes),
         )
-        seconds = settings.attempt_seconds
-        gpus = known(plan.asked.gpus)
-        _require_launch(chosen, gpus, seconds, settings.retries.exit_codes)
+        gpus, seconds = known(plan.asked.gpus), plan.task.attempt_seconds
+        _require_launch(chosen, gpus, seconds, plan.retries.exit_codes)
         for each in queue.environments:
             _require_near(each, seconds)
         super().__init__(
@@ -162,13 +159,12 @@ class MultiNodeTraining(BatchWork):
             plan=plan,
             image=image,
             command=chosen.command(command, gpus=gpus),
-            settings=settings,
         )
         self.queue: GpuBatchQueue = queue
         self.hosts: int = nodes.number
         self.job_definition: batch.MultiNodeJobDefinition = self._define(
             batch.MultiNodeJobDefinition,
-            settings,
+            plan,
             instance_type=ec2.InstanceType(nodes.host.name),
             containers=[batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)],
         )
@@ -222,7 +218,7 @@ def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
 
 
 def _require_launch(
-    launcher: TrainingLauncher, gpus: int, attempt_seconds: int | Unknown, exit_codes: Sequence[int]
+    launcher: TrainingLauncher, gpus: int, attempt_seconds: int | Unknown | None, exit_codes: Sequence[int]
 ) -> None:
     """Refuses more processes than GPUs, a wait that is longer than an attempt, and exit codes that never come."""
     processes, waits = launcher.processes_per_host, launcher.waits_seconds
@@ -268,7 +264,7 @@ def _require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVol
         )
 
 
-def _require_near(environment: BatchEnvironment, seconds: int | Unknown) -> None:
+def _require_near(environment: BatchEnvironment, seconds: int | Unknown | None) -> None:
     """Refuses hosts in several zones, and a time limit in seconds that is longer than a Capacity Block is there."""
     name, zones, block = environment.pool.name, environment.subnets.zones, environment.purchase.block
     if zones is not None and zones > 1:
@@ -279,7 +275,7 @@ def _require_near(environment: BatchEnvironment, seconds: int | Unknown) -> None
             fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
         )
     starts, ends = (None, None) if block is None else (_time(block.starts), _time(block.ends))
-    if starts is None or ends is None or isinstance(seconds, Unknown):
+    if starts is None or ends is None or not isinstance(seconds, int):
         return
     there = int((ends - starts).total_seconds())
     if seconds > there:
