@@ -264,16 +264,17 @@ def _ulimits(plan: ContainerPlan, given: Sequence[ecs.Ulimit]) -> list[ecs.Ulimi
 def _linux_parameters(
     task_definition: ecs.TaskDefinition, parameters_id: str, plan: ContainerPlan, given: ecs.LinuxParameters | None
 ) -> ecs.LinuxParameters | None:
-    if given is None and not (plan.shared_memory_mib or plan.devices or plan.capabilities):
+    paths = plan.container.devices
+    if given is None and not (plan.shared_memory_mib or paths or plan.capabilities):
         return None
     parameters = given or ecs.LinuxParameters(
         task_definition,
         parameters_id,
         shared_memory_size=plan.shared_memory_mib,
     )
-    if plan.devices:
+    if paths:
         parameters.add_devices(
-            *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in plan.devices)
+            *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in paths)
         )
     if plan.capabilities:
         parameters.add_capabilities(*(ecs.Capability[each] for each in plan.capabilities))

@@ -53,28 +53,24 @@ class ContainerPlan:
 
     Attributes:
         container: What it asks of a host.
-        task: The task with it.
         cpu: CPU units, as given where it is a token.
         memory_mib: Memory in MiB above which it is stopped, as given where it is a token; None for no limit.
         shared_memory_mib: Size of ``/dev/shm`` in MiB; None where its hosts take no such setting.
         environment: Environment variables with the defaults.
         gpu_count: Its GPUs as CDK takes them; None for none, and where CDK cannot say it.
         requirement: Its entry of ``ResourceRequirements`` as CloudFormation takes it, where CDK cannot write it.
-        devices: Paths of devices of the host, the same in the container.
         capabilities: Linux capabilities in addition to Docker's own.
         ulimits: Names of the limits that are raised.
         default_sizes: What of its size was not given, by field of `container`, so that it follows what the hosts have.
     """
 
     container: Container
-    task: Task
     cpu: int
     memory_mib: int | None
     shared_memory_mib: int | None
     environment: dict[str, str]
     gpu_count: float | None = None
     requirement: Mapping[str, object] | None = None
-    devices: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     ulimits: tuple[str, ...] = ()
     default_sizes: frozenset[str] = frozenset()
@@ -108,37 +104,41 @@ def finish_plan(
         IncompatibleError: The hosts of a pool have no such accelerators, or no EFA where that was asked for.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
-    cpu, size = options.get("cpu"), _size_of(options)
+    cpu = options.get("cpu")
+    limit_name, limit, reservation = _memory_of(options)
+    is_shared = limit is None and reservation is None
     efa = options.get("efa", False)
     flag("efa", efa, fix="efa=True")
     devices, defaults = (efa_devices(pools), efa_variables(pools)) if efa else ((), {})
     refused = refused_on_managed(options)
     asked = replace(
         asked,
-        cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
-        memory_limit_mib=size.known_limit,
-        memory_reservation_mib=size.known_reservation,
+        cpu=_whole("cpu", cpu, smallest=0, unit="CPU units") or 0,
+        memory_limit_mib=0 if is_shared else _whole(limit_name, limit),
+        memory_reservation_mib=_whole("memory_reservation_mib", reservation),
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         devices=(*asked.devices, *devices),
         used_keys=tuple(refused),
     )
     every = _variables({**variables_by_default, **defaults}, options)
+    # Which GPUs a container sees may be said by a secret as well.
+    hidden = {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (options.get("secrets") or ()) else {}
     require_served(
-        with_container(task, _as_far_as_known(asked, every, options, size)),
+        with_container(task, _as_far_as_known(asked, every, options, is_shared=is_shared)),
         pools,
-        {**_ARGUMENTS, "Memory": size.argument, **arguments, **_hidden(options)},
+        {**_ARGUMENTS, "Memory": limit_name, **arguments, **hidden},
         given={**{REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}, **given},
         also=_REFUSED_WARNINGS,
     )
     # Accelerators first: a share of the host only exists for those that it has.
-    named = {"ContainerDefinitions.Memory": size.argument}
+    named = {"ContainerDefinitions.Memory": limit_name}
     require_fit(with_container(task, asked), pools, named)
-    if cpu is None or size.is_shared:
+    if cpu is None or is_shared:
         share = share_for(asked, task=task, pools=pools, kept=kept)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,
-            memory_limit_mib=share.memory_mib if size.is_shared else asked.memory_limit_mib,
+            memory_limit_mib=share.memory_mib if is_shared else asked.memory_limit_mib,
         )
         require_fit(with_container(task, asked), pools, named)
     shared = _shared_memory(options, asked, pools, task.ipc_mode)
@@ -147,20 +147,17 @@ def finish_plan(
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=known_variables(every),
     )
-    limit = asked.memory_limit_mib
     by_default = {
         "cpu": cpu is None,
-        "memory_limit_mib": size.is_shared,
+        "memory_limit_mib": is_shared,
         "shared_memory_mib": shared is not None and options.get("shared_memory_mib") is None,
     }
     return ContainerPlan(
         container=asked,
-        task=with_container(task, asked),
         cpu=known_or(cpu or 0, asked.cpu),
-        memory_mib=None if limit is None else known_or(size.limit or 0, limit),
+        memory_mib=None if asked.memory_limit_mib is None else known_or(limit or 0, asked.memory_limit_mib),
         shared_memory_mib=shared,
         environment=every,
-        devices=asked.devices,
         ulimits=("memlock",) if efa else (),
         default_sizes=frozenset(name for name, is_default in by_default.items() if is_default),
     )
@@ -176,36 +173,13 @@ def share_for(container: Container, *, task: Task, pools: Sequence[Pool], kept: 
     return share_of_host(with_container(task, unsized), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB, kept=kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Size:
-    """The memory that a container was given.
-
-    Attributes:
-        argument: What the user calls the limit.
-        limit: Memory in MiB above which it is stopped, as given.
-        known_limit: The same, unknown for a token; 0 for the share of the host, None for no limit.
-        known_reservation: Memory in MiB that is kept for it; None for the limit.
-    """
-
-    argument: str
-    limit: int | None
-    known_limit: int | Unknown | None
-    known_reservation: int | Unknown | None
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether the limit is the share of the host that goes with the accelerators."""
-        return self.limit is None and self.known_limit is not None
-
-
-def _size_of(options: ContainerOptions) -> _Size:
+def _memory_of(options: ContainerOptions) -> tuple[str, int | None, int | None]:
+    """What the user calls the memory limit, the limit as given, and the reservation as given."""
     ours, cdks, reservation = (
         options.get("memory_mib"),
         options.get("memory_limit_mib"),
         options.get("memory_reservation_mib"),
     )
-    argument = "memory_mib" if cdks is None else "memory_limit_mib"
-    limit = ours if cdks is None else cdks
     if ours is not None and cdks is not None:
         raise InvalidValueError(
             "is another name of memory_mib, which was given as well",
@@ -213,16 +187,12 @@ def _size_of(options: ContainerOptions) -> _Size:
             value=cdks,
             fix="leave one of them out",
         )
-    return _Size(
-        argument=argument,
-        limit=limit,
-        known_limit=(0 if reservation is None else None)
-        if limit is None
-        else whole_number(argument, limit, smallest=1, unit="MiB", fix=_FIX_SHARE),
-        known_reservation=None
-        if reservation is None
-        else whole_number("memory_reservation_mib", reservation, smallest=1, unit="MiB", fix=_FIX_SHARE),
-    )
+    return ("memory_mib", ours, reservation) if cdks is None else ("memory_limit_mib", cdks, reservation)
+
+
+def _whole(argument: str, value: int | None, *, smallest: int = 1, unit: str = "MiB") -> int | Unknown | None:
+    """A part of a size that was given, None where it was not."""
+    return None if value is None else whole_number(argument, value, smallest=smallest, unit=unit, fix=_FIX_SHARE)
 
 
 def require_container_name(name: str, options: Mapping[str, object]) -> None:
@@ -254,7 +224,7 @@ def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[s
 
 
 def _as_far_as_known(
-    asked: Container, variables_of_all: Mapping[str, str], options: ContainerOptions, size: _Size
+    asked: Container, variables_of_all: Mapping[str, str], options: ContainerOptions, *, is_shared: bool
 ) -> Container:
     """The container before its share of the host is worked out."""
     secrets = tuple((name, UNKNOWN) for name in options.get("secrets") or ())
@@ -262,15 +232,10 @@ def _as_far_as_known(
     return replace(
         asked,
         cpu=UNKNOWN if options.get("cpu") is None else asked.cpu,
-        memory_limit_mib=UNKNOWN if size.is_shared else asked.memory_limit_mib,
+        memory_limit_mib=UNKNOWN if is_shared else asked.memory_limit_mib,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=(*known_variables(variables_of_all), *secrets),
     )
-
-
-def _hidden(options: ContainerOptions) -> Mapping[str, str]:
-    """The argument of an environment variable that is a secret."""
-    return {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (options.get("secrets") or ()) else {}
 
 
 def _shared_memory(

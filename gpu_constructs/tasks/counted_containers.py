@@ -211,7 +211,7 @@ class CountedContainers:
         self._has_main = True
         self._default_sizes[plan.container.name] = plan.default_sizes
         self._count(construct_id, plan.container)
-        needs = metadata_of(plan.task)
+        needs = metadata_of(self.task)
         if plan.container.needs is not None and needs is not None:
             self._resource.add_metadata(METADATA_KEY, needs)
         if plan.requirement is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -15,6 +14,7 @@ from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.placement import fit, task_slots
 from gpu_constructs.tasks.accelerated_container import plan_neuron_container
 from gpu_constructs.tasks.container_options import ContainerOptions
+from gpu_constructs.tasks.container_plan import ContainerPlan
 from tests.rules.given import a_pool, of_image
 from tests.synthesis import Site, Tenant, unwritten
 
@@ -36,12 +36,16 @@ def paths(container: dict[str, Any]) -> list[str]:
     return [each["HostPath"] for each in devices]
 
 
+def task_of(plan: ContainerPlan) -> Task:
+    return Task(name="task", containers=(plan.container,))
+
+
 def test_every_chip_of_a_host_is_a_device() -> None:
     for name, chips in CHIPS.items():
         hosts = a_pool(name, image=of_image("al2023-neuron"))
         plan = planned(hosts)
-        assert list(plan.devices) == [f"/dev/neuron{index}" for index in range(chips)], name
-        assert fit(plan.task, hosts).answer is True, name
+        assert list(plan.container.devices) == [f"/dev/neuron{index}" for index in range(chips)], name
+        assert fit(task_of(plan), hosts).answer is True, name
 
 
 def test_devices_reach_the_container_with_the_right_to_lock_memory(tenant: Tenant) -> None:
@@ -151,9 +155,9 @@ def planned(*pools: Pool, task: Task | None = None, devices: Any = "ALL", **chan
 def test_managed_instances_are_asked_for_a_resource() -> None:
     plan = planned(MANAGED)
     assert plan.requirement == {"Type": "NeuronDevice", "Value": "ALL"}
-    assert (plan.devices, plan.capabilities, plan.shared_memory_mib) == ((), (), None)
-    assert fit(plan.task, MANAGED).answer is True
-    assert fit(plan.task, GROUP).answer is False
+    assert (plan.container.devices, plan.capabilities, plan.shared_memory_mib) == ((), (), None)
+    assert fit(task_of(plan), MANAGED).answer is True
+    assert fit(task_of(plan), GROUP).answer is False
     assert planned(GROUP).requirement is None
 
 
@@ -162,7 +166,7 @@ def test_managed_instances_are_asked_for_a_resource() -> None:
     [
         ({"devices": 1}, "a container gets all Neuron devices of its host; allowed: 'ALL'"),
         ({"shared_memory_mib": 64}, "where sharedMemorySize is not valid"),
-        ({"task": replace(planned(MANAGED).task)}, "infer and infer ask for NeuronDevice; only one container"),
+        ({"task": task_of(planned(MANAGED))}, "infer and infer ask for NeuronDevice; only one container"),
     ],
 )
 def test_what_managed_instances_do_not_take_is_refused(arguments: dict[str, Any], message: str) -> None:

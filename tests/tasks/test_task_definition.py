@@ -197,7 +197,7 @@ def test_one_gpu_of_any_family_gets_a_share_that_fits(landlord: Landlord) -> Non
                 options={},
                 kept=NOTHING_KEPT,
             )
-            found = fit(plan.task, hosts.pool)
+            found = fit(Task(name="Task", containers=(plan.container,)), hosts.pool)
             assert (found.answer, [*found.doubts]) == (True, []), hosts.pool
 
 
