@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 from gpu_constructs.account.answers import (
     Described,
@@ -63,7 +62,6 @@ _GONE = {
 """Codes of AWS for what is deleted while others still name it; what it was is then not known."""
 
 _ACTIVITIES = 20
-_DEFINITIONS = 100
 
 
 class _Asking:
@@ -134,12 +132,12 @@ def about(
     region: str | None = None,
     deadline: Deadline | None = None,
 ) -> Described:
-    """Describes a cluster: its services and tasks, its hosts, and what starts hosts for it.
+    """Describes a cluster: its services, its hosts, and what starts hosts for it.
 
     Args:
         clients: Clients of boto3.
         cluster: Its name or ARN.
-        name: The service or task whose task definition is described; None for those of all tasks.
+        name: The service or task that is asked about, with its task definition; None for neither tasks nor definitions.
         region: Where it is; None for the region of the profile.
         deadline: That of the whole command; by default that of this call.
 
@@ -149,9 +147,10 @@ def about(
     """
     asking = _Asking(clients, region, cluster, deadline)
     _cluster(asking)
-    _work(asking)
-    with _needed(asking, name):
-        _definitions(asking, name)
+    services = asking.listed("ecs:ListServices", "serviceArns")
+    asking.ask_in_parts("ecs:DescribeServices", "services", "services", services, 10, cluster=cluster)
+    if name is not None:
+        _subject(asking, name)
     _hosts(asking)
     _groups(asking)
     for group in _group_names(asking):
@@ -179,23 +178,30 @@ def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> De
     return asking.live
 
 
-@contextmanager
-def _needed(asking: _Asking, name: str | None) -> Iterator[None]:
-    """What is asked about has to be described, with its task definition."""
+def _subject(asking: _Asking, name: str) -> None:
+    """Describes the tasks, and the task definition of what is asked about, which has to be there."""
+    tasks = [
+        each
+        for status in ("RUNNING", "STOPPED")
+        for each in asking.listed("ecs:ListTasks", "taskArns", desiredStatus=status)
+    ]
+    asking.ask_in_parts("ecs:DescribeTasks", "tasks", "tasks", tasks, 100, cluster=asking.cluster)
     try:
-        yield
-        is_known = "ecs:DescribeTaskDefinition" not in asking.live.denied
+        definition = definition_of(described_as(asking.live.answers, name))
     except UnknownNameError:
         if not asking.live.not_read:
             raise
-        is_known = False
-    if name is not None and not is_known:
-        live = asking.live
-        reasons = [
-            *([f"the credentials may not call {', '.join(live.denied)}"] if live.denied else []),
-            *([f"there are {', '.join(live.cut)}"] if live.cut else []),
-        ]
-        raise GpuConstructsError(f"{shown(name)} cannot be looked at: {'; '.join(reasons)}")
+    else:
+        permission = "ecs:DescribeTaskDefinition"
+        asking.ask(permission, "taskDefinition", taskDefinition=definition)
+        if permission not in asking.live.denied:
+            return
+    live = asking.live
+    reasons = [
+        *([f"the credentials may not call {', '.join(live.denied)}"] if live.denied else []),
+        *([f"there are {', '.join(live.cut)}"] if live.cut else []),
+    ]
+    raise GpuConstructsError(f"{shown(name)} cannot be looked at: {'; '.join(reasons)}")
 
 
 def clusters_of(
@@ -237,26 +243,6 @@ def _cluster(asking: _Asking) -> None:
         raise GpuConstructsError(
             f"there is no cluster {brief(asking.cluster)}", fix="--cluster and --region name another one"
         )
-
-
-def _work(asking: _Asking) -> None:
-    services = asking.listed("ecs:ListServices", "serviceArns")
-    asking.ask_in_parts("ecs:DescribeServices", "services", "services", services, 10, cluster=asking.cluster)
-    tasks = [
-        each
-        for status in ("RUNNING", "STOPPED")
-        for each in asking.listed("ecs:ListTasks", "taskArns", desiredStatus=status)
-    ]
-    asking.ask_in_parts("ecs:DescribeTasks", "tasks", "tasks", tasks, 100, cluster=asking.cluster)
-
-
-def _definitions(asking: _Asking, name: str | None) -> None:
-    if name is None:
-        arns = dict.fromkeys(definition_of(each) for each in asking.of("tasks"))
-    else:
-        arns = {definition_of(described_as(asking.live.answers, name)): None}
-    for arn in islice(filter(None, arns), _DEFINITIONS):
-        asking.ask("ecs:DescribeTaskDefinition", "taskDefinition", taskDefinition=arn)
 
 
 def _hosts(asking: _Asking) -> None:

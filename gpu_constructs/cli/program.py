@@ -23,7 +23,7 @@ _COMMANDS = {
     "explain": "says host by host whether a task fits, and why not",
     "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
-    "preflight": "asks AWS whether the account can have the hosts: quotas, types, subnets, images, reservations",
+    "preflight": "asks AWS whether the account can have the hosts: quotas, types, images, reservations",
     "rules": "lists the rules, or shows everything about one",
     "run-self-test": "runs a task on hosts that tests their GPUs, and judges what it prints",
     "stop-tasks": "lists the tasks of a cluster that no service keeps, and stops them with --yes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import chain
 
 from gpu_constructs.account.answers import Answers, Thing, listed, number, text
 from gpu_constructs.facts import InstanceType
@@ -121,14 +122,8 @@ def refusal(
         needed: Attributes that ECS wants of its host: ``requiresAttributes`` of the task definition.
     """
     demand = demand_of(task, constraints)
-    return next(
-        (
-            found
-            for look in (filter(None, [state_of(host)]), _of_gpus(demand, host), _of_attributes(demand, host, needed))
-            for found in look
-        ),
-        None,
-    ) or next(iter(_of_amounts(demand, host)), None)
+    looks = (_of_gpus(demand, host), _of_attributes(demand, host, needed), _of_amounts(demand, host))
+    return state_of(host) or next(chain.from_iterable(looks), None)
 
 
 def copies_on(task: Task, host: RegisteredHost) -> int | None:

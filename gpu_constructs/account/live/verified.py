@@ -1,4 +1,4 @@
-"""Whether a cluster came up as it was planned: its hosts, the GPUs of its tasks, its providers and its services."""
+"""Whether a cluster came up as it was planned: its hosts with their GPUs, its providers and its services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Check:
 
     Attributes:
         name: What is checked.
-        about: The host, the task, the provider or the service.
+        about: The host, the provider or the service.
         passed: Whether it is as it should be; None where it could not be looked at.
         text: What was found.
         fix: What to do; empty where nothing is to be done.
@@ -43,7 +43,7 @@ def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
     """Checks a cluster; what could not be looked at is said.
 
     Args:
-        answers: What was described, with the task definitions of its tasks.
+        answers: What was described.
         region: Where it is.
     """
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
