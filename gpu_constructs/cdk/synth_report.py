@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import aws_cdk as cdk
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, findings_of, summary, verdict
+from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, over_budget, summary
 from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue
@@ -38,7 +38,7 @@ def report_of(
         notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
         found = plan(report.fleet)
         lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
-        findings = (*report.findings, *(() if budget is None else findings_of(verdict(found, budget))))
+        findings = (*report.findings, *(() if budget is None else over_budget(found, budget)))
     violations = [_violation(each) for each in findings if each.rule != UNCHECKED]
     success = not any(each.severity is Severity.ERROR for each in findings)
     return cdk.PolicyValidationPluginReport(success=success, violations=violations), lines

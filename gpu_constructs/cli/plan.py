@@ -11,7 +11,7 @@ from itertools import chain
 
 from gpu_constructs.check.configuration import Configuration, found_configuration
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.in_words import verdict
+from gpu_constructs.check.planning.in_words import over_budget
 from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.check.report import Report
@@ -68,11 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
     results = [_read(arguments, configuration, paths) for paths in sides]
     plans = [plan(each.fleet) for each in results]
-    held = None if budget is None else verdict(plans[-1], budget)
+    against = () if budget is None else over_budget(plans[-1], budget)
     update = Update() if len(plans) == 1 else update_of(results[0].stacks, results[1].stacks)
     if arguments.format == "json":
         facts = facts_of(*plans) if len(plans) == 1 else difference_facts(difference(*plans), update, *plans)
-        sys.stdout.write(json_text({"version": __version__, **facts, "budget": budget_facts(held)}))
+        sys.stdout.write(json_text({"version": __version__, **facts, "budget": budget_facts(budget, against)}))
     else:
         width = width_of(sys.stdout)
         told = (
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             if len(plans) == 1
             else difference_lines(difference(*plans), update, plans, width=width)
         )
-        show(chain(told, [] if held is None else budget_lines(held, width)), sys.stdout)
-    return 0 if (held is None or held.is_kept) and not update.refused else 1
+        show(chain(told, budget_lines(budget, against, width)), sys.stdout)
+    return 1 if against or update.refused else 0
 
 
 def _read(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> Report:

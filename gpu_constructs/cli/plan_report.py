@@ -8,7 +8,8 @@ from dataclasses import asdict
 from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.check.planning.in_words import (
-    BudgetVerdict,
+    BUDGET,
+    BUDGET_NOT_KNOWN,
     about_prices,
     about_quota,
     partly,
@@ -23,6 +24,7 @@ from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import Price, dollars
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement.reasons import listed
+from gpu_constructs.rules import Finding
 
 _INDENT = 12
 _HEAD = ("", "old", "new", "change")
@@ -112,16 +114,15 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
             yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
 
 
-def budget_lines(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
-    """What a plan has against a budget, as text."""
+def budget_lines(usd_per_hour: float | None, against: Sequence[Finding], width: int) -> Iterator[Line]:
+    """What a plan has against a budget, as text; nothing without a budget."""
+    if usd_per_hour is None:
+        return
     yield []
-    for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
-        if text:
-            yield from pieces("budget: ", text, width, style=style)
-    if verdict.is_kept:
-        assumed = f", {verdict.assumed}" if verdict.assumed else ""
-        text = f"within {dollars(verdict.usd_per_hour)} an hour{assumed}"
-        yield from pieces("budget: ", text, width, style="good")
+    for each in against:
+        yield from pieces("budget: ", each.message, width, style=str(each.severity))
+    if not against:
+        yield [("budget: ", ""), (f"within {dollars(usd_per_hour)} an hour", "good")]
 
 
 def _numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
@@ -152,16 +153,16 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
     }
 
 
-def budget_facts(verdict: BudgetVerdict | None) -> dict[str, object] | None:
+def budget_facts(usd_per_hour: float | None, against: Sequence[Finding]) -> dict[str, object] | None:
     """What a plan has against a budget, in values of JSON; None without a budget."""
-    if verdict is None:
+    if usd_per_hour is None:
         return None
+    said = {each.rule: each.message for each in against}
     return {
-        "usd_per_hour": verdict.usd_per_hour,
-        "kept": verdict.is_kept,
-        "above": verdict.above or None,
-        "not_known": verdict.open or None,
-        "assumed": verdict.assumed or None,
+        "usd_per_hour": usd_per_hour,
+        "kept": not against,
+        "above": said.get(BUDGET),
+        "not_known": said.get(BUDGET_NOT_KNOWN),
     }
 
 

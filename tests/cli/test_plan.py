@@ -49,7 +49,7 @@ def test_people_read_the_same_in_80_columns(
     assert "hosts          0        1          4" in output
     assert "a month    $0.00  $587.50  $2,350.02" in output
     assert "  L-DB2E81BA (on-demand G/VT): 4 at the desired counts, 16 at MaxSize" in output
-    assert "the prices of us-east-1 stand in" in output
+    assert "where a region is not known, the\nprices of us-east-1 stand in" in output
 
 
 @pytest.mark.parametrize(("budget", "code"), [("3.22", 0), ("3.2", 1), ("0", 1)])

@@ -76,10 +76,6 @@ class HostPrice:
         """The list prices of which anything is said."""
         return self.prices if self.cheapest is None else (self.cheapest,)
 
-    def standing_in(self, pool: Pool) -> tuple[Price, ...]:
-        """Prices of another region than the pool's, which has none on a list; none where its region is not known."""
-        return tuple([each for each in self.listed if pool.region is not None and each.region != pool.region])
-
     @property
     def of_one(self) -> Usd | None:
         """What one host costs an hour, whichever of the types it is; None where that is not known."""
@@ -118,12 +114,19 @@ def host_price(pool: Pool) -> HostPrice:
         return _managed(pool)
     if why := _why_unknown(pool):
         return HostPrice(is_paid=pool.bought.option is PurchaseOption.CAPACITY_BLOCK, unknown=why)
-    found = [(each.name, on_demand_price(each.name, pool.region)) for each in pool.instance_types]
-    prices = tuple([price for _, price in found if price is not None])
+    found = {each.name: _price(each.name, pool) for each in pool.instance_types}
+    prices = tuple([price for price in found.values() if price is not None])
     if len(prices) < len(found):
-        missing = [name for name, price in found if price is None]
-        return HostPrice(unknown=f"no price list that this library has names {listed(missing)}")
+        missing = listed(name for name, price in found.items() if price is None)
+        where = "" if pool.region is None else f" in {pool.region}"
+        return HostPrice(unknown=f"no price list that this library has names {missing}{where}")
     return HostPrice(prices=prices, is_spot=pool.bought.option in PARTLY_SPOT)
+
+
+def _price(name: str, pool: Pool) -> Price | None:
+    """The price in the region of a pool; that of us-east-1 where the region is not known."""
+    price = on_demand_price(name, pool.region)
+    return None if price is not None and pool.region not in {None, price.region} else price
 
 
 def _why_unknown(pool: Pool) -> str:
@@ -141,7 +144,7 @@ def _why_unknown(pool: Pool) -> str:
 
 def _managed(pool: Pool) -> HostPrice:
     """Hosts that ECS chooses: no type costs less than the cheapest, and what the fee is, no list says."""
-    prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
+    prices = [_price(each.name, pool) for each in pool.instance_types]
     found = [each for each in prices if each is not None]
     is_known = len(found) == len(prices) and pool.types_are_known and pool.bought.option is PurchaseOption.ON_DEMAND
     if not found or not is_known:

@@ -7,8 +7,7 @@ from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import PARTLY_SPOT, Origin, Pool, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
 from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
@@ -73,7 +72,6 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
         "hosts": "{} at minimum, {} at the desired counts, {} at MaxSize".format(*(number(of.hosts) for of in levels)),
         "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
         "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
-        "price": _stand_ins(each),
         "tasks": "; ".join(_task(of, pool) for of in each.tasks),
         "stranded": "; ".join(map(_stranded, each.stranded)),
         "deploying": _deploying(each),
@@ -93,15 +91,6 @@ def _types_of(pool: Pool) -> str:
     """The types that a pool may launch."""
     found = (*(each.label for each in pool.instance_types), *pool.batch_words)
     return listed(found, "or") if found else "types not known"
-
-
-def _stand_ins(each: PoolPlan) -> str:
-    """Which prices are those of another region, and why."""
-    found = each.price.standing_in(each.pool)
-    if not found:
-        return ""
-    names = listed((of.instance_type for of in found), "or")
-    return f"of {found[0].region}, because no list here has one for {names} in {each.pool.region}"
 
 
 def _task(of: TasksPerHost, pool: Pool) -> str:
@@ -157,8 +146,8 @@ def about_prices(*plans: FleetPlan) -> str:
     pools = [each for plan in plans for each in plan.pools]
     prices = [price for each in pools for price in each.price.listed]
     lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for price in prices))
-    stands_in = any(price.region != each.pool.region for each in pools for price in each.price.listed)
-    region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
+    is_assumed = any(plan.is_region_assumed for plan in plans)
+    region = "; where a region is not known, the prices of us-east-1 stand in" if is_assumed else ""
     is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in pools)
     spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
     return (
@@ -187,87 +176,45 @@ def _of(count: int, what: str) -> str:
     return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 
-_ASSUMED = "at the prices of us-east-1, since no region is known"
-
 BUDGET = "budget"
 BUDGET_NOT_KNOWN = "budget-not-known"
 """What findings about a budget are called; they are about a choice of the app, so no rule asks for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetVerdict:
-    """What a plan has against a budget.
+def over_budget(plan: FleetPlan, usd_per_hour: float) -> tuple[Finding, ...]:
+    """What is against a budget: an error above it, a warning where that is not known; nothing if it is certainly kept.
 
-    Attributes:
-        usd_per_hour: The budget.
-        above: Why the plan certainly does not stay within it, in words; empty where it may.
-        open: Why that is not known, in words; empty where it is.
-        assumed: What is taken for granted of the prices, in words; empty where nothing is.
-        dearest: Where the hosts that cost the most were written; None where that is not known.
-        unpriced: Where the first hosts without a price were written, likewise.
+    The hosts at MaxSize of all pools count; those of a Capacity Block are paid and cost no more.
     """
-
-    usd_per_hour: float
-    above: str = ""
-    open: str = ""
-    assumed: str = ""
-    dearest: Origin | None = None
-    unpriced: Origin | None = None
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the plan certainly stays within the budget."""
-        return not self.above and not self.open
-
-
-def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
-    """Holds the hosts at MaxSize of all pools against a budget; those of a Capacity Block are paid and cost no more."""
-    elsewhere = {each.pool.name for each in plan.pools if _is_of_another_region(each)}
-    priced = [each for each in plan.pools if each.pool.name not in elsewhere]
-    amounts = ((each.maximum.usd_per_hour.most, each) for each in priced if each.maximum.usd_per_hour is not None)
+    amounts = ((each.maximum.usd_per_hour.most, each) for each in plan.pools if each.maximum.usd_per_hour is not None)
     dearest = sorted(amounts, key=lambda pair: -pair[0])
     most = sum(usd for usd, _ in dearest)
-    above = ""
+    unpriced = [each for each in plan.unpriced("maximum") if not each.price.is_paid]
+    unknown = [
+        *((each.pool.name, each.why_unpriced, each.pool.origin) for each in unpriced),
+        *((each.name, UNPLANNED, each.origin) for each in plan.unplanned),
+    ]
+    found = []
     if most > usd_per_hour:
         pools = listed(f"{each.pool.name} {dollars(usd)}" for usd, each in dearest if usd)
-        above = (
-            f"at MaxSize the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} above the "
-            f"budget of {dollars(usd_per_hour)}: {pools}"
+        finding = Finding(
+            rule=BUDGET,
+            severity=Severity.ERROR,
+            subject=BUDGET,
+            message=f"at MaxSize the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} "
+            f"above the budget of {dollars(usd_per_hour)}: {pools}",
+            fix="a lower MaxSize, or a higher budget",
+            origin=dearest[0][1].pool.origin,
         )
-    unpriced = {each.pool.name for each in plan.unpriced("maximum") if not each.price.is_paid}
-    unknown = [each for each in plan.pools if each.pool.name in elsewhere | unpriced]
-    origins = [*(each.pool.origin for each in unknown), *(each.origin for each in plan.unplanned)]
-    why = [f"{each.pool.name}: {_why_budget_verdict(each)}" for each in unknown]
-    why += [f"{each.name}: {UNPLANNED}" for each in plan.unplanned]
-    return BudgetVerdict(
-        usd_per_hour=usd_per_hour,
-        above=above,
-        open=f"what some hosts can cost is not known ({listed(why)})" if why else "",
-        assumed=_ASSUMED if plan.is_region_assumed else "",
-        dearest=dearest[0][1].pool.origin if dearest else None,
-        unpriced=origins[0] if origins else None,
-    )
-
-
-def _is_of_another_region(each: PoolPlan) -> bool:
-    return bool(each.price.standing_in(each.pool)) and each.maximum.hosts != 0
-
-
-def _why_budget_verdict(each: PoolPlan) -> str:
-    if each.maximum.usd_per_hour is None:
-        return each.why_unpriced
-    missing = listed(of.instance_type for of in each.price.standing_in(each.pool))
-    return f"the price list of {each.pool.region} does not have {missing}"
-
-
-def findings_of(found: BudgetVerdict) -> tuple[Finding, ...]:
-    """What is against a budget, as a validation reports it: an error above it, a warning where that is not known."""
-    said = (
-        (BUDGET, Severity.ERROR, found.above, "a lower MaxSize, or a higher budget", found.dearest),
-        (BUDGET_NOT_KNOWN, Severity.WARNING, found.open, "", found.unpriced),
-    )
-    return tuple(
-        Finding(rule=rule, severity=severity, subject=rule, message=text, fix=fix, origin=origin)
-        for rule, severity, text, fix, origin in said
-        if text
-    )
+        found.append(finding)
+    if unknown:
+        why = listed(f"{name}: {reason}" for name, reason, _ in unknown)
+        finding = Finding(
+            rule=BUDGET_NOT_KNOWN,
+            severity=Severity.WARNING,
+            subject=BUDGET_NOT_KNOWN,
+            message=f"what some hosts can cost is not known ({why})",
+            origin=unknown[0][2],
+        )
+        found.append(finding)
+    return tuple(found)
