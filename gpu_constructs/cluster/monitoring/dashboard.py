@@ -70,8 +70,8 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
                 title="Tasks that do not start or lose their hosts",
                 lines=[
                     cluster.events("PlacementFailures", "not placed"),
-                    cluster.events("TasksNotStarted", "stopped before they ran"),
-                    cluster.events("LostTasks", "ended with their hosts"),
+                    cluster.events("TasksNotStarted", "not started"),
+                    cluster.events("LostTasks", "lost with their hosts"),
                 ],
                 unit="events",
             ),

@@ -47,7 +47,7 @@ def _at(title: str, hours: float) -> dict[str, float]:
         ("Tasks of services that wait", 6, {"chat": 0, "render": 2}),
         ("Hosts that tasks need", 2, {"L4": 100, "Spot": 200}),
         ("Tasks that do not start or lose their hosts", 8.5, {"not placed": 1}),
-        ("Tasks that do not start or lose their hosts", 5.25, {"ended with their hosts": 2}),
+        ("Tasks that do not start or lose their hosts", 5.25, {"lost with their hosts": 2}),
         ("Power of all GPUs", 1, {"L4": 338.14}),
         ("Faults of GPUs", 8.5, FAULTS | {"failed hosts": 1}),
         ("Faults of GPUs", 2.5, FAULTS | {"Xids of programs": 2}),
