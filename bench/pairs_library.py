@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -11,12 +12,14 @@ from constructs import Construct
 
 from bench.workloads import Pair
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, HostNetwork, HostScaling, HostStorage, Purchase
-from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.tasks.gpu_ask import Gpus
+
+if TYPE_CHECKING:
+    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 
 __all__ = ["MAX_INSTANCES", "USUAL", "Capacities", "Written", "add", "define", "with_gpus"]
 
-Capacities = list[GpuCapacity | ManagedGpuCapacity]
+Capacities: TypeAlias = "list[GpuCapacity | ManagedGpuCapacity]"
 MAX_INSTANCES = 4
 
 

@@ -5,6 +5,7 @@ What is expected stands in the signature.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -59,6 +60,9 @@ _LISTS_OF_TEXT: Mapping[str, str] = {
     "entry_point": "['python', '-u']",
 }
 """Arguments of containers that are lists of text, with an example; others have checks of their own."""
+
+_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"fsx.IFileSystem": ("dns_name",)}
+"""What every file system of FSx has, and its interface does not name; those of EFS have all the rest."""
 
 _OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
 """What an argument is called where it has another name."""
@@ -170,7 +174,9 @@ def _resolved(function: Callable[..., object], hint: object) -> object:
     def resolved() -> None: ...
 
     resolved.__annotations__ = {"hint": hint}
-    return _evaluated(resolved, unwrap(function).__globals__, {})["hint"]
+    names = unwrap(function).__globals__
+    # The ``__init__`` of a value has only what it needs, and the name of its module.
+    return _evaluated(resolved, {**vars(sys.modules[names["__name__"]]), **names}, {})["hint"]
 
 
 def _evaluated(
@@ -254,7 +260,7 @@ def _is_of(value: object, kind: type) -> bool:
     answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
     if _is_interface(kind):
         # isinstance says nothing about an interface, and a proxy answers by asking Node; a class of CDK's does at once.
-        members = [each for each in vars(kind) if not each.startswith("_")]
+        members = [*(each for each in vars(kind) if not each.startswith("_")), *_MORE_MEMBERS.get(_written(kind), ())]
         return any(all(hasattr(type(each), member) for member in members) for each in answering)
     if isinstance(value, Mapping):
         return _makes(kind, value)

@@ -66,7 +66,8 @@ def _initializer(cls: type[Any]) -> Callable[..., None]:
             parameter = value = name
         if each.init:
             (by_name if each.kw_only else by_place).append(parameter)
-            body.append(f"assign(self, {name!r}, {value})")
+        if each.init or each.default is not MISSING:
+            body.append(f"assign(self, {name!r}, {value if each.init else default})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, cast
 
 from aws_cdk import aws_ec2 as ec2
@@ -25,6 +25,7 @@ from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_ch
 from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_fsx as fsx

@@ -6,7 +6,7 @@ The table of images is in `gpu_constructs.facts`; this file turns a row of it in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from aws_cdk import aws_ec2 as ec2
@@ -27,6 +27,7 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.facts.own_image import NO_ACCELERATOR, own_image
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import HostImage
 
 

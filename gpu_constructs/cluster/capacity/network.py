@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from aws_cdk import aws_ec2 as ec2
@@ -14,6 +14,7 @@ from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.cluster.capacity.part import HostPart
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.host import require_one_efa_layout
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 
 from aws_cdk import aws_ec2 as ec2
 from typing_extensions import TypedDict
@@ -31,6 +31,7 @@ from gpu_constructs.cluster.hosts.providers import known_provider_name
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.facts.declared import metadata_of
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     DECLARED_TYPES,
     UNKNOWN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -14,6 +14,7 @@ from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, block_
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.hosts.providers import require_group_arn, require_reservation_id
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_FIRST,

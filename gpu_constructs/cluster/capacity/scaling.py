@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
@@ -15,6 +15,7 @@ from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MANAGED_SCALING, MAX_PERCENT
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, HostUpdate, Pool, Unknown, UpdateMethod, WarmPool
 
 

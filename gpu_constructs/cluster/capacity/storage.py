@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
 from math import ceil
@@ -28,6 +28,7 @@ from gpu_constructs.facts.aws_limits import (
     GP3_MIN_MIB_PER_SECOND,
 )
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Unknown
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_number, known_or, texts, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
@@ -11,6 +10,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import Architecture, InstanceType, accelerated
 from gpu_constructs.facts.aws_limits import GP3_MAX_GIB, MAX_IDLE_SECONDS
 from gpu_constructs.facts.catalogue import declared_types
+from gpu_constructs.facts.values import dataclass
 
 _SELECTS_NONE = "selects no instance types at synth"
 

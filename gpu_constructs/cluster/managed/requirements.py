@@ -6,7 +6,7 @@ Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gpu_constructs.cdk.arguments import texts
@@ -17,6 +17,7 @@ from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated
 from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size, may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
 from gpu_constructs.fleet.purchase import satisfies, selected_types
 from gpu_constructs.placement.reasons import listed
