@@ -19,23 +19,12 @@ def pass_state(parameters: State, result: str, following: str) -> State:
 
 
 def choice_state(rules: list[State], default: str) -> State:
-    """A state that chooses the next one.
-
-    Args:
-        rules: The first that is true says which.
-        default: The next state where none is true.
-    """
+    """A state that goes on where the first rule that is true says, and to the default where none is."""
     return {"Type": "Choice", "Choices": rules, "Default": default}
 
 
 def fail_state(name: str, words: str, *values: str) -> State:
-    """The end of an execution that failed.
-
-    Args:
-        name: Its error.
-        words: Its cause, with ``{}`` in the place of each value.
-        *values: Paths of the values.
-    """
+    """The end of an execution that failed: its error, and its cause with ``{}`` in the place of each path's value."""
     if not values:
         return {"Type": "Fail", "Error": name, "Cause": words}
     quoted = words.replace("'", "\\'")

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Image, InstanceType, accelerated, by_size
+from gpu_constructs.facts import Image
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import either, first_of, one_way
+from gpu_constructs.rules.finding import either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Word, or_list
 
 _RESOURCE = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html"
-_MOST_NAMED, _MOST_TYPES = 4, 4
+_MOST_NAMED = 4
 _BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
 _ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
 _FOR_SPOT = "SPOT"
@@ -116,32 +114,10 @@ def listed(pool: Pool) -> Problems:
     if there is not None and there.name == "al2023-gpu" and unlisted:  # one that is pinned as well
         yield Problem(
             message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
-            fix="a newer type",
-            ways=first_of(
-                (f"a newer type, such as {each}", of_types(pool, (each,)))
-                for each in _newer(pool.instance_types)[:_MOST_TYPES]
-            ),
+            fix="types of a newer family, such as g6 or p4d",
             property_name="InstanceTypes",
             value=[each.name for each in unlisted],
         )
-
-
-def _newer(types: Sequence[InstanceType]) -> list[InstanceType]:
-    """Types with as many GPUs of as much memory as the largest of some has, and with EFA where all have it."""
-    gpus, memory = max(each.gpus for each in types), max(each.gpu_memory_mib or 0 for each in types)
-    need_efa = all(each.network.efa_supported for each in types)
-    found = [
-        each
-        for each in (*accelerated(), *declared_types())
-        if each.gpus >= gpus
-        and each.gpu_memory_mib is not None
-        and each.gpu_memory_mib >= memory
-        and each.architecture is types[0].architecture
-        and (each.network.efa_supported or not need_efa)
-        and each.is_offered_anywhere
-        and not each.traits.unsupported_by_batch
-    ]
-    return sorted(found, key=by_size)
 
 
 @error(

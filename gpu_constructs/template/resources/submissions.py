@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from operator import is_
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Relations, Scheduler, Submission, Task, Unknown
@@ -29,9 +28,9 @@ from gpu_constructs.template.resources.tasks import amount_of, architecture_of, 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"
-# Overrides of other kinds of jobs, and old ones, which only take the place of old sizes.
 _OF_NODES = "NodeOverrides"
-_OF_ECS = "EcsPropertiesOverride"
+_OF_PARTS = ("EcsPropertiesOverride", "EksPropertiesOverride")
+# They only take the place of old sizes.
 _OLD_SIZES = ("Memory", "Vcpus")
 _PRIORITY = "SchedulingPriority"
 
@@ -91,13 +90,7 @@ class Submissions:
             self._all.append((name, each, job))
 
     def with_submissions(self, task: Task, job: Reference, suffix: str) -> Task:
-        """A job with everything that is submitted of it; the same object where that says nothing more about it.
-
-        Args:
-            task: The job, or one range of nodes of it.
-            job: Its definition.
-            suffix: What stands behind the name for one of several ranges.
-        """
+        """A job, or one range of its nodes, with everything that is submitted of it; the same where that is no more."""
         runs = [self._run(task, f"{name}{suffix}", call) for name, call in self._by_job.get(job, ())]
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
 
@@ -133,7 +126,7 @@ class Submissions:
         # Types that a part of the nodes gets instead are not told apart.
         if any(each.has("InstanceTypes") for each in request.section(_OF_NODES).sections("NodePropertyOverrides")):
             task = replace(task, node_types=())
-        key = next(filter(request.has, ("ContainerOverrides", _OF_ECS, _OF_NODES)), _OF_ECS)
+        key = next(filter(request.has, ("ContainerOverrides", _OF_NODES)), _OF_PARTS[0])
         origin = task.origin if containers is task.containers else request.origin.at(key)
         return replace(task, name=name, environments=environments, containers=containers, nodes=nodes, origin=origin)
 
@@ -150,49 +143,31 @@ class Submissions:
 
 
 def _containers(task: Task, request: Section) -> tuple[Container, ...]:
-    """What the containers ask for where the request asks for something else; unknown where only the deploy knows."""
-    overrides = _overrides(task, request)
-    if overrides is None:
-        return tuple(map(_open, task.containers))
-    containers = tuple(_changed(each, overrides.get(each.name)) for each in task.containers)
-    return task.containers if all(map(is_, containers, task.containers)) else containers
+    """What the containers ask for where the request asks for something else.
 
-
-def _overrides(task: Task, request: Section) -> Mapping[str, Section] | None:
-    """What a request has for containers, by their names; None where that is not known, or not read."""
-    nodes = request.section(_OF_NODES)
-    ranges = nodes.sections("NodePropertyOverrides")
-    # What is meant for a part of the nodes is not told apart.
-    whole = len(ranges) == 1 and ranges[0].text("TargetNodes") in {"0:", ":"}
-    only = ranges[0].section("ContainerOverrides") if whole else request.section("ContainerOverrides")
-    tasks = request.section(_OF_ECS).sections("TaskProperties")
-    named = [each for one in tasks for each in one.sections("Containers")]
-    is_open = (
-        only.is_unknown or request.section(_OF_ECS).is_unknown or any(each.is_unknown for each in (*tasks, *named))
-    )
-    if is_open or nodes.is_unknown or (ranges and not whole) or request.has("EksPropertiesOverride"):
-        return None
-    if not only.keys:
-        return {str(each.text("Name")): each for each in named}
-    is_of_one = len(task.containers) == 1 and not any(map(only.has, _OLD_SIZES))
+    Unknown where only the deploy knows it, and where the request names one of several containers or a part of the
+    nodes.
+    """
+    nodes, only = request.section(_OF_NODES), request.section("ContainerOverrides")
     resizes = any(map(only.has, ("ResourceRequirements", *_OLD_SIZES)))
-    return {task.containers[0].name: only} if is_of_one else None if resizes else {}
+    names_a_part = any(map(request.has, _OF_PARTS)) or nodes.has("NodePropertyOverrides")
+    is_open = only.is_unknown or nodes.is_unknown or names_a_part
+    if is_open or (resizes and (len(task.containers) > 1 or any(map(only.has, _OLD_SIZES)))):
+        return tuple(map(_open, task.containers))
+    return tuple(_changed(each, only) for each in task.containers) if resizes else task.containers
 
 
-def _changed(container: Container, override: Section | None) -> Container:
-    if override is None or not override.has("ResourceRequirements"):
-        return container
+def _changed(container: Container, override: Section) -> Container:
     asked = job_container(override, "")
     kinds = {each.type for each in asked.requirements}
     if any(isinstance(each, Unknown) for each in kinds):
         return _open(container)
     kept = (each for each in container.requirements if each.type not in kinds)
-    memory = container.memory_limit_mib if asked.memory_limit_mib is None else asked.memory_limit_mib
     return replace(
         container,
         requirements=(*kept, *asked.requirements),
         cpu=asked.cpu or container.cpu,
-        memory_limit_mib=memory,
+        memory_limit_mib=given(asked.memory_limit_mib, container.memory_limit_mib),
         origin=override.origin,
     )
 

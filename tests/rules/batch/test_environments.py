@@ -202,11 +202,6 @@ def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
     assert asked(OF_BATCH, a_pool("g5.xlarge", kind=PoolKind.BATCH, image=UNKNOWN)) == {}
 
 
-def test_a_newer_type_has_as_many_gpus_and_the_network_of_the_old_one() -> None:
-    efa = asked(OF_BATCH, _environment("p3dn.24xlarge"))["GPU106"]
-    assert efa.fix.startswith("a newer type, such as p4d.24xlarge")
-
-
 @pytest.mark.parametrize("form", [UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG])
 def test_user_data_that_batch_cannot_merge_is_refused(form: UserDataFormat) -> None:
     found = asked(OF_BATCH, _environment(form=form))

@@ -155,7 +155,6 @@ def _gpus(nodes: str) -> dict[str, Any]:
     ("overrides", "errors"),
     [
         ({"NumNodes": 100}, [("GPU296", "Machine[Train]")]),
-        (_gpus("0:"), [("GPU061", "Machine[Train]")]),
         (_gpus("1:"), []),  # what a part of the nodes asks for is not judged
     ],
 )

@@ -78,25 +78,13 @@ def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule:
     assert finding.subject == "Machine[S0]"
 
 
-def test_a_submission_overrides_the_containers_of_a_task_by_name() -> None:
-    def overriding(name: str) -> dict[str, Any]:
-        container = {"Name": name, "ResourceRequirements": [_FOUR_GPUS]}
-        return {"EcsPropertiesOverride": {"TaskProperties": [{"Containers": [container]}]}}
-
-    (finding,) = found(_state(**overriding("default")))
-    assert (finding.rule, finding.subject) == ("GPU061", "Machine[S0]")
-    assert finding.origin is not None
-    assert finding.origin.path[-1] == "DefinitionString"
-    assert found(_state(**overriding("other"))) == []
-
-
 @pytest.mark.parametrize(
     "request_",
     [
         {"ContainerOverrides": {"ResourceRequirements.$": "$.sizes"}},
         {"ContainerOverrides.$": "$.overrides"},
         {"EcsPropertiesOverride.$": "$.overrides"},
-        {"EcsPropertiesOverride": {"TaskProperties": [{"Containers.$": "$.containers"}]}},
+        {"EcsPropertiesOverride": {"TaskProperties": [{"Containers": [{"Name": "default"}]}]}},
         {"NodeOverrides.$": "$.nodes"},
         {"ContainerOverrides": {"Vcpus": 2}},
     ],
