@@ -1,5 +1,7 @@
 """What AWS refuses when one set of files is deployed over another, the two deploys that do it, and what it replaces.
 
+While a stack is updated, what is new is there beside what is gone, which is deleted last
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html).
 Only what is certain by the files: the old ones are what runs, the new ones what is deployed over it, stack by stack.
 Stacks are the same by their names; one template alone on each side is the same stack.
 """
@@ -8,41 +10,125 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
-from gpu_constructs.check.planning.update_table import (
-    ASSOCIATIONS,
-    CHANGED_EXPORT,
-    IN_USE,
-    MAY_REPLACE_SERVICE,
-    PROVIDER,
-    REMOVED_EXPORT,
-    REPLACED_BY,
-    SERVICE,
-    UNIQUE,
-    Refusal,
-    Unique,
-)
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import is_list
 
 _Id: TypeAlias = tuple[str, str]
 """A resource: the name of its stack on the new side, and its logical id."""
-_IMPORT = "Fn::ImportValue"
 _CLUSTER = "AWS::ECS::Cluster"
 _STEPS = 20
-"""Resources that stand on one another: a rule on its listener, that on its load balancer, that on a subnet."""
+"""Resources that stand on one another: a service on its cluster, a provider on its group."""
+
+
+PROVIDER = "AWS::ECS::CapacityProvider"
+SERVICE = "AWS::ECS::Service"
+ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
+
+# Properties that the schema of a type calls ``createOnlyProperties``.
+REPLACED_BY: Mapping[str, tuple[str, ...]] = {
+    PROVIDER: ("Name", "ClusterName", "AutoScalingGroupProvider.AutoScalingGroupArn"),
+    SERVICE: ("ServiceName", "Cluster", "Role", "SchedulingStrategy"),
+    ASSOCIATIONS: ("Cluster",),
+    "AWS::AutoScaling::AutoScalingGroup": ("AutoScalingGroupName", "InstanceId"),
+    "AWS::Batch::ComputeEnvironment": ("ComputeEnvironmentName", "Type", "ComputeResources.SpotIamFleetRole"),
+    "AWS::Batch::JobQueue": ("JobQueueName", "JobQueueType"),
+    "AWS::EC2::LaunchTemplate": ("LaunchTemplateName",),
+    "AWS::ECS::Cluster": ("ClusterName",),
+}
+
+MAY_REPLACE_SERVICE = ("LaunchType", "DeploymentController.Type")
+"""What CloudFormation may replace a service for. The schema calls the first ``conditionalCreateOnly``, and says nothing
+of the second, which UpdateService takes; CDK and older pages of CloudFormation say that both replace it.
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What AWS answers, and what to do instead.
+
+    Attributes:
+        answer: What AWS answers.
+        steps: The two deploys that do it.
+        source: Where that is written.
+    """
+
+    answer: str
+    steps: tuple[str, str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique:
+    """What only one resource at a time can have.
+
+    Attributes:
+        type: The type of the resource.
+        keys: Properties that no other resource has alike; without the last there is nothing to share.
+        what: What that is, in words; ``{}`` stands for the last.
+        refusal: What AWS answers the second.
+    """
+
+    type: str
+    keys: tuple[str, ...]
+    what: str
+    refusal: Refusal
+
+
+_ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_"
+
+IN_USE = Refusal(
+    answer="The specified capacity provider is in use and cannot be removed",
+    steps=(
+        "keep it beside the new capacity, let services use the new one, with force_new_deployment, and deploy",
+        "remove it, and deploy",
+    ),
+    source=f"{_ECS}PutClusterCapacityProviders.html",
+)
+_NAME = Refusal(
+    answer="already exists",
+    steps=(
+        "keep its construct id and what it stands on, or give the new one another name, and deploy",
+        "give it the old name, if it has to be that one, and deploy",
+    ),
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html",
+)
+UNIQUE: tuple[Unique, ...] = (
+    *(
+        Unique(type=type_, keys=tuple(keys), what="the name {}", refusal=_NAME)
+        for type_, *keys in (
+            (PROVIDER, "Name"),
+            (SERVICE, "Cluster", "ServiceName"),
+            ("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
+            ("AWS::Batch::ComputeEnvironment", "ComputeEnvironmentName"),
+            ("AWS::Batch::JobQueue", "JobQueueName"),
+            ("AWS::EC2::LaunchTemplate", "LaunchTemplateName"),
+            ("AWS::ECS::Cluster", "ClusterName"),
+        )
+    ),
+    Unique(
+        type=PROVIDER,
+        keys=("AutoScalingGroupProvider.AutoScalingGroupArn",),
+        what="its Auto Scaling group",
+        refusal=Refusal(
+            answer="The specified Auto Scaling group ARN is already being used by another capacity provider",
+            steps=(
+                "add a capacity with another construct id, let services use it, and deploy",
+                "remove the old capacity, and deploy",
+            ),
+            source=f"{_ECS}CreateCapacityProvider.html",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +197,12 @@ class _Update:
         self._new = _Side(new, {})
         self._replaced: dict[_Id, bool] = {}
         self._told: set[_Id] = set()
-        self._in_use: set[_Id | str] = set()
         self._steps = 0
 
     def refused(self) -> Iterator[RefusedUpdate]:
         for each in UNIQUE:
             yield from self._taken(each)
         yield from self._providers_in_use()
-        yield from self._exports()
 
     def replaced_services(self) -> Iterator[str]:
         """Services that stay by their id, and are others after the update."""
@@ -231,7 +315,6 @@ class _Update:
                     provider = self._provider(self._old, value)
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
-                        self._in_use.add(provider)
                         yield self._leaving(provider, users[provider])
 
     def _leaving(self, provider: _Id | str, services: Sequence[str]) -> RefusedUpdate:
@@ -256,66 +339,6 @@ class _Update:
             if _at(service, "LaunchType") is None and self._key(self._old, _at(each, "Cluster")) == cluster:
                 return _at(each, "DefaultCapacityProviderStrategy")
         return None
-
-    def _exports(self) -> Iterator[RefusedUpdate]:
-        """Exports that go or change while another stack imports them."""
-        old = {each: _exports_of(each) for each in self._old.stacks.evaluators}
-        new = {each.name: each for each in self._new.stacks.evaluators}
-        left = {
-            name: {self._key(self._new, exported): output for output, exported in _exports_of(each).items()}
-            for name, each in new.items()
-        }
-        for importer in old:
-            for exporter, output in _imports(importer):
-                name = self._old.stack(exporter.name)
-                if name not in new:  # it stays as it is
-                    continue
-                exported = old[exporter][output]
-                kept = left[name].get(self._key(self._old, exported))
-                if kept is None:
-                    value = exporter.output(output)
-                    if isinstance(value, Reference) and self._old.id_of(value) in self._in_use:
-                        continue  # who keeps the capacity, as said, keeps this
-                    change, refusal = "no longer has", REMOVED_EXPORT
-                    after = new.get(self._old.stack(importer.name))
-                    needed = () if after is None else _imports(after)
-                    if after is not None and all(at.name != name or key in old[exporter] for at, key in needed):
-                        # It needs nothing that is new there, so that it can go first.
-                        refusal = replace(
-                            refusal, steps=(f"cdk deploy --exclusively {after.name}", f"cdk deploy {name}")
-                        )
-                else:
-                    change, refusal = "changes", CHANGED_EXPORT
-                    if not self._differ(exporter.output(output), new[name].output(kept)):
-                        continue
-                shown = brief(exported if isinstance(exported, str) else output, NAME)
-                yield RefusedUpdate(
-                    change=f"stack {name} {change} the export {shown}, which stack {importer.name} imports",
-                    refusal=replace(refusal, answer=refusal.answer.format(shown, importer.name)),
-                )
-
-
-def _exports_of(stack: Evaluator) -> dict[str, Value]:
-    return {output: name for name, output in stack.exports() if not isinstance(name, Unknown)}
-
-
-def _imports(stack: Evaluator) -> Mapping[tuple[Evaluator, str], None]:
-    """The outputs of other stacks that a stack imports, in their order."""
-    found: dict[tuple[Evaluator, str], None] = {}
-    seen: set[int] = set()  # in YAML, one object may stand in many places
-    waiting: list[Node] = [*stack.outputs.values(), *stack.resources.values()][::-1]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, (dict, list)) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, dict) and _IMPORT in node:
-            with stack.shared.quiet():
-                export = stack.shared.exports.find(stack.value(node[_IMPORT]), stack.place)
-            if export is not None and isinstance(export[0], Evaluator):
-                found[export[0], export[1]] = None
-        waiting += node.values() if isinstance(node, dict) else node
-    return found
 
 
 def _at(resource: Resource, path: str) -> Value:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from gpu_constructs.check.planning.update_table import IN_USE, MAY_REPLACE_SERVICE, REPLACED_BY, SERVICE, UNIQUE
-from gpu_constructs.check.planning.updates import Update, update_of
+from gpu_constructs.check.planning.updates import (
+    MAY_REPLACE_SERVICE,
+    REPLACED_BY,
+    SERVICE,
+    UNIQUE,
+    Update,
+    update_of,
+)
 from gpu_constructs.template import Inputs
 
 Resources = Mapping[str, Any]
@@ -93,13 +97,6 @@ def update(old: Resources, new: Resources) -> Update:
             "already exists",
             id="renamed service with a name",
         ),
-        pytest.param(
-            NAMED,
-            {"Targets": balanced("TargetGroup", Port=8080, Name="chat")},
-            "Targets is replaced, and the new one takes the name 'chat'",
-            "already exists",
-            id="replaced with its name",
-        ),
     ],
 )
 def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
@@ -153,61 +150,6 @@ def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, sai
     (replaced,) = found.replaced
     assert replaced.startswith(said)
     assert found.refused == ()
-
-
-def exports(**outputs: Any) -> Resources:
-    return {
-        "Resources": CLUSTER,
-        "Outputs": {key: {"Value": value, "Export": {"Name": f"Base:{key}"}} for key, value in outputs.items()},
-    }
-
-
-def imports(*names: str) -> Resources:
-    values = [{"Fn::ImportValue": f"Base:{each}"} for each in names]
-    return {"Resources": {"Chat": {"Type": "AWS::ECS::Service", "Properties": {"Tags": values}}}}
-
-
-def test_an_export_of_a_capacity_in_use_is_said_once(tmp_path: Path) -> None:
-    sides = []
-    for side, resources, value in (("old", ON_OLD, ref("Old")), ("new", ON_NEW, ref("New"))):
-        (tmp_path / side).mkdir()
-        base = {"Resources": {**CLUSTER, **OTHER_GROUP, **resources}, "Outputs": exports(**{side: value})["Outputs"]}
-        templates = {"Base": base, "Top": imports(side)}
-        files = [tmp_path / side / f"{name}.template.json" for name in templates]
-        for file, template in zip(files, templates.values(), strict=True):
-            file.write_text(json.dumps(template), encoding="utf-8")
-        sides.append(Inputs(files).stacks())
-    assert [each.refusal.answer for each in update_of(*sides).refused] == [IN_USE.answer]
-
-
-_ONE, _TWO = exports(A=ref("Group")), exports(A=ref("Group"), B=ref("Cluster"))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "answers", "first"),
-    [
-        pytest.param((_ONE, imports("A")), (exports(), imports()), ["deleted"], "cdk deploy --exclusively Top"),
-        pytest.param((_ONE, imports("A")), (exports(B=ref("Group")), imports("B")), ["deleted"], "keep it, in CDK"),
-        pytest.param((_ONE, imports("A")), (exports(A=ref("Cluster")), imports("A")), ["updated"], "keep the export"),
-        pytest.param((_ONE, imports("A")), (_TWO, imports("B")), [], ""),
-        pytest.param((_TWO, imports("A")), (_ONE, imports("A")), [], ""),
-    ],
-)
-def test_an_export_in_use_stays(
-    tmp_path: Path, old: tuple[Resources, ...], new: tuple[Resources, ...], answers: list[str], first: str
-) -> None:
-    sides = []
-    for side, templates in (("old", old), ("new", new)):
-        (tmp_path / side).mkdir()
-        files = [tmp_path / side / f"{name}.template.json" for name in ("Base", "Top")]
-        for file, template in zip(files, templates, strict=True):
-            file.write_text(json.dumps(template), encoding="utf-8")
-        sides.append(Inputs(files).stacks())
-    found = update_of(*sides).refused
-    assert [each.refusal.answer for each in found] == [
-        f"Export Base:A cannot be {each} as it is in use by Top" for each in answers
-    ]
-    assert all(each.refusal.steps[0].startswith(first) for each in found)
 
 
 def test_what_is_replaced_is_what_the_schemas_say() -> None:
