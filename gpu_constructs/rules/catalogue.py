@@ -112,11 +112,7 @@ def rooms() -> tuple[ModuleType, ...]:
 
 
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
-    """The rules that a module or a room defines.
-
-    Args:
-        module: A module of rules, or a room of them.
-    """
+    """The rules that a module or a room defines."""
     if hasattr(module, "__path__"):
         parts = (import_module(f"{module.__name__}.{each}") for each in _modules_of(module))
         return tuple(each for part in parts for each in rules_of(part))
@@ -147,23 +143,14 @@ def _rules_about(context: Context) -> tuple[Rule, ...]:
 
 
 def narrowed(rules: Choice, also: Callable[[Rule], bool]) -> Choice:
-    """Some rules, without those for which a function says no.
-
-    Args:
-        rules: The rules.
-        also: What says so.
-    """
+    """Some rules, without those for which a function says no."""
     if callable(rules):
         return lambda each: rules(each) and also(each)
     return tuple(filter(also, rules))
 
 
 def one_of(*ids: str) -> Callable[[Rule], bool]:
-    """The choice of some rules by their ids, so that only the rooms are loaded that may find something.
-
-    Args:
-        ids: Such as ``GPU001``.
-    """
+    """The choice of some rules by their ids, so that only the rooms are loaded that may find something."""
     return lambda each: each.id in ids
 
 
@@ -255,12 +242,7 @@ def _with_mark(text: str, first: re.Pattern[str]) -> str:
 
 
 def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
-    """How often each rule finds something grave about each thing.
-
-    Args:
-        fleet: What was asked for.
-        also: Id of a rule of which everything counts.
-    """
+    """How often each rule finds something grave about each thing; of the rule with the id `also` everything counts."""
 
     def is_grave(rule: Rule) -> bool:
         return rule.severity is not Severity.INFO or rule.id == also
@@ -274,11 +256,8 @@ def check_alone(
 ) -> tuple[Finding, ...]:
     """What rules find in one thing, whatever else is in its fleet: what a constructor can ask.
 
-    Args:
-        thing: A pool, a task or a workload.
-        rules: Ids of the rules to ask, those about a whole fleet among them; or of all rules about such a thing those
-            for which a function says yes.
-        also: Ids of further rules to ask, those about a whole fleet among them.
+    The rules are those with these ids, rules about a whole fleet among them; or of all rules about such a thing those
+    for which a function says yes, and those with the ids in `also`.
     """
     alone = Fleet(
         pools=(thing,) if isinstance(thing, Pool) else (),
@@ -291,10 +270,7 @@ def check_alone(
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
-    """Looks a rule up.
-
-    Args:
-        id: Such as ``GPU001``, in any case.
+    """The rule with an id in any case.
 
     Raises:
         UnknownNameError: No rule has this id; carries the nearest ids.
@@ -310,9 +286,6 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
 def known_id(id: str) -> str:  # noqa: A002 - the word of the data
     """The id of a rule as it is written in the catalogue, also of one that is asked no more.
 
-    Args:
-        id: Such as ``GPU001``, in any case.
-
     Raises:
         UnknownNameError: No rule has, or had, this id; carries the nearest ids.
     """
@@ -321,12 +294,7 @@ def known_id(id: str) -> str:  # noqa: A002 - the word of the data
 
 
 def rules_without(ids: Iterable[str]) -> Choice:
-    """All rules but some.
-
-    Args:
-        ids: Ids of those that are left out. One that is part of another rule now stands for that rule, unless that is
-            about an error: the old id asked less.
-    """
+    """All rules but some. The id of one that is part of another now stands for that, unless that is about an error."""
     named = set(ids)
     parts = {id_now(each) for each in named}
     return lambda each: each.id not in named and (each.id not in parts or each.severity is Severity.ERROR)

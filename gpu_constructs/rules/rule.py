@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from gpu_constructs.facts.values import dataclass
@@ -158,12 +159,7 @@ class Rule:
             yield from self.in_fleet(context)
 
     def signed(self, problem: Problem, ways: tuple[Way, ...] = ()) -> Finding:
-        """A problem as a finding of this rule.
-
-        Args:
-            problem: What it found.
-            ways: What of its ways works.
-        """
+        """A problem as a finding of this rule, with what of its ways works."""
         is_softer = self.severity is Severity.ERROR and not problem.is_certain
         about = None if isinstance(problem.about, str) else problem.about.origin
         of_container = None if problem.container is None else problem.container.origin
@@ -186,51 +182,39 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Severe:
-    """Makes rules of one severity out of functions. The catalogue finds them in their modules.
+def _rule(
+    severity: Severity,
+    id: str,  # noqa: A002 - the word of the data
+    *,
+    question: str,
+    because: str,
+    source: str,
+    softer: str = "",
+    stops_work: bool = False,
+    unless: tuple[str, ...] = (),
+    changes: str = "",
+    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
+) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
+    """Makes a rule out of a function, whose parameter says what the rule is about; the catalogue finds it there."""
 
-    The parameter of the function says what the rule is about. The other arguments are those of `Rule`.
-    """
+    def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
+        parameter = next(iter(ask.__annotations__.values()))
+        return Rule(
+            id=id,
+            severity=severity,
+            about=next(each for each in _SUBJECTS if parameter in {each, each.__name__}),
+            question=question,
+            because=because,
+            source=source,
+            unless=unless,
+            changes=changes,
+            ask=ask,
+            in_fleet=in_fleet,
+            softer=softer,
+            stops_work=stops_work,
+        )
 
-    severity: Severity
-
-    def __call__(
-        self,
-        id: str,  # noqa: A002 - the word of the data
-        *,
-        question: str,
-        because: str,
-        source: str,
-        softer: str = "",
-        stops_work: bool = False,
-        unless: tuple[str, ...] = (),
-        changes: str = "",
-        in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
-    ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
-        def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
-            return Rule(
-                id=id,
-                severity=self.severity,
-                about=_subject_of(ask),
-                question=question,
-                because=because,
-                source=source,
-                unless=unless,
-                changes=changes,
-                ask=ask,
-                in_fleet=in_fleet,
-                softer=softer,
-                stops_work=stops_work,
-            )
-
-        return made
+    return made
 
 
-error, warning, info = map(_Severe, Severity)
-
-
-def _subject_of(ask: Callable[[_Seen], Iterable[Problem]]) -> Subject:
-    """What the only parameter of a function is."""
-    parameter = next(iter(ask.__annotations__.values()))
-    return next(each for each in _SUBJECTS if parameter in {each, each.__name__})
+error, warning, info = (partial(_rule, severity) for severity in Severity)

@@ -24,9 +24,7 @@ _ENTRIES_OF_THING = 10
 class Trials:
     """Tries fixes on one fleet, as many as there is work left for, each on the part of the fleet that it changes.
 
-    Args:
-        fleet: What was asked for.
-        grave: Counts what is grave in a fleet, and everything that the rule with an id finds.
+    `grave` counts what is grave in a fleet, and everything that the rule with an id finds.
     """
 
     def __init__(self, fleet: Fleet, grave: Callable[[Fleet, str], _Counted]) -> None:

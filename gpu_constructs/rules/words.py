@@ -25,11 +25,7 @@ class Word(str):
 
 @final
 class Text(str):
-    """A text with the words in it that a constructor may call otherwise.
-
-    Args:
-        parts: Plain text, words and texts, in their order.
-    """
+    """A text with the words in it that a constructor may call otherwise."""
 
     __slots__ = ("_parts",)
     _parts: tuple[str, ...]
@@ -41,23 +37,13 @@ class Text(str):
 
 
 def joined(between: str, texts: Iterable[str]) -> Text:
-    """Texts one after the other, as ``str.join`` has them.
-
-    Args:
-        between: What stands between two of them.
-        texts: Plain text, words and texts.
-    """
+    """Texts one after the other, as ``str.join`` has them."""
     parts = [part for each in texts for part in (between, each)]
     return Text(*parts[1:])
 
 
 def in_arguments(text: str, arguments: Mapping[str, str]) -> str:
-    """A text in the words of a constructor.
-
-    Args:
-        text: A text of a finding.
-        arguments: What the constructor says, by word.
-    """
+    """The text of a finding in the words of a constructor, by word."""
     return "".join(arguments.get(each, each) if isinstance(each, Word) else each for each in parts_of(text))
 
 
@@ -77,12 +63,6 @@ def and_list(names: Iterable[object]) -> str:
 
 
 def with_verb(names: Iterable[object], one: str, several: str) -> str:
-    """``a asks`` or ``a and b ask``.
-
-    Args:
-        names: What does something; at least one.
-        one: What goes with one of them: ``asks``.
-        several: What goes with more: ``ask``.
-    """
+    """``a asks`` or ``a and b ask``; there is at least one name."""
     who = tuple(names)
     return f"{and_list(who)} {one if len(who) == 1 else several}"

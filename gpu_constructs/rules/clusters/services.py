@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.placement.reach import pools_of
@@ -89,25 +88,6 @@ def comes_after_providers(context: Context) -> Problems:
             )
 
 
-def _in_a_mode_with_a_proxy(context: Context) -> Problems:
-    for workload in context.fleet.workloads:
-        task, service = workload.task, context.section(workload)
-        if service is None or task is None or workload.service_connect is not True:
-            continue
-        ports = service.section("ServiceConnectConfiguration").known_texts("Services", "PortName")
-        if ports and task.network_mode in _WITHOUT_INTERFACE:
-            yield Problem(
-                about=workload,
-                involves=(task,),
-                property_name="NetworkMode",
-                value=task.network_mode,
-                allowed="awsvpc, bridge",
-                message=f"{workload.name} names port {brief(ports[0])} for Service Connect, and {task.name} has "
-                f"network mode {task.network_mode}, in which the ECS agent does not start it",
-                fix="NetworkMode awsvpc or bridge",
-            )
-
-
 @error(
     "GPU230",
     question="can the proxy of Service Connect run beside the tasks?",
@@ -116,7 +96,6 @@ def _in_a_mode_with_a_proxy(context: Context) -> Problems:
     "of its own, above that of its containers",
     softer="where the task definition has no Memory",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
-    in_fleet=_in_a_mode_with_a_proxy,
 )
 def room_for_the_proxy(workload: Workload) -> Problems:
     task = workload.task

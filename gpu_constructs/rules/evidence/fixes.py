@@ -85,11 +85,7 @@ def asking_less(task: Task, pool: Pool, found: Fit) -> tuple[Way, ...]:
 def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = False) -> tuple[Way, ...]:
     """Types that can run a task, first those that its placement constraints ask for: each with its price, if known.
 
-    Args:
-        task: What is to run.
-        pool: Where it is to run.
-        what: What its hosts are to be, such as ``hosts of a type``.
-        of_other_families: Whether no type of the families that the pool has can be right.
+    `what` is what the hosts are to be, such as ``hosts of a type``.
     """
     old = {each.family for each in pool.instance_types} if of_other_families else ()
     types = [each for each in alternatives(task, like=pool) if each.family not in old]
@@ -142,12 +138,7 @@ def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:
 
 
 def larger(pool: Pool, *sizes: int) -> tuple[Way, ...]:
-    """More hosts at most.
-
-    Args:
-        pool: The hosts.
-        sizes: Numbers to try, the smallest first.
-    """
+    """More hosts at most: the numbers to try, the smallest first."""
     return tuple(
         Way(
             text=Text("raise ", Word("MaxSize"), f" of {pool.name} to {size}"),
@@ -187,13 +178,7 @@ def _exchanged(task: Task, old: Container, new: Container) -> Task:
 
 
 def with_image(pool: Pool, image: Image, release: str | None = None) -> Pool:
-    """The pool with this machine image instead of its own.
-
-    Args:
-        pool: The pool.
-        image: The image.
-        release: The release that it is pinned to; None for the newest.
-    """
+    """The pool with this machine image instead of its own, pinned to a release or the newest."""
     return replace(pool, image=HostImage(image=image, release=release), image_written=None)
 
 

@@ -156,10 +156,7 @@ def fitting_none(context: Context, *, closed: bool) -> Iterator[tuple[Task, list
     """Tasks that no workload runs and that fit no pool here, with the pools and why they do not fit.
 
     Of pools only those with GPUs are named to a GPU task; without any, another rule says so.
-
-    Args:
-        context: The fleet.
-        closed: Whether they can run nowhere else.
+    `closed` says whether they can run nowhere else.
     """
     for route in context.routes:
         task = route.task

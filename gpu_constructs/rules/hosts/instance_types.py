@@ -6,10 +6,9 @@ choose types themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
 
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.facts import (
@@ -27,7 +26,6 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import how_to_declare
 from gpu_constructs.facts.names import EC2_VALUES, is_family_name, matches, name_problem
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, Scheduler, Shape, Task, satisfies
-from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.context import Context
@@ -218,17 +216,6 @@ def satisfiable(pool: Pool) -> Problems:
     wanted = pool.requirements
     if wanted is None:
         return
-    for field, low, high in _out_of_order(wanted):
-        yield Problem(
-            message=f"{_API_NAMES[field]} asks for at least {low} and at most {high}, which contradict each other",
-            fix="a lower Min, or a higher Max",
-            ways=either(
-                (f"Min no higher than {high}", _with(pool, wanted, field, high)),
-                (f"Max no lower than {low}", _with(pool, wanted, field, low)),
-            ),
-            property_name=_API_NAMES[field],
-            value=(low, high),
-        )
     if _selects_nothing(pool, wanted):
         culprits, is_certain = _culprits(wanted), _contradicts(wanted)
         yield Problem(
@@ -280,14 +267,6 @@ def _of_other_vendors(pool: Pool) -> Problems:
         )
 
 
-def _with(pool: Pool, wanted: InstanceRequirements, field: str, bound: int) -> Pool:
-    """The pool with another range, and what it then selects."""
-    bounds: dict[str, Any] = {field: (bound, bound)}
-    new = replace(wanted, **bounds)
-    types = selected_types(new, managed=pool.kind is PoolKind.MANAGED_INSTANCES)
-    return replace(pool, requirements=new, instance_types=types)
-
-
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
     if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
@@ -295,13 +274,6 @@ def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     if any(_outside(wanted, EC2_VALUES)) or unmatched(wanted):
         return False
     return not _some(accelerated(), wanted)
-
-
-def _out_of_order(wanted: InstanceRequirements) -> Iterator[tuple[str, int, int]]:
-    for field in _RANGES:
-        low, high = getattr(wanted, field)
-        if low is not None and high is not None and low > high:
-            yield field, low, high
 
 
 def _contradicts(wanted: InstanceRequirements) -> bool:
@@ -347,11 +319,7 @@ def _some(types: Iterable[InstanceType], wanted: InstanceRequirements) -> bool:
 
 
 def unmatched(wanted: InstanceRequirements | None) -> list[str]:
-    """Patterns of allowed types that no type of the catalogue matches, so that they are newer or misspelt.
-
-    Args:
-        wanted: The requirements; None without any.
-    """
+    """Patterns of allowed types that no type of the catalogue matches, so that they are newer or misspelt."""
     if wanted is None:
         return []
     return [

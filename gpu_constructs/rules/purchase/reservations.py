@@ -17,12 +17,11 @@ from gpu_constructs.fleet import (
     Reservation,
     Subnet,
     Unknown,
-    known,
 )
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
+from gpu_constructs.rules.words import Text, Word, or_list, with_verb
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -152,47 +151,11 @@ def of_the_reserved_type(pool: Pool) -> Problems:
         )
 
 
-def _shared_out(context: Context) -> Problems:
-    """A reservation with fewer instances than its pools always have together, or need for their services."""
-    for (kind, _), pools in context.once(_by_reservation).items():
-        if kind == "group" and len({each.instance_types for each in pools}) > 1:
-            continue  # each reservation of the group is of one type, and how many there are of which nothing says
-        always, reserved = sum(known(each.min_instances) for each in pools), pools[0].bought.reserved_alone
-        if len(pools) == 1 or reserved is None:
-            continue
-        needed, names = context.once(_needed), and_list(each.name for each in pools)
-        wanted = sum(max(known(each.min_instances), needed.get(each.name, 0)) for each in pools)
-        if wanted > reserved:
-            is_floor = always > reserved
-            yield Problem(
-                about=pools[0],
-                involves=pools[1:],
-                property_name="MinSize" if is_floor else "MaxSize",
-                value=pools[0].min_instances if is_floor else pools[0].max_instances,
-                message=(
-                    f"{names} always have {always} hosts together"
-                    if is_floor
-                    else f"services need {wanted} hosts of {names} together"
-                )
-                + f", and {reserved} are reserved: the others never start",
-                fix=f"{'a lower MinSize' if is_floor else 'fewer copies'}, or more reserved instances",
-            )
-
-
-def _needed(context: Context) -> Mapping[str, int]:
-    """Hosts that services with one pool each need of it at their desired counts, by the name of the pool."""
-    bound = {each.workload.name for each in context.proof.workloads if len(each.places) == 1 and each.answer is True}
-    return {
-        each.pool.name: known(each.hosts_needed) for each in context.proof.pools if bound.issuperset(each.workloads)
-    }
-
-
 @warning(
     "GPU164",
     question="is there a reservation for every host that may start?",
     because="a group that uses its reservations only starts no host above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
-    in_fleet=_shared_out,
 )
 def enough_reserved(pool: Pool) -> Problems:
     reserved, most = pool.bought.reserved_alone, pool.max_instances

@@ -28,14 +28,6 @@ def _chosen_by(**wanted: Any) -> Pool:
     )
 
 
-def test_a_least_above_the_most_is_an_error_of_its_own() -> None:
-    found = asked(RULES, a_pool(requirements=InstanceRequirements(accelerator_count=(8, 1))))
-    assert list(found) == ["GPU100"]
-    assert found["GPU100"].message == (
-        "AcceleratorCount asks for at least 8 and at most 1, which contradict each other"
-    )
-
-
 @pytest.mark.parametrize(
     "wanted",
     [{"accelerator_names": ("l4",), "accelerator_count": (8, 8)}, {"vcpus": (1, 2), "memory_mib": (4_000_000, None)}],
@@ -86,5 +78,4 @@ def test_it_is_said_exactly_if_nothing_with_accelerators_satisfies_them(
         accelerator_count=count, accelerator_names=tuple(names), accelerator_manufacturers=tuple(manufacturers)
     )
     found = {each.rule for each in check(Fleet(pools=(pool,)), rules=RULES)}
-    out_of_order = count[0] is not None and count[1] is not None and count[0] > count[1]
-    assert ("GPU100" in found) is (out_of_order or not pool.instance_types)
+    assert ("GPU100" in found) is (not pool.instance_types)

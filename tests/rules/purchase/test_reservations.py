@@ -170,35 +170,6 @@ def test_hosts_that_never_start_in_their_reservation_place_no_task() -> None:
     gpus(running_on(placed(1, "us-east-1a"))).every_gpu_task_is_placeable()
 
 
-def test_a_reservation_with_fewer_instances_than_its_groups_always_have_is_a_warning() -> None:
-    named = replace(NAMED, instances=3)
-    pools = tuple(reserved(name=each, reservation=named, min_instances=2, max_instances=2) for each in ("A", "B"))
-    (finding,) = check(Fleet(pools=pools), rules=RESERVATIONS)
-    assert finding.rule == "GPU164"
-    assert "A and B always have 4 hosts together, and 3 are reserved" in finding.message
-    enough = tuple(replace(each, min_instances=1) for each in pools)
-    assert check(Fleet(pools=enough), rules=RESERVATIONS) == ()
-    of_group = [
-        replace(each, bought=replace(each.bought, reservation=replace(named, id=None, group="g"))) for each in pools
-    ]
-    other = replace(of_group[1], instance_types=a_pool("p5e.48xlarge").instance_types)
-    assert check(Fleet(pools=(of_group[0], other)), rules=RESERVATIONS) == ()
-
-
-@pytest.mark.parametrize(("copies", "severities"), [(2, [Severity.WARNING]), (1, [])])
-def test_services_of_two_groups_that_need_more_hosts_than_both_share_are_a_warning(
-    copies: int, severities: list[Severity]
-) -> None:
-    task = Task(name="train", containers=(Container(name="c", requirements=(ResourceRequirement.gpus(8),)),))
-    pools = [reserved(name=each, reservation=replace(NAMED, instances=3), max_instances=3) for each in ("A", "B")]
-    one, two = (running_on(each, task=task, desired_count=copies) for each in pools)
-    other = replace(two.workloads[0], name="other")
-    both = replace(one, pools=(*one.pools, *two.pools), workloads=(*one.workloads, other))
-    found = [each for each in check(both, rules=RESERVATIONS) if each.rule == "GPU164"]
-    assert [each.severity for each in found] == severities
-    assert all("services need 4 hosts of A and B together, and 3 are reserved" in each.message for each in found)
-
-
 def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved() -> None:
     pool = reserved(max_instances=9)
     task = Task(name="train", containers=(Container(name="c", requirements=(ResourceRequirement.gpus(8),)),))
