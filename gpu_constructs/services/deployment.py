@@ -54,19 +54,6 @@ def percentages(
     Raises:
         InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
     """
-    low, high = given_percentages(min_healthy_percent, max_healthy_percent)
-    least, most = rollout_percentages(count, room, low, high)
-    return Percentages(least=_token_or(min_healthy_percent, least), most=_token_or(max_healthy_percent, most))
-
-
-def given_percentages(
-    min_healthy_percent: int | None, max_healthy_percent: int | None
-) -> tuple[int | Unknown | None, int | Unknown | None]:
-    """The percentages of a deployment as far as they are known.
-
-    Raises:
-        InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
-    """
     low = _percent("min_healthy_percent", min_healthy_percent)
     high = _percent("max_healthy_percent", max_healthy_percent)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
@@ -77,7 +64,8 @@ def given_percentages(
             allowed=f"less than {high}",
             fix="leave both out for percentages that let a deployment go on",
         )
-    return low, high
+    least, most = rollout_percentages(count, room, low, high)
+    return Percentages(least=_token_or(min_healthy_percent, least), most=_token_or(max_healthy_percent, most))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -133,7 +133,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
     @cached_property
     def caches(self) -> CacheVolumes:
-        """Its volumes, those of the caches of its servers among them."""
+        """The volumes of the caches of its servers."""
         from gpu_constructs.tasks.models.cache_storage import CacheVolumes  # noqa: PLC0415 - for those who call this
 
         return CacheVolumes(self, self.capacity, network_mode=self.task.network_mode, runners=self._runners)
@@ -221,27 +221,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
         given = {**sizes, **options}
         return self.counted.add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, given, is_router=True)
-
-    @called_like(ecs.TaskDefinition.add_volume)
-    @written_if_refused
-    def add_volume(
-        self,
-        *,
-        name: str,
-        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
-    ) -> None:
-        """Adds a volume.
-
-        Args:
-            name: Its name, which no other volume of the task has.
-            **options: Every other argument of `ecs.TaskDefinition.add_volume`.
-
-        Raises:
-            InvalidValueError: Another volume has the name.
-        """
-        self.caches.require_new(name)
-        ecs.TaskDefinition.add_volume(self, name=name, **options)
-        self.caches.names.add(name)
 
     @naming(GpuContainerOptions)
     @checked

@@ -186,12 +186,9 @@ def _weights(slots: Sequence[int | Unknown]) -> list[int]:
 
 
 def started_by_hand(
-    definition: ecs.TaskDefinition,
-    task: Task,
-    used: Sequence[Capacity],
-    interfaces: Mapping[str, Any],
+    definition: ecs.TaskDefinition, task: Task, used: Sequence[Capacity], interfaces: Mapping[str, Any]
 ) -> str:
-    """The ``aws ecs run-task`` line of a task definition.
+    """The ``aws ecs run-task`` line of a task definition; its strategy is what makes managed scaling start a host.
 
     Args:
         definition: The task definition.
@@ -208,41 +205,18 @@ def started_by_hand(
     require_home(workload, used, hosts.cluster, _BY_HAND)
     require_yes(workload, "GPU140", arguments=_BY_HAND)
     require_interfaces(workload, interfaces, _BY_HAND)
-    groups = interfaces["security_groups"]
-    of_groups = {"SecurityGroups": [each.security_group_id for each in groups]} if groups else {}
-    subnets = {"Subnets": hosts.subnets_of(interfaces["vpc_subnets"]).ids} if task.interfaces else None
-    return run_task_line(
-        cluster_name=hosts.cluster_name,
-        family=definition.family,
-        strategy=[each.as_api for each in shares],
-        network=None if subnets is None else {**subnets, **of_groups},
-    )
-
-
-def run_task_line(
-    *,
-    cluster_name: str,
-    family: str,
-    strategy: Sequence[Mapping[str, object]],
-    network: Mapping[str, Sequence[str]] | None,
-) -> str:
-    """``aws ecs run-task``; its strategy is what makes managed scaling start a host.
-
-    Args:
-        cluster_name: The cluster.
-        family: The family of the task definition, of which its latest revision runs.
-        strategy: Items of the capacity provider strategy, as the API has them.
-        network: The configuration of ``awsvpc``, as the API has it; None in other modes.
-    """
-    items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in strategy)
+    items = (",".join(f"{_written(key)}={value}" for key, value in each.as_api.items()) for each in shares)
     line = (
-        f"aws ecs run-task --cluster {cluster_name} --task-definition {family} "
+        f"aws ecs run-task --cluster {hosts.cluster_name} --task-definition {definition.family} "
         f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION"
     )
-    if network is None:
+    if not task.interfaces:
         return line
+    network = {"subnets": hosts.subnets_of(interfaces["vpc_subnets"]).ids}
+    if interfaces["security_groups"]:
+        network["securityGroups"] = [each.security_group_id for each in interfaces["security_groups"]]
     # A list may be one token, of which no item is known.
-    parts = ",".join(f"{_written(key)}=[{cdk.Fn.join(',', list(values))}]" for key, values in network.items())
+    parts = ",".join(f"{key}=[{cdk.Fn.join(',', values)}]" for key, values in network.items())
     return f"{line} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
 
 

@@ -20,7 +20,7 @@ from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGp
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import LocalDiskUse
 
 if TYPE_CHECKING:
@@ -237,16 +237,13 @@ class BucketCopy(CacheStorage):
 
 
 class CacheVolumes:
-    """The volumes that the caches of a task definition become, each defined once, and the names of all its volumes.
+    """The volumes that the caches of a task definition become, each defined once.
 
     Args:
         task: The task definition.
         capacity: Where its tasks may run.
         network_mode: Its network mode.
         runners: What runs it so far and later.
-
-    Attributes:
-        names: Names of volumes that it has; ECS refuses two of one name, and CDK writes both.
     """
 
     def __init__(
@@ -257,7 +254,6 @@ class CacheVolumes:
         network_mode: object,
         runners: Sequence[Runner],
     ) -> None:
-        self.names: set[str] = set()
         self._task = task
         self._capacity = capacity
         # The agent mounts from the network of such a task ("netns" in GetDriverOptions of amazon-ecs-agent).
@@ -265,30 +261,12 @@ class CacheVolumes:
         self._volumes: dict[CacheStorage, str] = {}
         self._runners = runners
 
-    def free_name(self, name: str) -> str:
-        """This name, or with a number after it where a volume has it."""
-        if name not in self.names:
-            return name
-        return next(each for each in (f"{name}-{number}" for number in count(2)) if each not in self.names)
-
-    def require_new(self, name: str) -> None:
-        """Refuses the name of another volume.
-
-        Raises:
-            InvalidValueError: A volume has it.
-        """
-        if name in self.names:
-            raise InvalidValueError(
-                "the task has a volume of this name already",
-                argument="name",
-                value=name,
-                fix=f"another name, such as {self.free_name(name)!r}; a cache of add_model_server has its own",
-            )
-
     def volume_of(self, cache: CacheStorage) -> str:
         """The name of the volume of a cache, with permission and a way to it."""
         if cache not in self._volumes:
-            name = self.free_name(cache.volume_name(self._task))
+            name, taken = cache.volume_name(self._task), self._volumes.values()
+            if name in taken:
+                name = next(each for each in map(f"{name}-{{}}".format, count(2)) if each not in taken)
             self._task.add_volume(name=name, **cache.volume(self._capacity, name))
             cache.grant(self._task)
             if isinstance(cache, EfsStorage) and not self._mounts_from_task:

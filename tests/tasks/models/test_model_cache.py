@@ -133,8 +133,9 @@ def volumes_of_copies(stack_name: str, *, bucket: str | None, prefix: str = "") 
     stack = cdk.Stack(site.app, "Chat", stack_name=stack_name)
     weights = s3.Bucket(stack, "W") if bucket is None else s3.Bucket.from_bucket_name(stack, "W", bucket)
     task = GpuTaskDefinition(stack, "Task", capacity=[site.capacity("g6.xlarge")])
-    serve(task, ModelCache.s3_copy(weights, prefix=prefix))
-    return next(iter(task.caches.names))
+    cache = ModelCache.s3_copy(weights, prefix=prefix)
+    serve(task, cache)
+    return task.caches.volume_of(cache.storage)
 
 
 def test_only_copies_of_the_same_part_of_the_same_bucket_share_a_volume() -> None:
