@@ -61,19 +61,6 @@ def deeper_than(node: Node, depth: int) -> bool:
     return bool(level)
 
 
-def path_to(root: Node, target: object) -> Path | None:
-    """Keys and indexes from a node down to a list or an object in it, which is found by identity."""
-    waiting: list[tuple[Path, Node]] = [((), root)]
-    while waiting:
-        path, node = waiting.pop()
-        if node is target:
-            return path
-        if isinstance(node, (dict, list)):
-            below = node.items() if isinstance(node, dict) else enumerate(node)
-            waiting += [((*path, step), child) for step, child in below if isinstance(child, (dict, list))]
-    return None
-
-
 def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> tuple[str | int, _Child] | None:
     """A key or an index with its child; a key in another spelling counts too, as ``memory`` for ``Memory``."""
     if step in children:

@@ -202,6 +202,6 @@ def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> dict[
 
     def passed(key: str, node: Node) -> Callable[[], Value]:
         path = ("Resources", logical_id, "Properties", "Parameters", key)
-        return lambda: evaluator.at(path, node, lambda: evaluator.value(node))
+        return lambda: evaluator.at(path, lambda: evaluator.value(node))
 
     return {key: passed(key, node) for key, node in parameters.items()} if isinstance(parameters, dict) else {}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
-from gpu_constructs.template.documents.node import Node, Path, path_to
+from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.texts import resolvable
@@ -23,8 +23,8 @@ class NoValue(Enum):
 
 NO_VALUE = NoValue.NO_VALUE
 
-Function: TypeAlias = "Callable[[Node, Node, Evaluator], Value | NoValue]"
-"""What works out one function: its argument, the whole call, where it is written."""
+Function: TypeAlias = "Callable[[Node, Evaluator], Value | NoValue]"
+"""What works out one function: its argument, and the template in which it is written."""
 
 _PSEUDO = "AWS::"
 _FOR_EACH = "Fn::ForEach::"
@@ -61,7 +61,7 @@ class Evaluator:
         self.given = given
         self._functions = functions
         self._template = template
-        self._place: tuple[Path, Node] = (), template
+        self._place: Path = ()
         self._known: dict[tuple[str, str], Value] = {}
         self.parameters: Mapping[str, Parameter | None] = {
             key: parameter(declaration) for key, declaration in self._section("Parameters").items()
@@ -105,13 +105,13 @@ class Evaluator:
         shared = self.shared
         # Unlike `takes`, it leaves nothing to others where it is too much.
         if not shared.work.spend(1 + len(node)) or shared.depth >= EVALUATION_DEPTH:  # type: ignore[arg-type]
-            return self._too_much(node)
+            return self._too_much()
         shared.depth += 1
         result = self._list(node) if isinstance(node, list) else self._object(node)  # type: ignore[arg-type]
         shared.depth -= 1
         return result
 
-    def reference(self, name: str, call: Node) -> Value | NoValue:
+    def reference(self, name: str) -> Value | NoValue:
         """What ``Ref`` to a name is."""
         if name in self.parameters:
             return self._once("parameter", name, lambda: self._parameter(name))
@@ -119,41 +119,39 @@ class Evaluator:
             return Reference(self.name, name)
         if name.startswith(_PSEUDO):
             return self._pseudo(name)
-        self.remark(f"Ref to {name!r}, which is neither a parameter nor a resource of this template", call)
+        self.remark(f"Ref to {name!r}, which is neither a parameter nor a resource of this template")
         return UNKNOWN
 
-    def attribute(self, resource: str, attribute: str, call: Node) -> Value:
+    def attribute(self, resource: str, attribute: str) -> Value:
         """What ``Fn::GetAtt`` is."""
         if resource not in self.resources:
-            self.remark(f"Fn::GetAtt of {resource!r}, which is not a resource of this template", call)
+            self.remark(f"Fn::GetAtt of {resource!r}, which is not a resource of this template")
             return UNKNOWN
         outputs, _, output = attribute.partition(".")
         if outputs == "Outputs" and resource in self.nested:
             return self.nested[resource].output(output)
         return Reference(self.name, resource, attribute)
 
-    def condition(self, name: str, call: Node) -> bool | Unknown:
+    def condition(self, name: str) -> bool | Unknown:
         """Whether a condition of the template holds."""
         if name not in self.conditions:
-            self.remark(f"no condition {name!r}", call)
+            self.remark(f"no condition {name!r}")
             return UNKNOWN
         node = self.conditions[name]
-        holds = self._once(
-            "condition", name, lambda: self.at(("Conditions", name), node, lambda: self.truth(node, node))
-        )
+        holds = self._once("condition", name, lambda: self.at(("Conditions", name), lambda: self.truth(node)))
         return holds if isinstance(holds, bool) else UNKNOWN
 
-    def truth(self, node: Node, call: Node) -> bool | Unknown:
+    def truth(self, node: Node) -> bool | Unknown:
         """Whether a condition holds."""
         if isinstance(node, dict) and len(node) == 1 and isinstance(name := node.get("Condition"), str):
-            return self.condition(name, node)
+            return self.condition(name)
         value = self.value(node)
         if isinstance(value, bool):
             return value
         if value in ("true", "false"):
             return value == "true"
         if not isinstance(value, Unknown):
-            self.remark("a condition is a function such as Fn::Equals", call)
+            self.remark("a condition is a function such as Fn::Equals")
         return UNKNOWN
 
     def row(self, name: str) -> Mapping[str, Node] | None:
@@ -174,13 +172,9 @@ class Evaluator:
         found = self.shared.exports.of_stack(stack, self.place.region if region is None else region)
         return UNKNOWN if found is None or not isinstance(name, str) else found.output(name)
 
-    def remark(self, text: str, call: Node) -> None:
-        """Notes what could not be understood, and where."""
-        if not self.shared.takes_remarks:
-            return
-        path, root = self._place
-        full = (*path, *(path_to(root, call) or ()))
-        self.shared.remark(text, self.origin(full))
+    def remark(self, text: str) -> None:
+        """Notes what could not be understood, and in which resource, condition or output."""
+        self.shared.remark(text, self.origin(self._place))
 
     def spend(self, *, nodes: int = 0, text: int = 0) -> bool:
         """Whether so much more may be made."""
@@ -196,7 +190,7 @@ class Evaluator:
             return UNKNOWN
         path: Path = ("Outputs", name, "Value")
         value = declaration.get("Value")
-        return self._once("output", name, lambda: self.at(path, value, lambda: self.value(value)))
+        return self._once("output", name, lambda: self.at(path, lambda: self.value(value)))
 
     def exports(self) -> Iterable[tuple[Value, str]]:
         """The names it exports, each with the output behind it."""
@@ -205,18 +199,18 @@ class Evaluator:
             if isinstance(export, dict) and isinstance(declaration, dict) and self.exists(declaration) is not False:
                 name = export.get("Name")
                 path: Path = ("Outputs", key, "Export", "Name")
-                yield self.at(path, name, lambda name=name: self.value(name)), key  # type: ignore[misc]
+                yield self.at(path, lambda name=name: self.value(name)), key  # type: ignore[misc]
 
     # -- what readers ask for --------------------------------------------------------------------------------------
 
     def exists(self, declaration: Mapping[str, Node]) -> bool | Unknown:
         """Whether the condition of a resource or an output holds."""
         name = declaration.get("Condition")
-        return True if name is None else self.condition(name, name) if isinstance(name, str) else UNKNOWN
+        return True if name is None else self.condition(name) if isinstance(name, str) else UNKNOWN
 
-    def at(self, path: Path, root: Node, work: Callable[[], Value]) -> Value:
+    def at(self, path: Path, work: Callable[[], Value]) -> Value:
         """Works something out that is written at a place, to which remarks then point."""
-        before, self._place = self._place, (path, root)
+        before, self._place = self._place, path
         result = work()
         self._place = before
         return result
@@ -240,7 +234,7 @@ class Evaluator:
             (name,) = node
             function = self._functions.get(name)
             if function is not None:
-                return function(node[name], node, self)
+                return function(node[name], self)
         result: dict[str, Value] = {}
         for key, child in node.items():
             if key[:4] == "Fn::" or key == "Ref":
@@ -257,11 +251,9 @@ class Evaluator:
         """An object that holds a function and other keys, or an unknown function."""
         if key == "Fn::Transform":
             # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
-            self.remark("a macro adds to this, which only the deploy knows", node)
+            self.remark("a macro adds to this, which only the deploy knows")
             return self.part({name: child for name, child in node.items() if name != key})
-        self.remark(
-            f"{key} with other keys" if key in self._functions else f"a function that is not known: {key}", node
-        )
+        self.remark(f"{key} with other keys" if key in self._functions else f"a function that is not known: {key}")
         return UNKNOWN
 
     def _list(self, node: list[Node]) -> Value:
@@ -272,9 +264,9 @@ class Evaluator:
                 result.append(value)
         return result
 
-    def _too_much(self, node: Node) -> Unknown:
+    def _too_much(self) -> Unknown:
         self.shared.is_complete = False
-        self.remark("too much is nested or referred to here to be worked out", node)
+        self.remark("too much is nested or referred to here to be worked out")
         return UNKNOWN
 
     def _once(self, kind: str, name: str, work: Callable[[], Value]) -> Value:
@@ -283,7 +275,7 @@ class Evaluator:
         if key not in self._known:
             self._known[key] = UNKNOWN
             if self.shared.depth + _HOP > EVALUATION_DEPTH:
-                return self._too_much(None)
+                return self._too_much()
             self.shared.depth += _HOP
             self._known[key] = work()
             self.shared.depth -= _HOP

@@ -151,13 +151,8 @@ class Shared:
 
     def remark(self, text: str, origin: Origin) -> None:
         """Notes what is odd, unless enough is noted."""
-        if self.takes_remarks:
+        if not self._is_quiet and len(self._remarks) < REMARKS:
             self._remarks[Remark(text=text, origin=origin)] = None
-
-    @property
-    def takes_remarks(self) -> bool:
-        """Whether one more remark would be kept."""
-        return not self._is_quiet and len(self._remarks) < REMARKS
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -131,7 +131,7 @@ def _properties(
     if not relevant:
         return _Later(evaluator, written)
     path = ("Resources", logical_id, "Properties")
-    properties = evaluator.at(path, written, lambda: evaluator.value(written))
+    properties = evaluator.at(path, lambda: evaluator.value(written))
     if isinstance(properties, Mapping):
         return properties
     evaluator.shared.remark(f"the properties of {logical_id!r} are not an object", evaluator.origin(path))

