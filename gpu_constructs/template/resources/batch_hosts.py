@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.fleet import (
-    NO_USER_DATA,
     NOTHING_SAID,
     UNKNOWN,
     Bought,
@@ -92,14 +91,16 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
-    launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
+    launch = (
+        launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else HostSetup()
+    )
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
-    own = _own_image(resource, section, launch)
+    own, written = _own_image(resource, section, launch)
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
-        image_written=launch.image_written if launch is not None and _is_of_launch(section) else None,
+        image_written=written,
         details=NOTHING_SAID if own is None else LaunchDetails(names_image=True),
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0 if choice.batch_words else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
@@ -107,24 +108,22 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         kind=PoolKind.BATCH,
         bought=Bought(
             option=managed_purchase(managed) if is_managed else _purchase(section, launch),
-            reservation=launch.bought.reservation if launch else None,
+            reservation=launch.bought.reservation,
         ),
         managed_scaling=True,
-        interfaces=launch.interfaces if launch else (),
+        interfaces=launch.interfaces,
         placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
         zones=zones_of(subnets, None, index),
         subnets=subnets_of(subnets, None, index),
         has_no_route_out=networks.have_no_route_out(subnets),
-        missing_endpoints=networks.missing_endpoints(
-            subnets, may_have_address=launch is None or launch.details.may_have_address
-        ),
+        missing_endpoints=networks.missing_endpoints(subnets, may_have_address=launch.details.may_have_address),
         has_emptied_group=not section.has("SecurityGroupIds") and networks.have_emptied_group(subnets),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
         min_vcpus=section.integer("MinvCpus") or 0,
-        tenancy=launch.tenancy if launch else None,
+        tenancy=launch.tenancy,
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
-        user_data=launch.user_data if launch else NO_USER_DATA,
+        user_data=launch.user_data,
         origin=resource.origin,
         **values_of(choice, TypeChoice),
     )
@@ -156,25 +155,18 @@ def _types(section: Section) -> TypeChoice:
     )
 
 
-def _own_image(resource: Resource, section: Section, launch: HostSetup | None) -> HostImage | Unknown | None:
-    """The image that takes the place of the one that Batch provides; None without."""
+def _own_image(
+    resource: Resource, section: Section, launch: HostSetup
+) -> tuple[HostImage | Unknown | None, str | None]:
+    """The image that takes the place of the one that Batch provides, None without, and how its template writes it."""
     configured = section.sections("Ec2Configuration")
     if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-        if len(configured) > 1:
-            return UNKNOWN
-        return image_of(resource, configured[0].get("ImageIdOverride"), section.notes)
+        override = configured[0].get("ImageIdOverride")
+        return (UNKNOWN if len(configured) > 1 else image_of(resource, override, section.notes)), None
     if section.has("ImageId"):
-        return image_of(resource, section.get("ImageId"), section.notes)
-    if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
-        return launch.image
-    return None
-
-
-def _is_of_launch(section: Section) -> bool:
-    """Whether the image is the one of the launch template, because nothing takes its place."""
-    configured = section.sections("Ec2Configuration")
-    overrides = any(each.has("ImageIdOverride") or each.is_unknown for each in configured)
-    return not overrides and not section.has("ImageId")
+        return image_of(resource, section.get("ImageId"), section.notes), None
+    is_own = launch.image_written or not isinstance(launch.image, Unknown)
+    return launch.image if is_own else None, launch.image_written
 
 
 def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostImage | Unknown:
@@ -206,7 +198,7 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
     return -(-vcpus // (min(sizes) if at_most else max(sizes)))
 
 
-def _purchase(section: Section, launch: HostSetup | None) -> PurchaseOption | Unknown:
+def _purchase(section: Section, launch: HostSetup) -> PurchaseOption | Unknown:
     kind = section.text("Type")
     bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
-    return launch.bought.option if launch is not None and bought is PurchaseOption.ON_DEMAND else bought
+    return launch.bought.option if bought is PurchaseOption.ON_DEMAND else bought

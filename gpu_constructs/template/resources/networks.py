@@ -12,8 +12,7 @@ from functools import cached_property
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Section, is_list, is_off
-from gpu_constructs.template.resources.security_groups import SecurityGroups
+from gpu_constructs.template.resources.section import is_list, is_off
 
 _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"
@@ -68,7 +67,6 @@ def _different(names: Iterable[Value]) -> int | None:
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
 _EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)
-_HOSTED_ZONE = "AWS::Route53::HostedZone"
 _INGRESS = "AWS::EC2::SecurityGroupIngress"
 _INTERNET_GATEWAY = "AWS::EC2::InternetGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
@@ -87,7 +85,6 @@ class Networks:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._security = SecurityGroups(index)
 
     def missing_endpoints(self, subnets: Value, *, may_have_address: bool = True) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
@@ -174,26 +171,12 @@ class Networks:
 
     @cached_property
     def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:
-        """Services with an endpoint that hosts may reach by VPC; None for what is not known."""
+        """Services with an endpoint by VPC; None for what is not known."""
         found: dict[Reference | None, set[str | None]] = {}
         for each in self._index.all(_ENDPOINT):
-            if self._is_closed(each):
-                continue
             vpc = self._index.reference(each.properties.get("VpcId"), _VPC)
             found.setdefault(vpc, set()).add(_service(each.properties.get("ServiceName")))
         return {vpc: frozenset(services) for vpc, services in found.items()}
-
-    def _is_closed(self, endpoint: Resource) -> bool:
-        """Whether no host comes to an endpoint: by the name of the service, or through its security groups.
-
-        Without private DNS the name of the service leads to its public addresses, unless a hosted zone says otherwise
-        (https://docs.aws.amazon.com/vpc/latest/privatelink/interface-endpoints.html).
-        """
-        section = Section.of(endpoint, [])
-        if section.flag("PrivateDnsEnabled") is False:
-            return not any(True for _ in self._index.all(_HOSTED_ZONE))
-        groups = self._security.listed(section, "SecurityGroupIds")
-        return bool(groups) and not self._security.let_in(groups)
 
     @cached_property
     def _are_unclear(self) -> bool:

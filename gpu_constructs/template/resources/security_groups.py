@@ -75,11 +75,6 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def let_in(self, groups: Groups) -> bool:
-        """Whether some groups let anything in, or may."""
-        rules = self._rules(groups, INGRESS)
-        return rules is None or bool(rules)
-
     def may_let_out(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
         rules = self._rules(groups, EGRESS)

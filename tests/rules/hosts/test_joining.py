@@ -130,25 +130,3 @@ def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
 )
 def test_a_way_out_or_one_that_may_be_is_enough(tmp_path: Path, changed: dict[str, Any]) -> None:
     assert found(tmp_path, **changed) == []
-
-
-def test_an_endpoint_that_no_host_comes_to_is_as_good_as_none(tmp_path: Path) -> None:
-    telemetry = endpoint("ecs-telemetry")
-    unnamed, closed = endpoint("ecs-agent"), endpoint("ecs-agent")
-    unnamed["Properties"]["PrivateDnsEnabled"] = False
-    closed["Properties"]["SecurityGroupIds"] = [{"Fn::GetAtt": ["Closed", "GroupId"]}]
-    group = resource("SecurityGroup", GroupDescription="closed", VpcId={"Ref": "Vpc"})
-    rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "10.0.0.0/16"}
-    alone = resource("SecurityGroupIngress", GroupId={"Fn::GetAtt": ["Closed", "GroupId"]}, **rule)
-    zone = {"Type": "AWS::Route53::HostedZone", "Properties": {"Name": "ecs-a.us-east-1.amazonaws.com"}}
-    missing = ["no endpoint for ecs-agent"]
-    for changed, expected in (
-        ({"A": unnamed}, missing),
-        ({"A": unnamed, "Zone": zone}, []),
-        ({"A": closed, "Closed": group}, missing),
-        ({"A": closed, "Closed": group, "Rule": alone}, []),
-        ({"A": closed, "Closed": group, "Rule": {**alone, "Properties": {**rule, "GroupId": "sg-1"}}}, []),
-        ({"A": closed, "Closed": resource("SecurityGroup", SecurityGroupIngress=[rule])}, []),
-    ):
-        said = found(tmp_path, T=telemetry, **changed)
-        assert [each[-len(missing[0]) :] for each in said] == expected, changed
