@@ -115,7 +115,7 @@ class JobPlaces:
 
     @staticmethod
     def of(options: DataOptions, *, reserved: frozenset[str]) -> JobPlaces:
-        """The places as given.
+        """The places as given, whose variables are none that the container has already.
 
         Raises:
             InvalidValueError: One is no place, or its variable is taken.
@@ -126,22 +126,6 @@ class JobPlaces:
         if checkpoints is not None:
             require_kind("checkpoints", checkpoints, JobData, example="JobData.s3(bucket, prefix='checkpoints/')")
         return JobPlaces(reads=read, writes=written, checkpoints=checkpoints)
-
-    def require_apart(self, environment: Mapping[str, object]) -> None:
-        """Refuses an environment variable that is that of a place as well: one of both would be lost.
-
-        Raises:
-            InvalidValueError: A name is among both.
-        """
-        for argument, of in (("reads", self.reads), ("writes", self.writes)):
-            for name in of:
-                if name in environment:
-                    raise InvalidValueError(
-                        f"{name} is an environment variable already, and a container gets each once",
-                        argument=argument,
-                        value=name,
-                        fix="another name for one of them",
-                    )
 
     @property
     def every(self) -> tuple[JobData, ...]:

@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_number, of_kind
+from gpu_constructs.cdk.arguments import known_number, of_kind, variables
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
@@ -116,12 +116,8 @@ class MultiNodeTraining(BatchWork):
                 fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
             )
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
-        places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
-        volumes = options.get("volumes")
-        _require_mounted(places.checkpoints, volumes or ())
-        for volume in volumes or ():
-            if isinstance(volume, batch.EfsVolume):
-                queue.hosts.require_same_vpc(volume.file_system, argument="volumes")
+        own = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
+        places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS, *own}))
         require_same_place(
             stack_of(scope),
             "queue",
@@ -132,9 +128,7 @@ class MultiNodeTraining(BatchWork):
         )
         queue.require_share(options.get("share"), options.get("scheduling_priority"))
         nodes = _nodes_of(queue.environments, hosts)
-        told, environment = places.variables, options.get("environment")
-        if isinstance(environment, Mapping):
-            places.require_apart(environment)
+        told = places.variables
         if places.checkpoints is not None:
             told[CHECKPOINTS] = places.checkpoints.location
         plan = plan_job(
@@ -143,10 +137,15 @@ class MultiNodeTraining(BatchWork):
             gpus=nodes.host.gpus if gpus is None else gpus,
             efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
             pools=queue.pools,
-            environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
+            environment={**told, **own},
             nodes=nodes,
             words=_gang_words(queue.pools, nodes),
         )
+        volumes = options.get("volumes") or ()
+        _require_mounted(places.checkpoints, volumes)
+        for volume in volumes:
+            if isinstance(volume, batch.EfsVolume):
+                queue.hosts.require_same_vpc(volume.file_system, argument="volumes")
         gpus, seconds = known(plan.asked.gpus), plan.task.attempt_seconds
         _require_launch(chosen, gpus, seconds, plan.retries.exit_codes)
         for each in queue.environments:

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import texts, whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import known_number, texts, whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -27,6 +27,7 @@ from gpu_constructs.fleet import Unknown
 _DEFAULT_PORT = 29500
 _JOIN_SECONDS = 1800
 _SHELL = "/bin/sh"
+_WHY_KNOWN = "is no part of a text that is written at synth, as the launcher is"
 
 
 class Tool(Enum):
@@ -178,14 +179,14 @@ class TrainingLauncher:
             )
         require_kinds(TrainingLauncher.__init__, {"join_within": self.join_within})
         _require_used(self)
-        number = 1 if self.processes_per_host is None else self.processes_per_host
-        counted = whole_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU")
-        port = whole_number("port", self.port, smallest=1024, largest=65535, fix=f"port={_DEFAULT_PORT}")
-        if isinstance(counted, Unknown) or isinstance(port, Unknown) or isinstance(self._seconds, Unknown):
+        number, fix = 1 if self.processes_per_host is None else self.processes_per_host, f"port={_DEFAULT_PORT}"
+        known_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU", why=_WHY_KNOWN)
+        known_number("port", self.port, smallest=1024, largest=65535, fix=fix, why=_WHY_KNOWN)
+        if isinstance(self._seconds, Unknown):
             raise InvalidValueError(
-                "the launcher is a text that is written at synth, and this value is only known at deploy time",
-                argument="processes_per_host, port or join_within",
-                fix="numbers from context instead of parameters",
+                f"a time that is only known at deploy time {_WHY_KNOWN}",
+                argument="join_within",
+                fix="cdk.Duration.minutes(30)",
             )
 
     @classmethod
