@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.scaling import HostReplacement as HostReplacement
     from gpu_constructs.cluster.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.cluster.capacity.scaling import WarmHosts as WarmHosts
-    from gpu_constructs.cluster.capacity.several import FallbackCapacity as FallbackCapacity
     from gpu_constructs.cluster.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.cluster.gpu_cluster import GpuCluster as GpuCluster
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
@@ -80,7 +79,6 @@ _HOME = {
     "DeclaredInstanceType": "facts.declared",
     "DoesNotFitError": "errors",
     "FairShares": "jobs.batch.job_options",
-    "FallbackCapacity": "cluster.capacity.several",
     "GpuBatchJob": "jobs.batch.queue",
     "GpuBatchQueue": "jobs.batch.queue",
     "GpuBudget": "cdk.validation",

@@ -98,7 +98,6 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(site.l4.strategy, {})
     yield Door(public.GpuMachineImage, {"host_image": public.GpuMachineImage.newest("al2023-gpu").host_image})
     yield Door(public.GpuMachineImage.custom, {"machine_image": ec2.MachineImage.generic_linux({"us-east-1": "ami-0"})})
-    yield Door(public.GpuMachineImage.for_types, {"instance_types": site.l4.pool.instance_types})
     yield Door(public.GpuMachineImage.newest, {"name": "al2023-gpu"})
     yield Door(public.GpuMachineImage.pinned, {"name": "al2023-gpu"})
     yield Door(public.GpuMachineImage.newest("al2023-gpu").in_region, {"region": "us-east-1"})

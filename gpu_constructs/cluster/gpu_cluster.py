@@ -18,7 +18,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
-from gpu_constructs.cluster.capacity.several import FallbackCapacity, plan_family, plan_order
+from gpu_constructs.cluster.capacity.several import plan_family, plan_order
 from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.given_cluster import (
@@ -302,10 +302,15 @@ class GpuCluster(AsCluster):
         return dict(sorted(zip(plans, made, strict=True)))
 
     @checked
-    def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:
+    def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> tuple[GpuCapacity, ...]:
         """Defines several capacity providers for the same tasks: the first is filled, the others share the rest.
 
-        What ECS does with an order, and what it does not, is said at `FallbackCapacity`.
+        A `GpuService` places as many tasks on the first as it has room for at its maximum, and shares the rest out
+        among the others by their room: one provider of a strategy can have a base, and the others have weights. ECS
+        chooses when it creates a task, and never moves one that waits, so a first capacity without hosts at EC2 keeps
+        its tasks waiting
+        (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). Retries of a
+        `GpuJob` do not move on either; a `GpuBatchQueue` does, with its environments.
 
         Args:
             construct_id: What the ids of the capacities begin with.
@@ -317,7 +322,7 @@ class GpuCluster(AsCluster):
             InvalidValueError: Fewer than two choices, or an argument of one is wrong by itself.
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """
-        return FallbackCapacity(self._make_all(plan_order(construct_id, order, self.hosts)))
+        return tuple(self._make_all(plan_order(construct_id, order, self.hosts)))
 
     @property
     def monitoring(self) -> GpuMonitoring | None:

@@ -165,12 +165,6 @@ CAPACITY_BLOCK_ENDS_EARLY_MINUTES = 30
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
 """
 
-LONGEST_CAPACITY_BLOCK_DAYS = 183
-"""Blocks are sold for up to 182 days, and one may be slightly longer, since every block ends at 11:30 UTC.
-
-https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html
-"""
-
 NO_PRICE_THRESHOLD_PERCENT = 999_999
 """Price protection of attribute-based selection that leaves no type out: "To indicate no price protection threshold,
 specify a high value, such as 999999".

@@ -45,7 +45,7 @@ from gpu_constructs.tasks.workload import capacity_used, keep_exported, require_
 class GpuService(ecs.Ec2Service):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
-    Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
+    Its capacities get tasks by the room they have at their maximum; of `GpuCluster.add_fallback`, the first is filled
     before. Tasks are packed, so that hosts become empty and leave (Managed Instances take no placement strategy, and
     place tasks themselves); a failed deployment rolls back; tasks are not moved only to even out zones, because a moved
     GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be separated. It is an

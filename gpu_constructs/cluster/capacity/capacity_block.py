@@ -12,7 +12,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.facts.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES, LONGEST_CAPACITY_BLOCK_DAYS
+from gpu_constructs.facts.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES
 from gpu_constructs.fleet import Block, Unknown
 
 DRAIN_MINUTES = 45
@@ -49,14 +49,6 @@ def block_of(*, starts: datetime | None, ends: datetime, drain_minutes: int) -> 
             argument="ends",
             value=_written(end),
             allowed="" if start is None else f"more than {minutes} minutes after {_written(start)}",
-            fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
-        )
-    if start is not None and end - start > timedelta(days=LONGEST_CAPACITY_BLOCK_DAYS):
-        raise InvalidValueError(
-            f"no Capacity Block takes {(end - start).days} days, as from {_written(start)} to {_written(end)}",
-            argument="ends",
-            value=_written(end),
-            allowed=f"up to {LONGEST_CAPACITY_BLOCK_DAYS} days after {_written(start)}",
             fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
         )
     return Block(starts=None if start is None else _written(start), ends=_written(drains))

@@ -160,39 +160,6 @@ class GpuMachineImage:
         }
         return cls(HostImage.own(own_image(facts)), machine_image)
 
-    @classmethod
-    def for_types(cls, instance_types: Sequence[InstanceType]) -> GpuMachineImage:
-        """The image that drives these types, pinned to its newest known release, or following it if none is known.
-
-        Args:
-            instance_types: Instance types as `gpu_constructs.facts.instance_type` returns them.
-
-        Raises:
-            InvalidValueError: It is not a list of instance types.
-            IncompatibleError: No ECS image drives one of them, or no single image drives all.
-        """
-        is_list = isinstance(instance_types, Sequence) and all(
-            isinstance(each, InstanceType) for each in instance_types
-        )
-        if not is_list or not instance_types:
-            raise InvalidValueError(
-                f"expects a list of InstanceType, got {shown(instance_types)}",
-                argument="instance_types",
-                value=instance_types,
-                fix="[facts.instance_type('g6.xlarge')]; add_capacity takes names, and finds the image by itself",
-            )
-        rows = {row.name: (row, each) for each in instance_types for row in (default_image(each),)}
-        if len(rows) > 1:
-            sides = ", ".join(f"{each} needs {row.name}" for row, each in rows.values())
-            raise IncompatibleError(
-                f"no single image drives all of these types: {sides}",
-                argument="instance_types",
-                value=[each.name for each in instance_types],
-                fix="one add_capacity for each image",
-            )
-        ((row, _),) = rows.values()
-        return cls(HostImage(image=row, release=row.known_release), takes_newest_known=True)
-
     @property
     def is_newest(self) -> bool:
         """Whether its release is the newest that is known anywhere, and so drives whatever the image is for."""
@@ -234,3 +201,18 @@ def _require_release(row: Image, release: str) -> None:
             fix=f"GpuMachineImage.pinned({row.name!r}) for {row.known_release}, the newest that is known here, or "
             f"GpuMachineImage.newest({row.name!r}) for the newest at every deploy",
         )
+
+
+def image_for(types: Sequence[InstanceType]) -> GpuMachineImage:
+    """The image that drives these types, pinned to its newest known release, or following it if none is known."""
+    rows = {row.name: (row, each) for each in types for row in (default_image(each),)}
+    if len(rows) > 1:
+        sides = ", ".join(f"{each} needs {row.name}" for row, each in rows.values())
+        raise IncompatibleError(
+            f"no single image drives all of these types: {sides}",
+            argument="instance_types",
+            value=[each.name for each in types],
+            fix="one add_capacity for each image",
+        )
+    ((row, _),) = rows.values()
+    return GpuMachineImage(HostImage(image=row, release=row.known_release), takes_newest_known=True)

@@ -13,7 +13,7 @@ from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
-from gpu_constructs.cluster.capacity.images import GpuMachineImage
+from gpu_constructs.cluster.capacity.images import GpuMachineImage, image_for
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.capacity.purchase import Purchase
@@ -243,7 +243,7 @@ def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> Gp
     """The machine image of hosts: as given, or the one that drives their types."""
     if given is None:
         with argument_named("instance_types"):
-            return GpuMachineImage.for_types(types)
+            return image_for(types)
     if not isinstance(given, GpuMachineImage):
         raise InvalidValueError(
             f"expects a GpuMachineImage, got {shown(given)}",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import overload
 
 from gpu_constructs.cdk.calls import require_construct_id
-from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -51,36 +49,6 @@ def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dic
 
 def _size_of(shape: Shape) -> float:
     return shape.count if shape.partition == 1 else shape.partition
-
-
-class FallbackCapacity(Sequence[GpuCapacity]):
-    """Capacities in an order, first the one that tasks go to first.
-
-    Given as ``capacity`` to a `GpuTaskDefinition`, a `GpuService` places as many tasks on the first as it has room for
-    at its maximum, and shares the rest out among the others by their room: the order decides the first step only,
-    because one provider of a strategy can have a base and the others have weights. Services that share it fill the
-    first together, each by the most tasks that it may have. Where a task goes is decided when it is created: ECS never
-    moves a task that waits for a host to another provider, so a first one without hosts at EC2 keeps its tasks waiting
-    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). The retries of a
-    `GpuJob` do not move to the next capacity either; a `GpuBatchQueue` does, with its environments.
-    Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and
-    ``Purchase.spot()`` over several types falls back among these.
-    """
-
-    def __init__(self, capacities: Sequence[GpuCapacity]) -> None:
-        self._capacities = tuple(capacities)
-
-    @overload
-    def __getitem__(self, place: int) -> GpuCapacity: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[GpuCapacity, ...]: ...
-
-    def __getitem__(self, place: int | slice) -> GpuCapacity | tuple[GpuCapacity, ...]:
-        return self._capacities[place]
-
-    def __len__(self) -> int:
-        return len(self._capacities)
 
 
 def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: ClusterHosts) -> list[CapacityPlan]:

@@ -246,11 +246,6 @@ class ClusterHosts:
         """Whether a scope is known to be the stack of the hosts and of the cluster, without a request to Node."""
         return scope is self._stack and self.association.is_written_by_cdk
 
-    @property
-    def every_choice_of_subnets(self) -> tuple[HostSubnets, ...]:
-        """The subnets of the cluster, and those that its capacities chose instead."""
-        return (self.subnets, *self._chosen_subnets)
-
     @cached_property
     def _reserved_prefix(self) -> bool:
         # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.

@@ -5,16 +5,15 @@ Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
-from typing import Any
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.cluster.managed.options import HostNeed, model_of
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated, instance_type
-from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size, may_be_managed
+from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size
 from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.facts.values import dataclass
@@ -146,7 +145,7 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
             "no instance type that Managed Instances launch has all of this",
             argument="need",
             value=need,
-            fix=_ask_for_less(need),
+            fix="fewer GPUs, less memory or other models; gpu-constructs instances lists what there is",
         )
     models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
     declared = any(each.declared for each in fitting)
@@ -250,20 +249,3 @@ def _require_one_side(types: Sequence[InstanceType]) -> None:
             value=[each.name for each in types],
             fix=f"one add_managed_capacity for each ({len(sides)} here)",
         )
-
-
-_ANY: Mapping[str, Any] = {
-    "models": (),
-    "gpu_memory_gib": None,
-}
-
-
-def _ask_for_less(need: HostNeed) -> str:
-    """The first thing without which there would be a type."""
-    for name, any_of_it in _ANY.items():
-        less = replace(need, **{name: any_of_it})
-        found = _fitting(less, _wanted(less))
-        if found:
-            return f"without {name} there would be {found[0]}"
-    counts = sorted({each.gpus for each in accelerated() if each.gpus and may_be_managed(each)})
-    return f"a host has {', '.join(map(str, counts))} GPUs; ask for less"

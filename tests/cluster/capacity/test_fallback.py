@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gpu_constructs import (
     CapacityChoice,
-    FallbackCapacity,
     GpuCapacity,
     GpuService,
     GpuTaskDefinition,
@@ -37,7 +36,7 @@ OTHER = choice("Other", "g5.xlarge", max_instances=1)
 ORDER = [RESERVED, choice(), SPOT, OTHER]
 
 
-def order(site: Site, *choices: CapacityChoice) -> FallbackCapacity:
+def order(site: Site, *choices: CapacityChoice) -> tuple[GpuCapacity, ...]:
     return site.cluster.add_fallback("L4", order=list(choices or ORDER))
 
 

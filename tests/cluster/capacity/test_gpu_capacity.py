@@ -11,6 +11,7 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
+from gpu_constructs.cluster.capacity.images import image_for
 from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import HostImage
 from tests.synthesis import Ground, Site, user_data
@@ -208,7 +209,7 @@ def test_al2_is_taken_by_name_only_and_its_end_is_said(site: Site) -> None:
 def test_no_type_gets_al2_by_itself() -> None:
     for each in accelerated():
         try:
-            image = GpuMachineImage.for_types([each])
+            image = image_for([each])
         except IncompatibleError:
             continue
         assert not image.host_image.image.name.startswith("al2-"), each

@@ -279,12 +279,6 @@ def test_tasks_have_some_time_between_start_and_drain(ends: datetime) -> None:
         block(ends=ends)
 
 
-def test_a_block_is_as_long_as_ec2_sells_it() -> None:
-    with pytest.raises(InvalidValueError, match=r"ends: no Capacity Block takes 400 days.*up to 183 days after"):
-        block(ends=START + timedelta(days=400))
-    assert block(ends=START + timedelta(days=182)).block is not None
-
-
 @pytest.mark.parametrize("wrong", [30, 0, -45, 45.5, True, None, "45"])
 def test_the_drain_is_before_ec2_terminates(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="drain_minutes: expects a whole number of minutes") as error:
