@@ -83,11 +83,7 @@ def found_configuration(named: str | None = None) -> Configuration:
 
 
 def configuration_of(file: str) -> Configuration:
-    """Reads a configuration.
-
-    Raises:
-        UnreadableError: It cannot be read, or something in it is wrong; with the line, the values allowed and the fix.
-    """
+    """Reads a configuration; an error has the line, the values allowed and the fix."""
     try:
         document = Files().read(file, only_plain=True)
         content = document.object()

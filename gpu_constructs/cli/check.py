@@ -67,11 +67,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks, and writes the report.
-
-    Returns:
-        1 if something was found that is as grave as ``--fail-on`` says, else 0.
-    """
+    """Checks, and writes the report; 1 if something was found that is as grave as ``--fail-on`` says, else 0."""
     configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore

@@ -78,12 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _task_called(fleet: Fleet, name: str) -> Task:
-    """The task definition of a name, or the one that a service or a job of that name runs.
-
-    Raises:
-        UnknownNameError: There is none.
-        InvalidValueError: There are several.
-    """
+    """The task definition of a name, or the one that a service or a job of that name runs."""
     try:
         return find_task(tasks_of(fleet), name, argument="TASK")
     except UnknownNameError:

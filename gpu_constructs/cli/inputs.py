@@ -52,17 +52,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
 
 
 def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
-    """Reads what the arguments name, and asks the rules.
-
-    Args:
-        arguments: What the command line says, which counts before the configuration.
-        configuration: What it leaves out.
-        rules: Which rules to ask.
-
-    Raises:
-        InvalidValueError: A parameter has no name, no value or two of them, or the region is none.
-        UnreadableError: A file cannot be read.
-    """
+    """Reads what the arguments name, and asks the rules; the configuration says what they leave out."""
     parameters = _parameters(arguments.parameter) or configuration.parameters
     hosts = _hosts(arguments.hosts) or configuration.hosts
     region = configuration.region if arguments.region is None else arguments.region

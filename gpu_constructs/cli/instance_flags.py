@@ -147,11 +147,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:
-    """The needs that the arguments ask for.
-
-    Raises:
-        GpuConstructsError: One of them cannot be read, or means nothing; `argument` is how it is written.
-    """
+    """The needs that the arguments ask for; `argument` of an error is how it is written."""
     try:
         return InstanceNeeds(**dict(_given(arguments)))
     except GpuConstructsError as error:

@@ -64,11 +64,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the instance types that satisfy every need, cheapest first.
-
-    Returns:
-        0, also where there is none.
-    """
+    """Lists the instance types that satisfy every need, cheapest first; 0 also where there is none."""
     is_json = arguments.format == "json"
     if arguments.list_models:
         models = [_model_facts(each) for each in MODEL_SHAPES]

@@ -160,11 +160,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 
 def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
-    """The instance types that the configuration declares, by name.
-
-    Raises:
-        UnreadableError: It cannot be read, or something in it is wrong.
-    """
+    """The instance types that the configuration declares, by name."""
     if arguments.config is None and not any(map(os.path.exists, CONFIGURATION_FILES)):
         return {}
     reader = import_module("gpu_constructs.check.configuration")

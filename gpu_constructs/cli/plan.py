@@ -58,11 +58,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plans, and writes the plan.
-
-    Returns:
-        1 if a budget is not certainly kept, or AWS refuses the change, else 0.
-    """
+    """Plans, and writes the plan; 1 if a budget is not certainly kept, or AWS refuses the change, else 0."""
     budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
     _require_paths(arguments)
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]

@@ -57,9 +57,13 @@ def lines(plan: FleetPlan, *, width: int) -> Iterator[Line]:
         text = f"{about_quota(need)}: {desired} at the desired counts, {most} at MaxSize{doubt}"
         yield from pieces("  ", text, width)
     yield from _not_planned(plan, width)
-    if plan.prices:
+    yield from _prices([plan], width)
+
+
+def _prices(plans: Sequence[FleetPlan], width: int) -> Iterator[Line]:
+    if text := about_prices(*plans):
         yield []
-        yield from pieces("", about_prices(plan), width, style="aside")
+        yield from pieces("", text, width, style="aside")
 
 
 def _not_planned(plan: FleetPlan, width: int) -> Iterator[Line]:
@@ -81,9 +85,7 @@ def difference_lines(
         yield [("The plan is the same.", "good")]
     else:
         yield from _changes(found, width)
-        if any(each.prices for each in plans):
-            yield []
-            yield from pieces("", about_prices(*plans), width, style="aside")
+        yield from _prices(plans, width)
     for each in update.refused:
         yield []
         yield [("AWS refuses this in one deploy", "error")]
@@ -213,7 +215,6 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "instance_types": [of.name for of in each.pool.instance_types],
         "prices": [_price(of) for of in each.price.prices],
         "price_not_known": each.price.unknown or None,
-        "cheapest": None if each.price.cheapest is None else _price(each.price.cheapest),
         "is_spot": each.price.is_spot,
         "minimum": _level(each.minimum),
         "desired": {**_level(each.desired), "short": each.short, "warm_hosts": _json(each.warm)},

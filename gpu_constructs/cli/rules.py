@@ -25,11 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the rules, or says of one what it asks; of one that is asked no more, who says now what it said.
-
-    Returns:
-        0.
-    """
+    """Lists the rules, or says of one what it asks; of one that is asked no more, who says now what it said."""
     wanted = None if arguments.rule is None else known_id(arguments.rule)
     if arguments.format == "json":
         facts = [_facts(each) for each in RULES] if wanted is None else _facts_of(wanted)

@@ -18,22 +18,14 @@ _Kind = TypeVar("_Kind", bound=Enum)
 
 
 def name_of(value: str, argument: str) -> str:
-    """A name.
-
-    Raises:
-        InvalidValueError: It is not text, or empty, which would match everything.
-    """
+    """A name; an empty one would match everything."""
     if not isinstance(value, str) or not value:
         raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="a name")
     return value
 
 
 def types_named(names: Iterable[str], argument: str, declared: Iterable[InstanceType]) -> frozenset[str]:
-    """Names of all types of some types and families.
-
-    Raises:
-        UnknownNameError: None is called so.
-    """
+    """Names of all types of some types and families."""
     with for_one_check({each.name: each for each in declared}), argument_named(argument):
         return frozenset(each.name for name in names for each in _types_of(name))
 
@@ -50,11 +42,7 @@ def _types_of(name: str) -> tuple[InstanceType, ...]:
 
 
 def one_of(kind: type[_Kind], value: _Kind | str, argument: str) -> _Kind:
-    """What has this name, of all ways of buying or of all severities.
-
-    Raises:
-        InvalidValueError: Nothing has it.
-    """
+    """What has this name, of all ways of buying or of all severities."""
     try:
         return kind(value)
     except (TypeError, ValueError):

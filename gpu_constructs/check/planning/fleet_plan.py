@@ -173,22 +173,13 @@ class FleetPlan:
         return {"minimum": self.minimum, "desired": self.desired, "maximum": self.maximum}
 
     def unpriced(self, level: str) -> tuple[PoolPlan, ...]:
-        """Pools whose hosts are not in the amount of a level.
-
-        Args:
-            level: ``minimum``, ``desired`` or ``maximum``.
-        """
+        """Pools whose hosts are not in the amount of a level: ``minimum``, ``desired`` or ``maximum``."""
         return tuple(each for each in self.pools if getattr(each, level).usd_per_hour is None)
 
     @property
     def is_region_assumed(self) -> bool:
         """Whether some prices are those of us-east-1 because nothing says in which region the hosts are."""
         return any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in self.pools)
-
-    @property
-    def prices(self) -> tuple[HostPrice, ...]:
-        """The prices of which anything is said."""
-        return tuple(each.price for each in self.pools if each.price.listed)
 
 
 def plan(fleet: Fleet) -> FleetPlan:
@@ -202,9 +193,8 @@ def plan(fleet: Fleet) -> FleetPlan:
     deploying = _with_copies(wanted, _copies_to_deploy)
     then = proof if deploying is wanted else prove(deploying)
     tenants, misfits = _tenants(wanted, proof), _misfits(proof)
-    comers = {name: _Comers(tenants.get(name, ()), misfits.get(name, ())) for name in {*tenants, *misfits}}
     pools = tuple(
-        _plan_pool(each, during, comers.get(each.pool.name, _Comers()))
+        _plan_pool(each, during, tenants.get(each.pool.name, ()), misfits.get(each.pool.name, ()))
         for each, during in zip(proof.pools, then.pools, strict=True)
     )
     return FleetPlan(
@@ -245,16 +235,7 @@ def _misfits(proof: Proof) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Comers:
-    """Workloads of which copies come to a pool, and services that are sent to it and never start."""
-
-    tenants: tuple[Workload, ...] = ()
-    misfits: tuple[str, ...] = ()
-
-
-def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers) -> PoolPlan:
-    tenants, misfits = comers.tenants, comers.misfits
+def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload], misfits: tuple[str, ...]) -> PoolPlan:
     pool, price = proof.pool, host_price(proof.pool)
     least, most = hosts_that_are_written(pool)
     services = tuple(each for each in tenants if each.is_service and each.daemon is False)

@@ -62,19 +62,12 @@ class HostPrice:
         is_spot: Whether some hosts are Spot: their price is not known, and is the on-demand price at most.
         is_paid: Whether it is paid in advance, so that an hour adds nothing.
         unknown: Why it is not known, or not charged by the hour, in words; empty where it is known.
-        cheapest: The list price of the cheapest type where a fee that is not known comes on top; else None.
     """
 
     prices: tuple[Price, ...] = ()
     is_spot: bool = False
     is_paid: bool = False
     unknown: str = ""
-    cheapest: Price | None = None
-
-    @property
-    def listed(self) -> tuple[Price, ...]:
-        """The list prices of which anything is said."""
-        return self.prices if self.cheapest is None else (self.cheapest,)
 
     @property
     def of_one(self) -> Usd | None:
@@ -150,9 +143,7 @@ def _managed(pool: Pool) -> HostPrice:
     if not found or not is_known:
         return HostPrice(unknown=f"ECS chooses the hosts, and their price comes with {_FEE}")
     cheapest = min(found, key=lambda each: each.usd_per_hour)
-    least = f"{dollars(cheapest.usd_per_hour)} an hour ({cheapest.instance_type})"
-    text = f"ECS chooses the hosts, one from {least} without {_FEE}"
-    return HostPrice(unknown=text, cheapest=cheapest)
+    return HostPrice(unknown=f"ECS chooses the hosts, one {cheapest.instance_type} from {cheapest} without {_FEE}")
 
 
 SWITCHED_OFF = frozenset({"Stopped", "Hibernated"})

@@ -35,12 +35,7 @@ def amount(value: Usd | None) -> str:
 
 
 def rows_of_level(plan: FleetPlan, level: str) -> dict[str, str]:
-    """What a report says of all pools at a level, by name.
-
-    Args:
-        plan: The plan.
-        level: ``minimum``, ``desired`` or ``maximum``.
-    """
+    """What a report says of all pools at a level, by name: ``minimum``, ``desired`` or ``maximum``."""
     found = plan.levels[level]
     return {
         "hosts": partly(found.hosts, found.known_hosts),
@@ -142,9 +137,11 @@ def about_quota(need: QuotaNeed) -> str:
 
 
 def about_prices(*plans: FleetPlan) -> str:
-    """What the prices of plans are, of which day, and what is not in them."""
-    pools = [each for plan in plans for each in plan.pools]
-    prices = [price for each in pools for price in each.price.listed]
+    """What the prices of plans are, of which day, and what is not in them; empty where there are none."""
+    pools = [each for plan in plans for each in plan.pools if each.price.prices]
+    prices = [price for each in pools for price in each.price.prices]
+    if not prices:
+        return ""
     lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for price in prices))
     is_assumed = any(plan.is_region_assumed for plan in plans)
     region = "; where a region is not known, the prices of us-east-1 stand in" if is_assumed else ""

@@ -55,7 +55,7 @@ def test_spot_has_a_most_and_no_least() -> None:
         (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance"),
         (
             pool("g6.12xlarge", "g6.xlarge", kind=PoolKind.MANAGED_INSTANCES),
-            "one from $0.80 an hour (g6.xlarge) without the management fee",
+            "one g6.xlarge from $0.80 an hour (on-demand list price, us-east-1, 2026-07-20) without the management fee",
         ),
         (
             pool(kind=PoolKind.MANAGED_INSTANCES, purchase=PurchaseOption.SPOT),
