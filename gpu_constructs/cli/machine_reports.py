@@ -92,7 +92,6 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 _Object = dict[str, object]
-_Tables = Mapping[tuple[Origin | None, str, str], ValueTable]
 
 
 @cache
@@ -103,12 +102,11 @@ def _places() -> Mapping[str, int]:
 
 def as_sarif(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there."""
-    tables: _Tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen: Counter[str] = Counter()
-    results = [_result(each, tables, seen) for each in review.findings]
+    results = [_result(each, seen) for each in review.findings]
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
-        results.append({**_result(each.finding, {}, seen), "suppressions": [suppression]})
+        results.append({**_result(each.finding, seen), "suppressions": [suppression]})
     run: _Object = {
         "tool": _tool(rules=[_rule(each) for each in catalogue.RULES]),
         "invocations": [{"executionSuccessful": True}],
@@ -146,7 +144,7 @@ def _rule(rule: Rule) -> _Object:
     return described
 
 
-def _result(finding: Finding, tables: _Tables, seen: Counter[str]) -> _Object:
+def _result(finding: Finding, seen: Counter[str]) -> _Object:
     fix = f"; fix: {finding.fix}" if finding.fix else ""
     result: _Object = {
         "ruleId": finding.rule,
@@ -162,18 +160,7 @@ def _result(finding: Finding, tables: _Tables, seen: Counter[str]) -> _Object:
             result["relatedLocations"] = [
                 {"physicalLocation": _in_template(finding.origin), "message": {"text": "in the template"}}
             ]
-    values = tables.get((finding.origin, finding.parameter, finding.subject)) if finding.parameter else None
-    if values is not None:
-        result["properties"] = {"parameter": values.parameter, "values": _verdicts(values)}
     return result
-
-
-def _verdicts(values: ValueTable) -> _Object:
-    """What becomes of something with each value of a parameter."""
-    return {
-        each.value: "works" if each.finding is None else f"{each.finding.rule}: {each.finding.message}"
-        for each in values.verdicts
-    }
 
 
 def _fingerprint(finding: Finding, seen: Counter[str]) -> str:

@@ -89,16 +89,14 @@ def difference_lines(
     for each in update.refused:
         yield []
         yield [("AWS refuses this in one deploy", "error")]
-        of = each.refusal
-        for label, text in zip(
-            ("", "AWS: ", "first: ", "then: ", "see "), (each.change, of.answer, *of.steps, of.source), strict=True
-        ):
+        said = (each.change, each.answer, *each.steps, each.source)
+        for label, text in zip(("", "AWS: ", "first: ", "then: ", "see "), said, strict=True):
             yield from pieces(f"  {label}", text, width)
     if update.replaced:
         yield []
         yield [("CloudFormation replaces services", "warning")]
-        for said in update.replaced:
-            yield from pieces("  ", said, width)
+        for service in update.replaced:
+            yield from pieces("  ", service, width)
 
 
 def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
@@ -148,7 +146,7 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
             for each in found.pools
         ],
         "quotas": [asdict(each) for each in found.quotas],
-        "refused": [{"change": each.change, **asdict(each.refusal)} for each in update.refused],
+        "refused": [asdict(each) for each in update.refused],
         "replaced": update.replaced,
         "old": facts_of(old),
         "new": facts_of(new),
@@ -221,12 +219,8 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "maximum": _level(each.maximum),
         "never_fit": list(each.misfits),
         "tasks": [
-            {
-                "workload": of.workload.name,
-                "starter": of.workload.starter.value,
-                "copies_per_host": _json(of.copies),
-            }
-            for of in each.tasks
+            {"workload": of.name, "starter": of.starter.value, "copies_per_host": _json(copies)}
+            for of, copies in each.tasks
         ],
         "stranded": [
             {

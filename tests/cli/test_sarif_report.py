@@ -156,12 +156,6 @@ def test_a_scanner_is_told_that_nothing_could_be_checked() -> None:
     assert run["results"] == []
 
 
-def test_code_scanners_get_the_values_at_the_parameter() -> None:
+def test_code_scanners_get_a_warning_at_the_parameter() -> None:
     (result,) = sarif(CHOSEN)["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
-    assert result["properties"]["values"] == {
-        "small": "works",
-        "large": "GPU009: too large",
-        "huge": "GPU009: far too large",
-        "odd": "GPU009: 8 GPUs are asked, g6.xlarge has 1",
-    }

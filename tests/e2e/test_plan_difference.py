@@ -105,7 +105,7 @@ class Account:
         found = app.synth()
         now = Path(found.directory)
         sides = [] if self._before is None else [Inputs([each]).stacks() for each in (self._before, now)]
-        refused = [each.refusal.answer for each in update_of(*sides).refused] if sides else []
+        refused = [each.answer for each in update_of(*sides).refused] if sides else []
         refused += [unsaid] if unsaid else []
         if refused:
             # A capacity in use is said once, and the stack that exports it may be refused for its export first.

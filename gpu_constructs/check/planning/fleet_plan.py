@@ -55,19 +55,6 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TasksPerHost:
-    """How many copies of a workload one host takes beside its daemons and nothing else.
-
-    Attributes:
-        workload: The workload.
-        copies: How many; unknown where a size is.
-    """
-
-    workload: Workload
-    copies: int | Unknown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolPlan:
     """The plan of one pool.
 
@@ -81,7 +68,8 @@ class PoolPlan:
         short: Hosts that the copies need at their desired counts beyond those that there can be.
         misfits: Services that are sent here and fit on none of its hosts.
         price: What one host costs.
-        tasks: How many copies a host takes, of each workload.
+        tasks: How many copies of each workload one host takes beside its daemons and nothing else; unknown where a size
+            is.
         stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
         deploying: Hosts while as many old and new copies run as may while all services are deployed at once; None where
             no service runs here.
@@ -97,7 +85,7 @@ class PoolPlan:
     short: int
     misfits: tuple[str, ...]
     price: HostPrice
-    tasks: tuple[TasksPerHost, ...]
+    tasks: tuple[tuple[Workload, int | Unknown], ...]
     stranded: tuple[Stranded, ...]
     deploying: int | Unknown | None
     extra: int | Unknown
@@ -255,7 +243,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload],
         short=0 if isinstance(needed, Unknown) or isinstance(hosts, Unknown) else max(0, needed - hosts),
         misfits=misfits,
         price=price,
-        tasks=tuple(_tasks(proof, each) for each in tenants if each.daemon is not True),
+        tasks=tuple((each, _per_host(proof, each)) for each in tenants if each.daemon is not True),
         stranded=proof.stranded,
         deploying=deploying if services else None,
         extra=_more(deploying, hosts),
@@ -324,14 +312,14 @@ def _sum(levels: Sequence[Level]) -> Level:
     )
 
 
-def _tasks(proof: PoolProof, workload: Workload) -> TasksPerHost:
-    copies: int | Unknown = UNKNOWN
-    if proof.room is not None and workload.task is not None:
-        need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
-        if need is not None:
-            copies = copies_per_host(need, proof.room)
-            copies = min(copies, 1) if workload.distinct_instances else copies
-    return TasksPerHost(workload=workload, copies=copies)
+def _per_host(proof: PoolProof, workload: Workload) -> int | Unknown:
+    if proof.room is None or workload.task is None:
+        return UNKNOWN
+    need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
+    if need is None:
+        return UNKNOWN
+    copies = copies_per_host(need, proof.room)
+    return min(copies, 1) if workload.distinct_instances else copies
 
 
 def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:

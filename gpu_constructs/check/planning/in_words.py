@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan, QuotaNeed, TasksPerHost
+from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan, QuotaNeed
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Usd
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown, Workload
 from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
@@ -67,7 +67,7 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
         "hosts": "{} at minimum, {} at the desired counts, {} at MaxSize".format(*(number(of.hosts) for of in levels)),
         "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
         "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
-        "tasks": "; ".join(_task(of, pool) for of in each.tasks),
+        "tasks": "; ".join(_task(of, copies, pool) for of, copies in each.tasks),
         "stranded": "; ".join(map(_stranded, each.stranded)),
         "deploying": _deploying(each),
         "waiting": f"{listed(each.misfits)}: {_NO_FIT}" if each.misfits else "",
@@ -88,13 +88,13 @@ def _types_of(pool: Pool) -> str:
     return listed(found, "or") if found else "types not known"
 
 
-def _task(of: TasksPerHost, pool: Pool) -> str:
-    workload, origin = of.workload, pool.origin
+def _task(workload: Workload, copies: int | Unknown, pool: Pool) -> str:
+    origin = pool.origin
     stack = None if origin is None or workload.origin is None else origin.stack
     # Where other stacks have the same names, that of the stack stands before them.
     name = brief(workload.name if stack is None else workload.name.removeprefix(f"{stack}/"), LABEL)
     wanted = f", {number(workload.desired_count)} wanted" if workload.is_service else ""
-    return f"{name}: {number(of.copies)} on a host{wanted}"
+    return f"{name}: {number(copies)} on a host{wanted}"
 
 
 def _stranded(found: Stranded) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -54,9 +55,10 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """What AWS answers, and what to do instead.
+    """A change that AWS refuses in one deploy.
 
     Attributes:
+        change: What changes, with the names of resources.
         answer: What AWS answers.
         steps: The two deploys that do it.
         source: Where that is written.
@@ -65,6 +67,7 @@ class Refusal:
     answer: str
     steps: tuple[str, str]
     source: str
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,19 +135,6 @@ UNIQUE: tuple[Unique, ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedUpdate:
-    """A change that AWS refuses in one deploy.
-
-    Attributes:
-        change: What changes, with the names of resources.
-        refusal: What AWS answers, and the two deploys that do it.
-    """
-
-    change: str
-    refusal: Refusal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
     """What becomes of new files that are deployed over old ones.
 
@@ -153,7 +143,7 @@ class Update:
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
     """
 
-    refused: tuple[RefusedUpdate, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     replaced: tuple[str, ...] = ()
 
 
@@ -199,7 +189,7 @@ class _Update:
         self._told: set[_Id] = set()
         self._steps = 0
 
-    def refused(self) -> Iterator[RefusedUpdate]:
+    def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
             yield from self._taken(each)
         yield from self._providers_in_use()
@@ -266,7 +256,7 @@ class _Update:
 
     # -- what is refused -------------------------------------------------------------------------------------------
 
-    def _taken(self, unique: Unique) -> Iterator[RefusedUpdate]:
+    def _taken(self, unique: Unique) -> Iterator[Refusal]:
         """What somebody else has until the update ends."""
         owners: dict[Hashable, list[_Id]] = defaultdict(list)
         for at, key, _ in self._claims(self._old, unique):
@@ -283,7 +273,7 @@ class _Update:
                 if leaving[0] == at
                 else f"{self._new.called(now)} takes {what} from {self._old.called(was)}, which goes"
             )
-            yield RefusedUpdate(change=f"{change}; the old one is deleted last", refusal=unique.refusal)
+            yield replace(unique.refusal, change=f"{change}; the old one is deleted last")
 
     def _claims(self, side: _Side, unique: Unique) -> Iterator[tuple[_Id, Hashable, str]]:
         for resource in side.index.all(unique.type):
@@ -294,7 +284,7 @@ class _Update:
                 shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
                 yield side.id_of(resource.reference), tuple(self._key(side, each) for each in (value, *around)), shown
 
-    def _providers_in_use(self) -> Iterator[RefusedUpdate]:
+    def _providers_in_use(self) -> Iterator[Refusal]:
         """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict(list)
         for service in self._old.index.all(SERVICE):
@@ -317,13 +307,11 @@ class _Update:
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
 
-    def _leaving(self, provider: _Id | str, services: Sequence[str]) -> RefusedUpdate:
+    def _leaving(self, provider: _Id | str, services: Sequence[str]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
-        return RefusedUpdate(
-            change=f"capacity provider {name} leaves its cluster, and {listed(services)} {use} it until then",
-            refusal=IN_USE,
-        )
+        change = f"capacity provider {name} leaves its cluster, and {listed(services)} {use} it until then"
+        return replace(IN_USE, change=change)
 
     def _provider(self, side: _Side, value: Value) -> _Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""

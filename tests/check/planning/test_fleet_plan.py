@@ -83,7 +83,7 @@ def test_sizes_that_aws_refuses_lower_no_cost(least: int, most: int, counted: in
 def test_a_job_is_no_host_that_is_always_there() -> None:
     found = the_pool(job(pool(), gpus=2, copies=5))
     assert found.desired.hosts == 0
-    assert [each.copies for each in found.tasks] == [2]
+    assert [copies for _, copies in found.tasks] == [2]
 
 
 def test_stranded_gpus_are_said() -> None:

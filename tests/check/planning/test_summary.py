@@ -7,8 +7,8 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
 from tests.check.planning.given import planned, pool, service
 
 WHY = (
-    "ECS chooses the hosts, one g6.12xlarge from $4.60 an hour (on-demand list price, us-east-1, 2026-07-20) without the "
-    "management fee of AWS, which no price list here has"
+    "ECS chooses the hosts, one g6.12xlarge from $4.60 an hour (on-demand list price, us-east-1, 2026-07-20) without "
+    "the management fee of AWS, which no price list here has"
 )
 MANAGED = pool(name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
 

@@ -102,7 +102,7 @@ def update(old: Resources, new: Resources) -> Update:
 def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
     (found,) = update(old, new).refused
     assert found.change.startswith(change)
-    assert answer in found.refusal.answer
+    assert answer in found.answer
     assert update(new, new) == Update(refused=(), replaced=())
 
 
