@@ -151,7 +151,6 @@ def joins_cluster_of_provider(pool: Pool) -> Problems:
         if told != here and pool.user_data.complete:
             yield Problem(
                 property_name="ECS_CLUSTER",
-                value=told,
                 message=f"the user data makes the hosts join the cluster {told}, and their capacity provider belongs "
                 f"to {here}",
                 fix=f"a reference to {here} in ECS_CLUSTER",
@@ -176,7 +175,6 @@ def one_provider(context: Context) -> Problems:
             yield Problem(
                 about=pool,
                 property_name="AutoScalingGroupArn",
-                value=group,
                 message=f"{pool.name} and {other.name} are capacity providers of the same Auto Scaling group, {group}, "
                 "which can have one",
                 fix="a group for each, or one capacity provider that every strategy names",

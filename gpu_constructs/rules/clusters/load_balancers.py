@@ -94,7 +94,6 @@ def time_to_load(context: Context) -> Problems:
             yield Problem(
                 about=target.workload,
                 property_name="HealthCheckGracePeriodSeconds",
-                value=grace,
                 message=f"{target.workload.name} lets health checks of its load balancer count {grace} seconds after a "
                 f"task has started, and {brief(str(image))} loads a model first",
                 fix=f"HealthCheckGracePeriodSeconds: {least}",
@@ -120,8 +119,6 @@ def checked_where_it_listens(context: Context) -> Problems:
                 about=target.workload,
                 origin=target.group.origin,
                 property_name="HealthCheckPort",
-                value=port,
-                allowed="traffic-port",
                 message=f"health checks of {target.workload.name} go to port {port} of its hosts, and container "
                 f"{target.container_name} has a host port of {_DYNAMIC}, another one each time",
                 fix="HealthCheckPort: traffic-port, which is the default",

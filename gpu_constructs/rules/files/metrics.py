@@ -76,9 +76,7 @@ def _of_ecs(name: str, read: str, metric: Section) -> Problems:
             about=name,
             origin=metric.origin,
             property_name="MetricName",
-            value=read,
             message=f"{name} reads {brief(read)}, which {_ECS} does not have",
-            allowed=_RESERVATION,
             fix=f"{_RESERVATION} for the GPUs that are reserved; for their use a metric that the hosts send, such as "
             f"{_OF_THE_AGENT} (CWAgent)",
         )
@@ -88,10 +86,8 @@ def _of_ecs(name: str, read: str, metric: Section) -> Problems:
             about=name,
             origin=metric.origin,
             property_name="Dimensions",
-            value=", ".join(names),
             message=f"{name} reads {read} of {_ECS} {f'under {and_list(names)}' if names else 'without dimensions'}, "
             f"and it only has values under {_CLUSTER}",
-            allowed=_CLUSTER,
             fix=f"the dimensions {_CLUSTER}",
         )
 
@@ -112,7 +108,6 @@ def _of_insights(context: Context, name: str, read: str, metric: Section) -> Pro
         about=name,
         origin=metric.origin,
         property_name="MetricName",
-        value=read,
         message=f"{name} reads {brief(read)}, which AWS lists for {_MANAGED} only, and the GPUs of the cluster are on "
         f"{and_list(each.name for each in others)}",
         fix=f"a metric that the hosts send, such as {_OF_THE_AGENT}",

@@ -108,17 +108,14 @@ def _at_most_copies(context: Context) -> Problems:
             yield Problem(
                 about=each.workload,
                 property_name="MaxCapacity",
-                value=most,
                 message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
                 f"{there}",
-                allowed=f"{room // 2} or less",
                 fix=f"a MaxCapacity of {room // 2}, or raise {each.limit} to room for twice as many",
             )
         elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
             yield Problem(
                 about=each.workload,
                 property_name="MinimumHealthyPercent",
-                value=percent.min_healthy_percent,
                 message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
                 f"and at least {percent.min_healthy_percent} % must keep running",
                 fix=_step(each, most, slots, percent),
@@ -151,7 +148,6 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
             yield Problem(
                 about=workload,
                 property_name="MinimumHealthyPercent",
-                value=percent.min_healthy_percent,
                 message=f"{when}a deployment cannot take its first step: {wanted} "
                 f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
                 f"{and_list(each.pool_names)} as well, {each.limit} leaves no room for one more, and "

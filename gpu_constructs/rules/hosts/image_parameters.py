@@ -84,7 +84,6 @@ def holds_an_id(pool: Pool) -> Problems:
             fix=f"the parameter of the AMI id, which ends with {_LEAF}",
             ways=one_way(f"{name}{_LEAF}", with_image(pool, images_by_folder()[folder])),
             property_name="ImageId",
-            value=name,
         )
     of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _what_it_is(name, _NOT_OF_ECS)
     of_release = name.removesuffix(_LEAF).rpartition("/")[0]
@@ -94,7 +93,6 @@ def holds_an_id(pool: Pool) -> Problems:
             fix="the parameter of an image in the catalogue",
             ways=(_near(pool, of_release),),
             property_name="ImageId",
-            value=name,
             is_certain=False,
         )
 
@@ -120,7 +118,6 @@ def made_for_ecs(context: Context) -> Problems:
                     tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool)),
                 ),
                 property_name="ImageId",
-                value=name,
             )
         elif _what_it_is(name, _NOT_OF_ECS):
             yield Problem(
@@ -136,7 +133,6 @@ def made_for_ecs(context: Context) -> Problems:
                     ),
                 ),
                 property_name="ImageId",
-                value=name,
                 is_certain=False,
             )
 

@@ -109,7 +109,6 @@ def kept_up(context: Context) -> Problems:
             fix="an image that AWS still supports",
             ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
             property_name=_PROPERTY,
-            value=image.name,
         )
 
 
@@ -132,7 +131,6 @@ def confirmed(pool: Pool) -> Problems:
         yield Problem(
             message=f"no source confirms that image {image.name} drives {or_list(types)}: {reason}",
             property_name=_PROPERTY,
-            value=image.name,
         )
 
 

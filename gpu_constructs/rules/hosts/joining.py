@@ -67,8 +67,6 @@ def has_credentials(context: Context) -> Problems:
                 "register them",
                 fix="HttpEndpoint: enabled, with HttpTokens: required",
                 property_name="MetadataOptions.HttpEndpoint",
-                value="disabled",
-                allowed="enabled",
             )
 
 

@@ -79,9 +79,7 @@ def run_at_boot(pool: Pool) -> Problems:
     if (size := least_bytes(data)) > MAX_USER_DATA_BYTES:
         yield Problem(
             property_name="UserData",
-            value=size,
             message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
-            allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
             fix="put the script into a bucket or an image, and fetch or call it",
         )
     if (why := not_run(data)) and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):

@@ -202,7 +202,6 @@ def spot_that_lasts(pool: Pool) -> Problems:
         default = "" if policy.spot_allocation else ", which is the default"
         yield Problem(
             property_name="SpotAllocationStrategy",
-            value=policy.spot_allocation,
             message=f"Spot hosts of {pool.name} are chosen by {_CHEAPEST}{default}",
             fix="SpotAllocationStrategy: price-capacity-optimized",
         )
@@ -298,7 +297,6 @@ def launched(pool: Pool) -> Problems:
         others = len(missing) < len(pool.instance_types)
         yield Problem(
             property_name="AllowedInstanceTypes",
-            value=[each.name for each in missing],
             message=f"{with_verb(families, 'is', 'are')} not among the families of Managed Instances, which may never "
             f"launch {or_list(missing)}",
             fix=f"leave out {and_list(missing)}" if others else "use an Auto Scaling group, or another family",
@@ -307,7 +305,6 @@ def launched(pool: Pool) -> Problems:
     if doubts and None not in doubts:
         yield Problem(
             property_name="AllowedInstanceTypes",
-            value=[each.name for each in pool.instance_types],
             message=f"whether Managed Instances launch {or_list(pool.instance_types)} is in doubt: "
             f"{and_list(each for each in doubts if each)}",
             fix="use an Auto Scaling group, or another family",

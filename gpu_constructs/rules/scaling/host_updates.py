@@ -47,9 +47,7 @@ def may_roll(pool: Pool) -> Problems:
     if isinstance(least, int) and isinstance(most, int) and least >= most > 0:
         yield Problem(
             property_name="MinInstancesInService",
-            value=least,
             message=f"MinInstancesInService is {least} and MaxSize is {most}",
-            allowed=f"0 to {most - 1}",
             fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
         )
     if pool.is_scaled_by_ecs and all(
@@ -118,10 +116,8 @@ def has_hosts_when_created(workload: Workload) -> Problems:
     known = sorted(each for each in starts if isinstance(each, str))
     yield Problem(
         property_name="DesiredCount",
-        value=count,
         message="all hosts of the service are in a Capacity Block"
         + (f" that begins at {and_list(known)}" if known else "")
         + ": a deploy before that waits for tasks that no host takes, and fails",
-        allowed="0 until the block begins",
         fix="DesiredCount 0 now, and the number of tasks in a deploy after the beginning",
     )

@@ -85,7 +85,6 @@ def _on_managed_instances(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 property_name="LaunchType",
-                value=workload.launch_type,
                 message=f"{workload.name} has the launch type EC2, and its cluster has only ECS Managed Instances "
                 f"({and_list(each.name for each in managed)}), which run tasks of a capacity provider strategy only",
                 fix=f"use a CapacityProviderStrategy with {managed[0].name}, and remove LaunchType",
@@ -130,7 +129,6 @@ def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
         return Problem(
             about=workload,
             property_name="LaunchType",
-            value=workload.launch_type,
             message=f"{workload.name} runs {task} with {way}, and nothing starts hosts "
             f"in {names}, with a MinSize of 0: {what}",
             fix="a capacity provider with managed scaling, and a CapacityProviderStrategy with it",
@@ -139,7 +137,6 @@ def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
     return Problem(
         about=workload,
         property_name="CapacityProviderStrategy" if workload.launch_type is None else "LaunchType",
-        value=workload.launch_type,
         message=f"{workload.name} runs {task} with {way}, and "
         f"{names} {'starts' if len(pools) == 1 else 'start'} from zero hosts for tasks with a strategy only: {what}",
         fix=_OTHER_HOSTS,

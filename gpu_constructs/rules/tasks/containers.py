@@ -70,7 +70,6 @@ def memory_for_cuda(task: Task) -> Problems:
                     else tuple(_with_memory(task, container, each) for each in _USUAL_MIB),
                 ),
                 property_name="Memory",
-                value=limit,
             )
 
 
@@ -212,7 +211,6 @@ def stop_in_time(context: Context) -> Problems:
                     container=container,
                     involves=(assignment.workload, spot[0]),
                     property_name="StopTimeout",
-                    value=timeout,
                     message=f"container {brief(container.name)} of {assignment.task.name} has {timeout} seconds to "
                     f"stop, and Spot hosts of {spot[0].name} are gone {SPOT_NOTICE_SECONDS} seconds after the notice",
                     fix=f"StopTimeout {SPOT_NOTICE_SECONDS} or less, with checkpoints that are written in that time",

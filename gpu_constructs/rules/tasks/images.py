@@ -56,7 +56,6 @@ def recent_driver(context: Context) -> Problems:
                     (Way(text=_OLDER),),
                 ),
                 property_name="Image",
-                value=container.image,
             )
 
 

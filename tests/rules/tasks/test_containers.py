@@ -69,7 +69,7 @@ def with_limit(mib: int | Unknown | None, **changes: Any) -> Task:
 def test_the_limit_of_the_task_is_one_of_a_container_without_its_own() -> None:
     task = with_limit(None, memory_reservation_mib=32)
     finding = only(memory_for_cuda, fleet_of(replace(task, memory_limit_mib=64)))
-    assert (finding.rule, finding.value, finding.fix) == ("GPU312", 64, "Memory of 8192 of the task, in MiB")
+    assert (finding.rule, finding.fix) == ("GPU312", "Memory of 8192 of the task, in MiB")
     assert "is stopped above 64 MiB of memory of its task" in finding.message
 
 
