@@ -36,13 +36,6 @@ class QueueHosts:
     region: AWS documents only the beginning of their names, and the rest is the name of the environment, which is not
     known before the deploy.
 
-    Args:
-        scope: Where they are defined.
-        stack: The stack around `scope`.
-        vpc: Where the hosts run.
-        subnets: Subnets of the hosts.
-        encryption_key: For the volumes of hosts and the logs of jobs; None for keys of AWS.
-
     Attributes:
         stack: The stack that they are defined in.
         vpc: Where the hosts run.

@@ -108,12 +108,7 @@ class EnvironmentPlan:
 
 
 def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> EnvironmentPlan:
-    """Checks everything that can be seen before a resource exists.
-
-    Args:
-        choice: What the compute environment is asked to be.
-        subnets: Where its hosts run.
-        region: Where the stack goes; None where that is only known at deploy time.
+    """Checks everything that can be seen before a resource exists; the region is None where only the deploy knows it.
 
     Raises:
         UnknownNameError: An instance type does not exist.

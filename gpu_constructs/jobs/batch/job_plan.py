@@ -131,15 +131,7 @@ def plan_job(
 ) -> JobPlan:
     """Checks a job by the rules that files are checked with.
 
-    Args:
-        name: Its construct id.
-        options: Its arguments.
-        gpus: Whole GPUs.
-        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
-        pools: The compute environments of its queue.
-        environment: Its environment variables, with what else it is told.
-        nodes: The hosts that it has at once; None for one host.
-        words: What arguments of its own are called, by property.
+    Its environment has all that it is told, and `words` are what arguments of its own are called, by property.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.

@@ -102,40 +102,27 @@ def _of_target(
     resource: Resource, properties: Section, target: Section, suffix: str, *, names_runs: bool
 ) -> Iterator[Call]:
     """What a target of a rule or of a schedule calls."""
-    is_off = properties.text("State") in _OFF
-    named = end_of(target.get("Arn")).rpartition(_BY_NAME)[2]
-    request = object_in(target.get("Input"), {}) if named in (RUN_TASK, SUBMIT_JOB) else None
+    arn, named = target.get("Arn"), end_of(target.get("Arn")).rpartition(_BY_NAME)[2]
+    written = object_in(target.get("Input"), {}) if named in (RUN_TASK, SUBMIT_JOB) else None
     if target.has("EcsParameters"):
-        yield Call(
-            resource=resource,
-            suffix=suffix if names_runs else "",
-            action=RUN_TASK,
-            request=target.section("EcsParameters"),
-            target=target.get("Arn"),
-            overrides=_input(target),
-            is_off=is_off,
-        )
+        action, request, overrides = RUN_TASK, target.section("EcsParameters"), _input(target)
     elif target.has("BatchParameters"):
-        parameters = target.section("BatchParameters")
-        yield Call(
-            resource=resource,
-            suffix=suffix,
-            action=SUBMIT_JOB,
-            request=parameters,
-            target=target.get("Arn"),
-            overrides=parameters,
-        )
-    elif request is not None:
-        section = Section(request, resource.origin, (*target.path, "Input"), properties.notes)
-        yield Call(
-            resource=resource,
-            suffix="" if named == RUN_TASK else suffix,
-            action=named,
-            request=section,
-            target=section.get("Cluster" if named == RUN_TASK else "JobQueue"),
-            overrides=section.section("Overrides"),
-            is_off=is_off,
-        )
+        action, request = SUBMIT_JOB, target.section("BatchParameters")
+        overrides = request
+    elif written is not None:
+        action, request = named, Section(written, resource.origin, (*target.path, "Input"), properties.notes)
+        arn, overrides = request.get("Cluster" if named == RUN_TASK else "JobQueue"), request.section("Overrides")
+    else:
+        return
+    yield Call(
+        resource=resource,
+        suffix=suffix if action == SUBMIT_JOB or names_runs else "",
+        action=action,
+        request=request,
+        target=arn,
+        overrides=overrides,
+        is_off=properties.text("State") in _OFF,
+    )
 
 
 def _input(target: Section) -> Section:
