@@ -208,7 +208,7 @@ class Task:
         name: How the user calls it; unique in a fleet.
         containers: In the order in which they were added.
         network_mode: As written; ``bridge`` is ECS's own default on Linux.
-        names_network_mode: Whether that is written; only templates say so.
+        names_network_mode: Whether that is written.
         family: Its family, where one was given.
         cpu_limit: CPU units of the whole task, a hard limit for all containers together; None sets none.
         memory_limit_mib: Memory of the whole task in MiB, likewise.

@@ -94,7 +94,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
         mode = landing.network_mode(network_mode)
-        landing.require_ipc_mode(ipc_mode)
+        task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
         super().__init__(
             scope,
             construct_id,
@@ -119,7 +119,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         )
         write_landing(resource_of(self), landing, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
-        task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
         self.counted = CountedContainers(self, task, capacity=self.capacity, log_group=self.log_group)
         self.server: ModelServer | None = None
         self._runners: list[ecs.Ec2Service | ec2.ISecurityGroup] = []

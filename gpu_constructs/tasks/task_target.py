@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
@@ -25,13 +26,10 @@ Capacity: TypeAlias = "GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity"
 
 _EC2 = "EC2"
 _MANAGED_INSTANCES = "MANAGED_INSTANCES"
-
-
-# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21
-_MANAGED_MODES = (ecs.NetworkMode.AWS_VPC, ecs.NetworkMode.HOST)
 # CPU architectures as ``runtimePlatform`` spells them.
 _SPELLED = {Architecture.X86_64: "X86_64", Architecture.ARM64: "ARM64"}
 _LINUX = "LINUX"
+_MODES: Mapping[str, str] = {"NetworkMode": "network_mode", "IpcMode": "ipc_mode"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +49,6 @@ class Landing:
     compatibilities: tuple[str, ...]
     architecture: Architecture | None
 
-    @property
-    def is_managed(self) -> bool:
-        """Whether tasks may run on ECS Managed Instances."""
-        return _MANAGED_INSTANCES in self.compatibilities
-
     def network_mode(self, given: ecs.NetworkMode | None) -> ecs.NetworkMode | None:
         """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``.
 
@@ -65,7 +58,6 @@ class Landing:
 
         Raises:
             InvalidValueError: It is for Windows.
-            IncompatibleError: Managed Instances have no such mode.
         """
         if given is ecs.NetworkMode.NAT:
             raise InvalidValueError(
@@ -76,33 +68,7 @@ class Landing:
                 fix="leave it out for bridge",
                 rule="GPU028",
             )
-        if not self.is_managed:
-            return given
-        if given is not None and given not in _MANAGED_MODES:
-            raise IncompatibleError(
-                f"tasks on ECS Managed Instances use network mode awsvpc or host, got {_mode_written(given)}",
-                argument="network_mode",
-                value=given,
-                allowed="awsvpc, host",
-                fix="leave it out for awsvpc, or capacity of an Auto Scaling group",
-                rule="GPU047",
-            )
-        return given or ecs.NetworkMode.AWS_VPC
-
-    def require_ipc_mode(self, given: ecs.IpcMode | None) -> None:
-        """Refuses an IPC mode on Managed Instances, which have none.
-
-        Raises:
-            IncompatibleError: Tasks may run there.
-        """
-        if given is not None and self.is_managed:
-            raise IncompatibleError(
-                "tasks on ECS Managed Instances have no IPC mode",
-                argument="ipc_mode",
-                value=given,
-                fix="leave it out, or capacity of an Auto Scaling group",
-                rule="GPU047",
-            )
+        return ecs.NetworkMode.AWS_VPC if given is None and _MANAGED_INSTANCES in self.compatibilities else given
 
     def task(
         self,
@@ -112,11 +78,16 @@ class Landing:
         network_mode: ecs.NetworkMode | None,
         ipc_mode: ecs.IpcMode | None = None,
     ) -> Task:
-        """The task definition without a container, as the value that every check reads."""
-        return Task(
+        """The task definition without a container, as the value that every check reads.
+
+        Raises:
+            IncompatibleError: Managed Instances have no such network or IPC mode.
+        """
+        task = Task(
             name=name,
             ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
             network_mode=_mode_written(network_mode),
+            names_network_mode=network_mode is not None,
             family=family,
             compatibilities=self.compatibilities,
             architecture=self.architecture,
@@ -125,6 +96,8 @@ class Landing:
             if self.expression is None
             else (PlacementConstraint(type="memberOf", expression=known_text(self.expression)),),
         )
+        require_yes(task, "GPU047", arguments=_MODES)
+        return task
 
     def properties(self) -> Mapping[str, object]:
         """Properties that `ecs.Ec2TaskDefinition` has no argument for, as `ecs.CfnTaskDefinition` takes them.

@@ -58,7 +58,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     _row(
         "managed, bridge",
         IncompatibleError,
-        r"network mode awsvpc or host, got bridge.*\(GPU047,",
+        r"network mode bridge is not valid.*\(GPU047,",
         f"{_ECS}/managed-instances-tasks-services.html",
     ),
     # AWS Batch

@@ -270,7 +270,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "bridge on Managed Instances",
         _MANAGED,
         IncompatibleError,
-        r"network mode awsvpc or host, got bridge",
+        r"network mode bridge is not valid",
         lambda its: bool(its.managed) and its.mode == "bridge",
     ),
     _no(

@@ -71,9 +71,8 @@ def test_a_task_that_moves_between_both_is_written_for_both(tenant: Tenant) -> N
 def test_other_network_modes_are_refused_there(tenant: Tenant, mode: ecs.NetworkMode) -> None:
     group, hosts = tenant.capacity("g6.xlarge"), managed(tenant)
     for each in ((hosts,), (group, hosts)):
-        with pytest.raises(IncompatibleError, match=f"got {mode.name.lower()}") as caught:
+        with pytest.raises(IncompatibleError, match="network_mode: .*is not valid.*fix: .*awsvpc or host"):
             tenant.task(*each, network_mode=mode)
-        assert (caught.value.argument, caught.value.allowed) == ("network_mode", "awsvpc, host")
     assert tenant.task(group, network_mode=mode).task.network_mode == mode.name.lower()
 
 
