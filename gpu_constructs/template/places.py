@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
@@ -80,37 +79,17 @@ _HOMES: Mapping[str, tuple[str, Path]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """Where a property is written below one place, and which of its values comes first where."""
-
-    paths: Sequence[Path]
-    by_value: Mapping[str, tuple[int, Path]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Others:
-    """A part that a property names, the first one that has it, and the one that is to get it."""
-
-    named: Origin | None
-    written: Origin | None
-    home: Origin | None
-
-
 class Places:
-    """Finds places in some stacks.
-
-    Args:
-        stacks: What was read.
-    """
+    """Finds places in some stacks, each of which is looked for once."""
 
     def __init__(self, stacks: Stacks) -> None:
         self._stacks = stacks
-        self._parts: dict[tuple[str | None, str], tuple[Resource, ...]] = {}
-        self._referred: dict[Reference, Sequence[Resource]] = {}
-        self._names: dict[tuple[str | None, Path], Mapping[str, Sequence[Path]]] = {}
-        self._properties: dict[tuple[str | None, Path, tuple[str, ...]], _Written] = {}
-        self._elsewhere: dict[tuple[str | None, str, tuple[str, ...]], _Others] = {}
+        self._beyond = cache(self._find_beyond)
+        self._values = cache(self._find_values)
+        self._paths = cache(self._find_paths)
+        self._names = cache(self._find_names)
+        self._parts = cache(self._find_parts)
+        self._referred = cache(self._find_referred)
 
     def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
         """Where a property is written, or is to be written, with its line and its column.
@@ -124,75 +103,73 @@ class Places:
         if not _TEXTS.isdisjoint(origin.path) and not _OVERRIDES.isdisjoint(origin.path):
             return self._stacks.locate(origin)
         for length in range(len(steps), 0, -1):
-            others = self._others(origin, steps[:length])
-            if others.named is not None:
-                return self._stacks.locate(others.named)
-            for start in (origin, others.written):
+            named, written, home = self._beyond(origin.file, origin.resource, steps[:length])
+            if named is not None:
+                return self._stacks.locate(named)
+            for start in (origin, written):
                 if start is not None and (found := self._within(start, steps[:length], value)) is not None:
                     return self._stacks.locate(found)
-            if others.home is not None:
-                return self._stacks.locate(others.home)
+            if home is not None:
+                return self._stacks.locate(home)
         return self._stacks.locate(origin)
 
-    def _others(self, origin: Origin, steps: tuple[str, ...]) -> _Others:
-        """Where a property may be, other than below the place where a thing was written."""
-        key = origin.file, origin.resource, steps
-        if key not in self._elsewhere:
-            parts = self._parts_of(origin)
-            named = (each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[-1])
-            written = (each.origin for each in parts if self._written(each.origin, steps).paths)
-            home = self._home(steps[-1], parts)
-            self._elsewhere[key] = _Others(named=next(named, None), written=next(written, None), home=home)
-        return self._elsewhere[key]
+    def _find_beyond(
+        self, file: str | None, resource: str, steps: tuple[str, ...]
+    ) -> tuple[Origin | None, Origin | None, Origin | None]:
+        """The part that a property names, the first one that has it, and the one that is to get it."""
+        parts = self._parts(file, resource)
+        named = (each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[-1])
+        written = (each.origin for each in parts if self._paths(each.origin, steps))
+        kind, below = _HOMES.get(steps[-1], ("", ()))
+        home = (each.origin.at(*below) for each in parts if each.type == kind)
+        return next(named, None), next(written, None), next(home, None)
 
     def _within(self, start: Origin, steps: tuple[str, ...], value: object) -> Origin | None:
-        written = self._written(start, steps)
-        if not written.paths:
+        """Where a property is written below a place; of several of that name, the first one with the value."""
+        paths = self._paths(start, steps)
+        if not paths:
             return None
-        exact = [written.by_value[each] for each in _texts(value) if each in written.by_value]
-        path = min(exact)[1] if exact else written.paths[0]
-        parameter = self._parameter(_at(self._node(start), path), start)
+        by_value = self._values(start, steps)
+        exact = [by_value[each] for each in _texts(value) if each in by_value]
+        path = min(exact)[1] if exact else paths[0]
+        parameter = self._parameter(_at(self._node(start), path), start.file)
         return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
 
-    def _written(self, start: Origin, steps: tuple[str, ...]) -> _Written:
-        key = start.file, start.path, steps
-        if key not in self._properties:
-            above = tuple(str(each).lower() for each in (self._type(start).rpartition("::")[2], *start.path[2:]))
-            wanted = [each.lower() for each in steps]
-            paths = [
-                path
-                for path in self._index(start).get(wanted[-1], ())
-                if _has_in_order((*above, *(str(each).lower() for each in path[:-1])), wanted[:-1])
-            ]
-            top = self._node(start)
-            values: dict[str, tuple[int, Path]] = {}
-            for number, path in enumerate(paths):
-                for text, below in self._held(_at(top, path), start):
-                    values.setdefault(text, (number, (*path, *below)))
-            self._properties[key] = _Written(paths=paths, by_value=values)
-        return self._properties[key]
+    def _find_paths(self, start: Origin, steps: tuple[str, ...]) -> Sequence[Path]:
+        """The paths of a property below a place, those of the fewest steps first."""
+        resource = self._by_place.get((start.file, start.resource))
+        above = "" if resource is None else resource.type.rpartition("::")[2]
+        *wanted, last = [each.lower() for each in steps]
+        return [
+            path
+            for path in self._names(start).get(last, ())
+            if _has_in_order([str(each).lower() for each in (above, *start.path[2:], *path[:-1])], wanted)
+        ]
 
-    def _held(self, node: Node, at: Origin) -> Iterator[tuple[str, Path]]:
+    def _find_values(self, start: Origin, steps: tuple[str, ...]) -> Mapping[str, tuple[int, Path]]:
+        """Which of the values of a property comes first where."""
+        top, found = self._node(start), dict[str, tuple[int, Path]]()
+        for number, path in enumerate(self._paths(start, steps)):
+            for text, below in self._held(_at(top, path), start.file):
+                found.setdefault(text, (number, (*path, *below)))
+        return found
+
+    def _held(self, node: Node, file: str | None) -> Iterator[tuple[str, Path]]:
         """The values below a node and where they stand: at the node itself, or at an item of its list."""
         for path, each in [((), node), *(((number,), item) for number, item in enumerate(_items(node)))]:
             if isinstance(each, (dict, list)):
-                parameter = self._parameter(each, at)
-                each = None if parameter is None else _at(self._document(at), parameter)  # noqa: PLW2901 - its value
+                parameter = self._parameter(each, file)
+                each = None if parameter is None else _at(self._document(file), parameter)  # noqa: PLW2901 - its value
             if each is not None and not isinstance(each, (dict, list)):
                 yield str(each), path
 
-    def _parameter(self, node: Node, at: Origin) -> Path | None:
+    def _parameter(self, node: Node, file: str | None) -> Path | None:
         """Where the value of a parameter is written; None for anything else."""
         name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
-        parameters = _at(self._document(at), ("Parameters",))
-        declared = parameters.get(name) if isinstance(parameters, dict) and isinstance(name, str) else None
+        declared = _at(self._document(file), ("Parameters", name)) if isinstance(name, str) else None
         if not isinstance(declared, dict) or not isinstance(name, str):
             return None
         return ("Parameters", name, "Default") if "Default" in declared else ("Parameters", name)
-
-    def _home(self, name: str, parts: Sequence[Resource]) -> Origin | None:
-        kind, below = _HOMES.get(name, ("", ()))
-        return next((each.origin.at(*below) for each in parts if each.type == kind), None)
 
     # -- what a thing is made of -----------------------------------------------------------------------------------
 
@@ -214,59 +191,47 @@ class Places:
                     found.setdefault(reference, []).append(each)
         return found
 
-    def _type(self, origin: Origin) -> str:
-        resource = self._by_place.get((origin.file, origin.resource))
-        return "" if resource is None else resource.type
-
-    def _parts_of(self, origin: Origin) -> tuple[Resource, ...]:
+    def _find_parts(self, file: str | None, logical_id: str) -> tuple[Resource, ...]:
         """The resource that something was written in, those that it is made of, and those that say more about them."""
-        key = origin.file, origin.resource
-        if key not in self._parts:
-            first = self._by_place.get(key)
-            found = {} if first is None else {first.reference: first}
-            waiting = list(found.values())
-            for each in waiting:
-                for other in self._parts_in(each):
-                    if other.reference not in found:
-                        found[other.reference] = other
-                        waiting.append(other)
-            beside = [more for each in found for more in self._beside.get(each, ())]
-            self._parts[key] = tuple(dict.fromkeys((*found.values(), *beside)))
-        return self._parts[key]
+        first = self._by_place.get((file, logical_id))
+        found = {} if first is None else {first.reference: first}
+        waiting = list(found)
+        for each in waiting:
+            for other in self._referred(each):
+                if other.reference not in found:
+                    found[other.reference] = other
+                    waiting.append(other.reference)
+        beside = [more for each in found for more in self._beside.get(each, ())]
+        return tuple(dict.fromkeys((*found.values(), *beside)))
 
-    def _parts_in(self, resource: Resource) -> Sequence[Resource]:
-        if resource.reference not in self._referred:
-            others = (self._resources.get(each) for each in dict.fromkeys(references_in(resource.properties)))
-            self._referred[resource.reference] = tuple(
-                each for each in others if each is not None and each.type in _PARTS
-            )
-        return self._referred[resource.reference]
+    def _find_referred(self, reference: Reference) -> Sequence[Resource]:
+        """The parts that a resource refers to."""
+        referred = dict.fromkeys(references_in(self._resources[reference].properties))
+        others = (self._resources.get(each) for each in referred)
+        return [each for each in others if each is not None and each.type in _PARTS]
 
     # -- what is written -------------------------------------------------------------------------------------------
 
-    def _document(self, origin: Origin) -> Node:
-        document = self._stacks.documents.get(origin.file or "")
+    def _document(self, file: str | None) -> Node:
+        document = self._stacks.documents.get(file or "")
         return None if document is None else document.data
 
     def _node(self, origin: Origin) -> Node:
-        document = self._document(origin)
+        document = self._document(origin.file)
         return _at(document, origin.path[1:] if isinstance(document, list) else origin.path)
 
-    def _index(self, origin: Origin) -> Mapping[str, Sequence[Path]]:
+    def _find_names(self, start: Origin) -> Mapping[str, Sequence[Path]]:
         """Paths below a place by the last name in them, those of the fewest steps first."""
-        key = origin.file, origin.path
-        if key not in self._names:
-            found: dict[str, list[Path]] = {}
-            waiting: list[tuple[Path, Node]] = [((), self._node(origin))]
-            for path, node in waiting:
-                for step, child in node.items() if isinstance(node, dict) else enumerate(_items(node)):
-                    below = (*path, step)
-                    if isinstance(step, str):
-                        found.setdefault(step.lower(), []).append(below)
-                    if isinstance(child, (dict, list)):
-                        waiting.append((below, child))
-            self._names[key] = found
-        return self._names[key]
+        found: dict[str, list[Path]] = {}
+        waiting: list[tuple[Path, Node]] = [((), self._node(start))]
+        for path, node in waiting:
+            for step, child in node.items() if isinstance(node, dict) else enumerate(_items(node)):
+                below = (*path, step)
+                if isinstance(step, str):
+                    found.setdefault(step.lower(), []).append(below)
+                if isinstance(child, (dict, list)):
+                    waiting.append((below, child))
+        return found
 
 
 def _at(node: Node, path: Path) -> Node:
