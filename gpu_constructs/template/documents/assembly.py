@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
@@ -159,7 +158,6 @@ def _logical_ids(notes: Mapping[str, Node]) -> dict[str, str]:
 # A frame, as `make (/app/lib/stack.ts:3:25)`, and one of a library: CDK takes most of those out of a trace itself.
 _FRAME = re.compile(r".*\((?P<file>[^()]+?):(?P<line>[0-9]{1,7})(?::(?P<column>[0-9]{1,7}))?\)")
 _LIBRARY = re.compile(r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]|^(?:node:|<|internal/)")
-_PACKAGE = Path(__file__).parents[2]
 
 
 def _made_at(entries: Node) -> SourceLine | None:
@@ -174,24 +172,13 @@ def _made_at(entries: Node) -> SourceLine | None:
             frames = entry.get("data") if is_own else entry.get("trace")
             for frame in frames if isinstance(frames, list) else ():
                 found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
-                if found is not None and not _is_of_library(found["file"]):
+                if found is not None and not _LIBRARY.search(found["file"]):
                     return SourceLine(
                         file=_nearby(found["file"]),
                         line=int(found["line"]),
                         column=int(found["column"]) if found["column"] else None,
                     )
     return None
-
-
-def _is_of_library(file: str) -> bool:
-    # An editable install leaves the modules of this library where it was checked out.
-    _, _, module = file.replace("\\", "/").rpartition(f"/{_PACKAGE.name}/")
-    return _LIBRARY.search(file) is not None or module in _own_modules()
-
-
-@cache
-def _own_modules() -> frozenset[str]:
-    return frozenset(each.relative_to(_PACKAGE).as_posix() for each in _PACKAGE.rglob("*.py"))
 
 
 def _nearby(file: str) -> str:
