@@ -222,15 +222,6 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             {"workload": of.name, "starter": of.starter.value, "copies_per_host": _json(copies)}
             for of, copies in each.tasks
         ],
-        "stranded": [
-            {
-                "hosts": of.hosts,
-                "gpus": of.gpus,
-                "gpus_per_host": of.gpus_per_host,
-                "exhausted": list(of.exhausted),
-            }
-            for of in each.stranded
-        ],
         "deployment": None if each.deploying is None else deployment,
     }
 

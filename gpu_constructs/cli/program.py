@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NoReturn, Protocol, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from gpu_constructs.cli.output import say
 from gpu_constructs.errors import GpuConstructsError, __version__, brief
@@ -71,16 +71,6 @@ class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:  # noqa: ANN401 - argparse is as free
         """Prints the help; argparse itself says nothing where it cannot."""
         (file or sys.stdout).write(self.format_help())
-
-
-class _Command(Protocol):
-    """A module of this package that is a command."""
-
-    def define(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the command's arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Does it; returns the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -212,7 +202,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         if name == called:
-            module = cast("_Command", import_module(module_of(name)))
+            module = import_module(module_of(name))
             module.define(command)
             _add_debug(command)
             command.set_defaults(run=module.run)

@@ -21,7 +21,7 @@ from gpu_constructs.check.planning.host_price import (
 )
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, percentages_of, prove
+from gpu_constructs.placement import Assumption, PoolProof, Proof, demand_of, percentages_of, prove
 from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.placement.packing import copies_per_host
@@ -70,7 +70,6 @@ class PoolPlan:
         price: What one host costs.
         tasks: How many copies of each workload one host takes beside its daemons and nothing else; unknown where a size
             is.
-        stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
         deploying: Hosts while as many old and new copies run as may while all services are deployed at once; None where
             no service runs here.
         extra: Those of them that are not there at the desired counts.
@@ -86,7 +85,6 @@ class PoolPlan:
     misfits: tuple[str, ...]
     price: HostPrice
     tasks: tuple[tuple[Workload, int | Unknown], ...]
-    stranded: tuple[Stranded, ...]
     deploying: int | Unknown | None
     extra: int | Unknown
     beyond: int | Unknown
@@ -244,7 +242,6 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload],
         misfits=misfits,
         price=price,
         tasks=tuple((each, _per_host(proof, each)) for each in tenants if each.daemon is not True),
-        stranded=proof.stranded,
         deploying=deploying if services else None,
         extra=_more(deploying, hosts),
         beyond=_more(deploying, most if _is_scaled(pool) else hosts),

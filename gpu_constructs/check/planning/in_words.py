@@ -8,7 +8,6 @@ from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown, Workload
-from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.rules import Finding, Severity
@@ -68,7 +67,6 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
         "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
         "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
         "tasks": "; ".join(_task(of, copies, pool) for of, copies in each.tasks),
-        "stranded": "; ".join(map(_stranded, each.stranded)),
         "deploying": _deploying(each),
         "waiting": f"{listed(each.misfits)}: {_NO_FIT}" if each.misfits else "",
         "warm pool": _warm_pool(each),
@@ -95,13 +93,6 @@ def _task(workload: Workload, copies: int | Unknown, pool: Pool) -> str:
     name = brief(workload.name if stack is None else workload.name.removeprefix(f"{stack}/"), LABEL)
     wanted = f", {number(workload.desired_count)} wanted" if workload.is_service else ""
     return f"{name}: {number(copies)} on a host{wanted}"
-
-
-def _stranded(found: Stranded) -> str:
-    """Which GPUs stay idle, and why."""
-    verb = "is" if len(found.exhausted) == 1 else "are"
-    where = f"{found.gpus} of {found.gpus_per_host} GPUs on {_of(found.hosts, 'host')}"
-    return f"{where}, whose {listed(found.exhausted)} {verb} used up first"
 
 
 def _deploying(each: PoolPlan) -> str:

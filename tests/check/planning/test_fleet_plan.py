@@ -86,11 +86,6 @@ def test_a_job_is_no_host_that_is_always_there() -> None:
     assert [copies for _, copies in found.tasks] == [2]
 
 
-def test_stranded_gpus_are_said() -> None:
-    (idle,) = the_pool(service(pool(), copies=2, vcpus=24)).stranded
-    assert (idle.hosts, idle.gpus, idle.exhausted) == (1, 2, ("CPU",))
-
-
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

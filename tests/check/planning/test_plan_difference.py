@@ -79,12 +79,6 @@ def test_a_stack_of_the_same_name_in_another_account_is_another_one() -> None:
     ]
 
 
-def test_stranded_gpus_come_and_go() -> None:
-    found = difference(planned(service(pool(), copies=2)), planned(service(pool(), copies=2, vcpus=24)))
-    told = "2 of 4 GPUs on 1 host, whose CPU is used up first"
-    assert ("stranded", "-", told) in [(row.what, row.old, row.new) for row in found.pools[0].rows]
-
-
 def test_what_is_not_known_and_stays_as_it_is_cancels_out() -> None:
     art = service(MANAGED, name="art")
     found = changes((service(pool()), art), (service(pool(max_instances=12)), art))
