@@ -89,12 +89,7 @@ class Counts:
         self.workload = self.percent.on(workload)
 
     def require_allowed(self, cluster: ecs.ICluster, interfaces: Mapping[str, object]) -> None:
-        """Refuses a service that cannot run.
-
-        Args:
-            cluster: Where it runs.
-            interfaces: What was given for the network interfaces of its tasks, by argument.
-        """
+        """Refuses a service that cannot run."""
         require_home(self.workload, self._targets.capacity, cluster, _OF_SERVICE)
         require_allowed(self.workload, _OF_SERVICE)
         require_yes(self.workload, "GPU140", arguments=_OF_SERVICE)

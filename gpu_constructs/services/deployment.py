@@ -49,11 +49,7 @@ _WIDEST = Percentages(least=0, most=2 * MAX_PERCENT)
 def percentages(
     count: int | Unknown, room: int | Unknown, *, min_healthy_percent: int | None, max_healthy_percent: int | None
 ) -> Percentages:
-    """Percentages that let a deployment go on.
-
-    Raises:
-        InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
-    """
+    """Percentages that let a deployment go on."""
     low = _percent("min_healthy_percent", min_healthy_percent)
     high = _percent("max_healthy_percent", max_healthy_percent)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
@@ -92,11 +88,7 @@ class Sharer:
 
     @property
     def percentages(self) -> Percentages:
-        """Percentages that let a deployment go on at every number of tasks that it and the others may have.
-
-        Raises:
-            InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
-        """
+        """Percentages that let a deployment go on at every number of tasks that it and the others may have."""
         taken, most, (low, high) = total(self.taken.values()), self.copies, self.given
         room = UNKNOWN if isinstance(self.room, Unknown) or isinstance(taken, Unknown) else self.room - taken
         is_given = (low, high) != (None, None)

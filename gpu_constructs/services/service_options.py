@@ -63,16 +63,7 @@ class ServiceOptions(TypedDict, total=False):
 def known_count(
     desired_count: int | None, *, service_name: str | None, health_check_grace_period: cdk.Duration | None
 ) -> int | Unknown:
-    """The tasks of a service as far as their number is known, once its other values are found to be right as well.
-
-    Args:
-        desired_count: As given; None where the template has none.
-        service_name: Its name.
-        health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
-
-    Raises:
-        InvalidValueError: One of them is wrong by itself.
-    """
+    """The tasks of a service as far as their number is known, once its other values are found to be right as well."""
     if service_name is not None:
         require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
     if health_check_grace_period is not None:
@@ -85,13 +76,8 @@ def known_count(
 def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOptions:
     """The options of a service, with the library's defaults for those that were not given.
 
-    Args:
-        options: What was given.
-        is_managed: Whether it runs on ECS Managed Instances, which "does not support task placement strategies"
-            (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html).
-
-    Raises:
-        IncompatibleError: The service would be deployed by something other than ECS.
+    ECS Managed Instances "does not support task placement strategies"
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html).
     """
     controller = options.get("deployment_controller")
     kind = controller.get("type") if isinstance(controller, dict) else getattr(controller, "type", None)
@@ -117,14 +103,7 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
 def write_past_cdk(
     resource: ecs.CfnService, options: ServiceOptions, *, is_managed: bool, writes_controller: bool
 ) -> None:
-    """Writes what CDK writes in another way where nothing was given.
-
-    Args:
-        resource: The service.
-        options: What was given.
-        is_managed: Whether it runs on ECS Managed Instances, where it has no placement strategy.
-        writes_controller: Whether CDK writes a deployment controller for a circuit breaker.
-    """
+    """Writes what CDK writes in another way where nothing was given."""
     if writes_controller and options.get("deployment_controller") is None:
         # CloudFormation replaces a service that gets one, ECS's own default, which takes every GPU twice.
         resource.deployment_controller = None

@@ -64,16 +64,7 @@ class Targets:
         return 60 * _LOADING_MINUTES if known is None else known
 
     def port(self, container_name: str | None, container_port: int | None) -> TargetPort:
-        """The port that a load balancer sends requests to, on hosts or tasks that can let it in.
-
-        Args:
-            container_name: As given; None for the default container.
-            container_port: As given; None for the first that it maps.
-
-        Raises:
-            InvalidValueError: There is no such port.
-            IncompatibleError: The task has no network, or its hosts cannot let a load balancer in.
-        """
+        """The port that a load balancer sends requests to, on hosts or tasks that can let it in."""
         target = target_port_of(self.task, container_name=container_name, container_port=container_port)
         require_known_groups(self.capacity if target.target_type is elbv2.TargetType.INSTANCE else ())
         return target

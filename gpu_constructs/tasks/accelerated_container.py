@@ -87,14 +87,7 @@ def plan_gpu_container(
     options: ContainerOptions,
     kept: FairShare,
 ) -> ContainerPlan:
-    """Checks a container against the smallest host of every pool.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: A pool has no such GPUs to give, or the containers of the task ask for them in different
-            ways.
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
-    """
+    """Checks a container against the smallest host of every pool."""
     ask = ask_for(gpus)
     asked = Container(name=name, requirements=(ask.requirement,), needs=needs)
     require_gpu_pools(pools, asked, efa=options.get("efa") is True)
@@ -116,14 +109,7 @@ def plan_gpu_container(
 def plan_neuron_container(
     name: str, *, task: Task, pools: Sequence[Pool], devices: NeuronDevices, options: ContainerOptions
 ) -> ContainerPlan:
-    """Checks a container against the smallest host of every pool, and says which devices it gets.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: A pool has no Neuron devices, the pools give them out in different ways or in different
-            numbers, or another container of the task has them all.
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
-    """
+    """Checks a container against the smallest host of every pool, and says which devices it gets."""
     _require_neuron(pools)
     require_container_name(name, options)
     count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
@@ -227,12 +213,7 @@ def define_container(
     options: ContainerOptions,
     log_group: logs.ILogGroup,
 ) -> ecs.ContainerDefinition:
-    """Defines a container that was planned.
-
-    Raises:
-        InvalidValueError: An argument has the wrong type, or the name is taken.
-        RefusedByCdkError: CDK refuses it for another reason.
-    """
+    """Defines a container that was planned."""
     given = options.get("linux_parameters")
     parameters_id = f"{construct_id}LinuxParameters"
     parameters = _linux_parameters(task_definition, parameters_id, plan, given)
@@ -282,13 +263,7 @@ def _linux_parameters(
 
 
 def write_requirement(resource: ecs.CfnTaskDefinition, container: int, requirement: Mapping[str, object]) -> None:
-    """Writes what CDK has no argument for: ``gpu_count`` is a number, and would print the number of a token.
-
-    Args:
-        resource: The task definition.
-        container: Which of its containers, from 0.
-        requirement: The container's one entry of ``ResourceRequirements``.
-    """
+    """Writes what CDK has no argument for: ``gpu_count`` is a number, and would print the number of a token."""
     # CDK's task definition makes the list of its containers at synth, so that until then there is none to set it in.
     resource.add_property_override(f"ContainerDefinitions.{container}.ResourceRequirements", [requirement])
     if "SharingStrategy" in requirement and not _IS_SHARING_KNOWN:

@@ -98,11 +98,6 @@ def finish_plan(
         arguments: The other arguments by property, see `gpu_constructs.cdk.refusal.ARGUMENTS`.
         given: Their values as given, by argument.
         kept: What daemons keep of every host, before it is shared.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The hosts of a pool have no such accelerators, or no EFA where that was asked for.
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     cpu = options.get("cpu")
     limit_name, limit, reservation = _memory_of(options)
@@ -164,11 +159,7 @@ def finish_plan(
 
 
 def share_for(container: Container, *, task: Task, pools: Sequence[Pool], kept: FairShare) -> FairShare:
-    """The share of a host that a container gets where its size was not given.
-
-    Raises:
-        InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
-    """
+    """The share of a host that a container gets where its size was not given."""
     unsized = replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
     return share_of_host(with_container(task, unsized), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB, kept=kept)
 
@@ -196,11 +187,7 @@ def _whole(argument: str, value: int | None, *, smallest: int = 1, unit: str = "
 
 
 def require_container_name(name: str, options: Mapping[str, object]) -> None:
-    """Refuses a name that no container can have.
-
-    Raises:
-        InvalidValueError: ECS takes no such name.
-    """
+    """Refuses a name that no container can have."""
     if not is_token(name):
         argument = "construct_id" if options.get("container_name") is None else "container_name"
         require_name(argument, name, fix="a name such as 'train'")

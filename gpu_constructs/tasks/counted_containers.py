@@ -62,11 +62,7 @@ class CountedContainers:
         self._default_sizes: dict[str | Unknown, frozenset[str]] = {}
 
     def require_new(self, construct_id: str) -> None:
-        """Refuses the id of another container.
-
-        Raises:
-            InvalidValueError: One of them has it, or it cannot be an id.
-        """
+        """Refuses the id of another container."""
         require_construct_id(construct_id)
         if construct_id in self._ids:
             raise taken(construct_id, self._definition.node.path)
@@ -124,9 +120,6 @@ class CountedContainers:
             construct_id: Its construct id.
             options: The arguments of that method.
             is_router: Whether it is a log router.
-
-        Raises:
-            GpuConstructsError: An argument is wrong by itself, or a host has no room for it.
         """
         require_kinds(add, options)
         self._require_addable(construct_id, options)
@@ -149,14 +142,7 @@ class CountedContainers:
         return self.task
 
     def room_for_daemons(self, share: FairShare) -> None:
-        """Makes room for daemons in sizes that were not given.
-
-        Args:
-            share: What daemons keep of each host with NVIDIA GPUs.
-
-        Raises:
-            InvalidValueError: The other containers take all of the share of a host that is left.
-        """
+        """Makes room for daemons in sizes that were not given."""
         if not any(each.hosts.runs_daemons_on(each.pool) for each in self._capacity):
             return
         sized = replace(self.task, containers=())

@@ -92,11 +92,7 @@ class GpuAsk:
 
 
 def ask_for(gpus: Gpus) -> GpuAsk:
-    """Reads the argument ``gpus`` of `GpuTaskDefinition.add_gpu_container`.
-
-    Raises:
-        InvalidValueError: It is neither a whole number, nor ``ALL``, nor a part below 1, nor a share.
-    """
+    """Reads the argument ``gpus`` of `GpuTaskDefinition.add_gpu_container`."""
     if isinstance(gpus, GpuShare):
         return _shared(gpus)
     if isinstance(gpus, str) and gpus == _ALL:
@@ -126,11 +122,7 @@ def _shared(share: GpuShare) -> GpuAsk:
 
 
 def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> None:
-    """Refuses CPU capacity, of which a rule would say no more than that it has 0 GPUs.
-
-    Raises:
-        IncompatibleError: The hosts of a pool have no accelerators.
-    """
+    """Refuses CPU capacity, of which a rule would say no more than that it has 0 GPUs."""
     for pool in pools:
         if pool.shape is not None and pool.shape.vendor is None:
             able = alternatives(Task(name=asked.name, containers=(asked,)))
@@ -179,12 +171,7 @@ def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
 
 
 def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
-    """The needs of a container, None where it has none.
-
-    Raises:
-        InvalidValueError: One is wrong by itself, or only known at deploy time.
-        UnknownNameError: There is no such number format.
-    """
+    """The needs of a container, None where it has none."""
     nvlink, precision = options.get("nvlink", False), options.get("precision")
     memory_gib, capability = options.get("gpu_memory_gib"), options.get("min_compute_capability")
     flag("nvlink", nvlink, fix="nvlink=True")

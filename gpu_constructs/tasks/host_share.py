@@ -54,9 +54,6 @@ def share_of_host(
         pools: Where it may run.
         least_memory_mib: The least that a container can have.
         kept: What daemons keep of every host, before it is shared.
-
-    Raises:
-        InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
     """
     demand = demand_of(task)
     types = [each for pool in pools for each in types_for(task, pool)]
@@ -143,12 +140,7 @@ _ARGUMENTS: Mapping[str, str] = {
 
 
 def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
-    """Refuses a task that a host of a pool is certain not to run.
-
-    Raises:
-        DoesNotFitError: A host of a pool has less of something than the task asks for.
-        IncompatibleError: Its accelerators are of another kind.
-    """
+    """Refuses a task that a host of a pool is certain not to run."""
     for pool in pools:
         types = types_for(task, pool)
         if any(refusals(task, each, pool) for each in types):
@@ -161,9 +153,6 @@ def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
     """Refuses a task with a need that the GPUs of a host do not meet on which it may be placed.
 
     Memory is a question of `require_fit`, because ECS Managed Instances launch a host that has enough.
-
-    Raises:
-        DoesNotFitError: The GPUs of a type in a pool do not meet a need.
     """
     if any(each.needs is not None for each in task.containers):
         without_memory = tuple(
@@ -184,9 +173,6 @@ def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:
     """Paths of the devices that a container gets on the hosts of all these pools, the same on both sides.
 
     Each adapter of a host is one device, and a container that is given one its host does not have does not start.
-
-    Raises:
-        IncompatibleError: A pool's hosts have no EFA, or two pools' hosts have different numbers of them.
     """
     by_number: dict[int, list[str]] = {}
     for pool in pools:

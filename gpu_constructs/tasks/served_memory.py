@@ -42,20 +42,9 @@ def with_memory(
 ) -> tuple[GpuContainerOptions, Finding | None]:
     """Holds a model against the GPUs of its container.
 
-    Args:
-        name: The container.
-        server: What it runs.
-        gpus: What it asks of GPUs, as in `GpuTaskDefinition.add_gpu_container`.
-        pools: What its hosts may be.
-        options: The other arguments of `GpuTaskDefinition.add_gpu_container`.
-
     Returns:
         The options, with what the weights take of each GPU where that is known, and what may not fit or is not known.
         With a `gpu_memory_gib` of the user's own, the options as they are.
-
-    Raises:
-        DoesNotFitError: The weights alone are larger than all GPUs that the container gets.
-        IncompatibleError: vLLM does not run their number format on these GPUs.
     """
     if server.model is None or "command" in options:
         return options, None

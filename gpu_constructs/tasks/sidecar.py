@@ -29,19 +29,7 @@ _REFUSED_WARNINGS = ("GPU047",)
 
 
 def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools: Sequence[Pool]) -> Container:
-    """Counts a container without GPUs.
-
-    Args:
-        name: Its name.
-        options: The arguments of `ecs.TaskDefinition.add_container`.
-        task: The containers before it.
-        pools: Where the task may run.
-
-    Raises:
-        InvalidValueError: A value is wrong by itself.
-        IncompatibleError: A pool is of ECS Managed Instances, where a setting is not valid, or two values do not match.
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
-    """
+    """Counts a container without GPUs."""
     require_container_name(name, options)
     refused = refused_on_managed(options)
     cpu, environment = options.get("cpu"), options.get("environment")

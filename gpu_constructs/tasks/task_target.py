@@ -50,15 +50,7 @@ class Landing:
     architecture: Architecture | None
 
     def network_mode(self, given: ecs.NetworkMode | None) -> ecs.NetworkMode | None:
-        """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``.
-
-        Args:
-            given: As the user chose it. None for ``awsvpc`` where Managed Instances are among the capacity, else for
-                ``bridge``.
-
-        Raises:
-            InvalidValueError: It is for Windows.
-        """
+        """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``."""
         if given is ecs.NetworkMode.NAT:
             raise InvalidValueError(
                 "network mode nat is for Windows, where ECS has no GPUs",
@@ -78,11 +70,7 @@ class Landing:
         network_mode: ecs.NetworkMode | None,
         ipc_mode: ecs.IpcMode | None = None,
     ) -> Task:
-        """The task definition without a container, as the value that every check reads.
-
-        Raises:
-            IncompatibleError: Managed Instances have no such network or IPC mode.
-        """
+        """The task definition without a container, as the value that every check reads."""
         task = Task(
             name=name,
             ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
@@ -124,12 +112,7 @@ def write_landing(resource: ecs.CfnTaskDefinition, landing: Landing, capacity: S
 
 
 def landing_on(capacity: Sequence[Capacity]) -> Landing:
-    """Where tasks on these capacities may be placed.
-
-    Raises:
-        InvalidValueError: It is not a list of different capacities.
-        IncompatibleError: They have different architectures, for which no one image runs.
-    """
+    """Where tasks on these capacities may be placed."""
     require_capacities(capacity)
     architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
     if len(architectures) > 1:
@@ -167,11 +150,7 @@ def encryption_key_of(capacity: Sequence[Capacity]) -> kms.IKey | None:
 
 
 def require_capacities(capacity: Sequence[Capacity]) -> None:
-    """Refuses what is not a list of different capacities.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """Refuses what is not a list of different capacities."""
     if not isinstance(capacity, Sequence) or not capacity or not all(_is_capacity(each) for each in capacity):
         raise InvalidValueError(
             f"expects a list of the capacities that the task may run on, got {shown(capacity)}",

@@ -43,11 +43,7 @@ def keep_old_revisions(task_definition: ecs.TaskDefinition) -> None:
 
 
 def require_accelerators(task_definition: object, *, instead: str) -> None:
-    """Refuses anything but a task definition with accelerators.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """Refuses anything but a task definition with accelerators."""
     counted = getattr(task_definition, "counted", None)
     if not isinstance(counted, CountedContainers):
         raise InvalidValueError(
@@ -65,11 +61,7 @@ def require_accelerators(task_definition: object, *, instead: str) -> None:
 
 
 def capacity_used(given: Sequence[Capacity] | None, of_task: Sequence[Capacity]) -> tuple[Capacity, ...]:
-    """The capacities of a task definition, or some of them.
-
-    Raises:
-        InvalidValueError: It is not a list of capacities that the task definition names.
-    """
+    """The capacities of a task definition, or some of them."""
     if given is None:
         return tuple(of_task)
     require_capacities(given)
@@ -124,11 +116,7 @@ def shares_of(used: Sequence[Capacity], slots: Sequence[int | Unknown]) -> tuple
 def require_home(
     workload: Workload, used: Sequence[Capacity], cluster: ecs.ICluster, arguments: Mapping[str, str]
 ) -> None:
-    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity.
-
-    Raises:
-        IncompatibleError: A capacity is of another cluster.
-    """
+    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity."""
     if all(each.cluster is cluster for each in used):
         return
     strategy = tuple(
@@ -146,11 +134,7 @@ def keep_exported(used: Sequence[Capacity], scope: Construct) -> None:
 
 
 def require_interfaces(workload: Workload, given: Mapping[str, object], arguments: Mapping[str, str]) -> None:
-    """Refuses what is for the network interfaces of tasks where they have none.
-
-    Raises:
-        IncompatibleError: One was given, and tasks have no interface.
-    """
+    """Refuses what is for the network interfaces of tasks where they have none."""
     for name, value in given.items():
         if value is not None:
             words = {**arguments, "NetworkConfiguration": name, "a network configuration": name}
@@ -188,18 +172,7 @@ def _weights(slots: Sequence[int | Unknown]) -> list[int]:
 def started_by_hand(
     definition: ecs.TaskDefinition, task: Task, used: Sequence[Capacity], interfaces: Mapping[str, Any]
 ) -> str:
-    """The ``aws ecs run-task`` line of a task definition; its strategy is what makes managed scaling start a host.
-
-    Args:
-        definition: The task definition.
-        task: What it asks of a host.
-        used: Its capacity that the task may get.
-        interfaces: Its ``security_groups`` and ``vpc_subnets`` in network mode ``awsvpc``.
-
-    Raises:
-        IncompatibleError: The capacities are of two clusters or of both kinds, or security groups or subnets are for
-            tasks that have no network interface.
-    """
+    """The ``aws ecs run-task`` line of a task definition; its strategy is what makes managed scaling start a host."""
     hosts, shares = used[0].hosts, shares_of(used, [task_slots(task, each.pool) for each in used])
     workload = Workload(name=definition.node.id, task=task, strategy=tuple(each.item for each in shares))
     require_home(workload, used, hosts.cluster, _BY_HAND)

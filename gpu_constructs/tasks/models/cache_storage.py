@@ -54,11 +54,7 @@ class CacheStorage:
         return False
 
     def require_on(self, capacity: Sequence[Capacity]) -> None:
-        """Refuses capacity whose hosts cannot have it.
-
-        Raises:
-            IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
-        """
+        """Refuses capacity whose hosts cannot have it."""
 
     def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
         """Its volume as arguments of ``add_volume`` of CDK; without any, a volume that lives as long as the task."""
@@ -105,12 +101,7 @@ class EfsStorage(CacheStorage):
             self.file_system.grant_read_write(task.task_role)
 
     def require_reached(self, capacity: Sequence[Capacity], *, from_hosts: bool) -> None:
-        """Refuses capacity that cannot reach it.
-
-        Raises:
-            IncompatibleError: It is certain to be in another VPC than the hosts, or they mount it and their security
-                groups are not known.
-        """
+        """Refuses capacity that cannot reach it."""
         for hosts in dict.fromkeys(each.hosts for each in capacity):
             hosts.require_same_vpc(self.file_system, argument="cache")
         if from_hosts:

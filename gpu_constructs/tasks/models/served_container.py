@@ -86,11 +86,7 @@ class ServedContainer:
         }
 
     def require_network(self, capacity: Sequence[Capacity], network_mode: object) -> None:
-        """Refuses a task that has no way to the server or its cache.
-
-        Raises:
-            IncompatibleError: The task has no network, and one of them needs it; or the cache is elsewhere.
-        """
+        """Refuses a task that has no way to the server or its cache."""
         if isinstance(self.cache, EfsStorage):
             self.cache.require_reached(capacity, from_hosts=network_mode != "awsvpc")
         is_filled = isinstance(self.cache, BucketCopy)
@@ -105,13 +101,7 @@ class ServedContainer:
             )
 
     def mount_in(self, container: ecs.ContainerDefinition, copier: ecs.ContainerDefinition | None, volume: str) -> None:
-        """Mounts the cache.
-
-        Args:
-            container: The server.
-            copier: What fills the cache before the server starts; None where nothing does.
-            volume: The volume of the cache.
-        """
+        """Mounts the cache."""
         is_read_only = copier is not None or (self.cache is not None and self.cache.is_read_only)
         for each, read_only in ((container, is_read_only), (copier, False)):
             if each is not None:
@@ -131,12 +121,7 @@ def served_container(
     gpus: object,
     capacity: Sequence[Capacity],
 ) -> ServedContainer:
-    """Checks a server and a cache against the capacity of its task.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The hosts do not have the cache, or GPUs that are too old for the CUDA of the image.
-    """
+    """Checks a server and a cache against the capacity of its task."""
     require_construct_id(name)
     _require_kinds(server, cache)
     pools = [each.pool for each in capacity]
