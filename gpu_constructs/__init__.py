@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.cluster.gpu_cluster import GpuCluster as GpuCluster
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
-    from gpu_constructs.cluster.managed.options import HostNeed as HostNeed
     from gpu_constructs.cluster.managed.options import ManagedOperation as ManagedOperation
     from gpu_constructs.cluster.managed.options import ManagedStorage as ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
@@ -93,7 +92,6 @@ _HOME = {
     "GpuShare": "tasks.gpu_ask",
     "GpuTaskDefinition": "tasks.task_definition",
     "HostMount": "cluster.capacity.host_mounts",
-    "HostNeed": "cluster.managed.options",
     "HostNetwork": "cluster.capacity.network",
     "HostReplacement": "cluster.capacity.scaling",
     "HostScaling": "cluster.capacity.scaling",

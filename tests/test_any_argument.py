@@ -101,7 +101,6 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.GpuMachineImage.newest, {"name": "al2023-gpu"})
     yield Door(public.GpuMachineImage.pinned, {"name": "al2023-gpu"})
     yield Door(public.GpuMachineImage.newest("al2023-gpu").in_region, {"region": "us-east-1"})
-    yield Door(public.HostNeed, {"gpus": 1})
     yield Door(public.HostNetwork, {})
     yield Door(public.HostNetwork.efa, {})
     yield Door(public.HostScaling, {})

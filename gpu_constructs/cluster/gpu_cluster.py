@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from gpu_constructs.cluster.capacity.purchase import Purchase
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
-    from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedStorage
+    from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring
 
 
@@ -217,8 +217,7 @@ class GpuCluster(AsCluster):
         self,
         construct_id: str,
         *,
-        instance_types: Sequence[str] | None = None,
-        need: HostNeed | None = None,
+        instance_types: Sequence[str],
         purchase: Purchase | None = None,
         storage: ManagedStorage | None = None,
         operation: ManagedOperation | None = None,
@@ -233,8 +232,8 @@ class GpuCluster(AsCluster):
         Args:
             construct_id: Its id under the cluster.
             instance_types: What it may launch, such as ``["g6.xlarge", "g6.12xlarge"]``; ECS takes the cheapest that
-                takes the task. All have one architecture and one kind of accelerator. This or `need`.
-            need: What a host must have, instead of types: ``HostNeed(gpus=1, gpu_memory_gib=40)``.
+                takes the task. All have one architecture and one kind of accelerator. ``gpu-constructs instances``
+                lists those with a number of GPUs, a model or so much memory.
             purchase: How the hosts are bought: on demand, which is the default, ``Purchase.spot()``, or
                 ``Purchase.reservations(resource_group_arn=…)``.
             storage: Where hosts keep images and scratch data. By default on a volume of 100 GiB.
@@ -245,8 +244,7 @@ class GpuCluster(AsCluster):
         Raises:
             UnknownNameError: An instance type does not exist.
             InvalidValueError: An argument is wrong by itself.
-            IncompatibleError: The types differ in architecture or vendor, ECS has no use for their accelerators, or no
-                type has what is needed.
+            IncompatibleError: The types differ in architecture or vendor, or ECS has no use for their accelerators.
         """
         from gpu_constructs.cluster.managed.managed_gpu_capacity import (  # noqa: PLC0415 - for those who call this
             ManagedGpuCapacity,
@@ -258,7 +256,6 @@ class GpuCluster(AsCluster):
             construct_id,
             hosts=self.hosts,
             instance_types=instance_types,
-            need=need,
             purchase=purchase,
             storage=storage,
             operation=operation,

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from gpu_constructs import (
     GpuMachineImage,
     GpuShare,
-    HostNeed,
     HostNetwork,
     ManagedStorage,
     Purchase,
@@ -262,26 +261,17 @@ _MANAGED_G6 = _host("g6.xlarge", "g6.12xlarge", managed=True, gpus=4, **_L4)
 _MANAGED_G6F = _host("g6f.2xlarge", managed=True, **_QUARTER)
 _MANAGED_P5 = _host("p5.48xlarge", managed=True, **_H100)
 _MANAGED_INF2 = _host("inf2.xlarge", managed=True, neuron=1)
-_NEED = Host(
-    name="managed by need",
-    arguments={"need": HostNeed(gpus=4, models=("L40S",))},
-    is_managed=True,
-    gpus=4,
-    gpu_memory_mib=45_776,
-    capability=(8, 9),
-)
-
 LANDINGS: tuple[tuple[Host, ...], ...] = (
     *((each,) for each in (_G6, _G6_12, _G6F, _P5, _P5_EFA, _G5G, _BOTTLEROCKET_G6, _OLD_IMAGE)),
     *((each,) for each in (_T4, _V100, _M60, _INF2, _TRN1, _CPU)),
-    *((each,) for each in (_MANAGED_G6, _MANAGED_G6F, _MANAGED_P5, _MANAGED_INF2, _NEED)),
+    *((each,) for each in (_MANAGED_G6, _MANAGED_G6F, _MANAGED_P5, _MANAGED_INF2)),
     # Tasks that can move.
     (_G6_12, _MANAGED_G6),
-    (_G6_12, _NEED),
     (_G6F, _MANAGED_G6F),
     (_P5_EFA, _MANAGED_P5),
     (_OLD_IMAGE, _MANAGED_G6),
     (_INF2, _MANAGED_INF2),
+    (_TRN1, _MANAGED_INF2),
     (_G5G, _MANAGED_G6),
     (_CPU, _MANAGED_G6),
 )
@@ -291,7 +281,7 @@ LANDINGS: tuple[tuple[Host, ...], ...] = (
 
 _GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/matrix"
 
-MANAGED: tuple[Host, ...] = (_MANAGED_G6, _MANAGED_G6F, _MANAGED_P5, _MANAGED_INF2, _NEED)
+MANAGED: tuple[Host, ...] = (_MANAGED_G6, _MANAGED_G6F, _MANAGED_P5, _MANAGED_INF2)
 
 PURCHASES: Mapping[str, Purchase] = {
     "on demand": Purchase.on_demand(),

@@ -15,7 +15,7 @@ from typing import Any
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import CapacityChoice, GpuCluster, GpuShare, HostNeed, HostNetwork, HostScaling, Purchase, WarmHosts
+from gpu_constructs import CapacityChoice, GpuCluster, GpuShare, HostNetwork, HostScaling, Purchase, WarmHosts
 from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.choices import BLOCK_ENDS, BLOCK_STARTS, Choice, Combination, reservation_id
 
@@ -166,9 +166,6 @@ HOSTS: Mapping[Choice, Hosts] = MappingProxyType(
         _choice("a reservation"): _groups(_reservation),
         _choice("warm hosts", "warm"): _groups(_always(scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))),
         _choice("Managed Instances by type", "managed"): _managed(lambda its: {"instance_types": [its.instance_type]}),
-        _choice("Managed Instances by need", "managed", "need"): _managed(
-            lambda _: {"need": HostNeed(models=["H100"])}
-        ),
         _choice("a fallback of two", "spot", "two capacities"): _groups(_SPOT, _ON_DEMAND),
         _choice("a family", "family"): Hosts(_family, _family_in_batch),
     }

@@ -36,12 +36,6 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         without="sold in blocks",
     ),
     _row(
-        "need, part",
-        IncompatibleError,
-        r"0\.25 of one is placed on fractional hosts only .*\(GPU060,",
-        "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AcceleratorCountRequest.html: whole ones",
-    ),
-    _row(
         "managed, efa",
         IncompatibleError,
         r"^efa: the hosts of .* have no Elastic Fabric Adapter",

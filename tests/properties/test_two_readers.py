@@ -23,7 +23,6 @@ from gpu_constructs import (
     GpuService,
     GpuShare,
     GpuTaskDefinition,
-    HostNeed,
     HostReplacement,
     HostScaling,
     HostStorage,
@@ -311,12 +310,7 @@ GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 
 managed_choices = st.sampled_from([["g6.xlarge"], ["g6.12xlarge", "g6.xlarge"], ["g4dn.metal"], ["p5e.48xlarge"]]).map(
     lambda types: {"instance_types": types}
-) | st.builds(
-    HostNeed,
-    gpus=st.sampled_from([1, 4]),
-    gpu_memory_gib=st.sampled_from([None, 20, 40.5]),
-    models=st.sampled_from([(), ("L4", "L40S"), ("RTX PRO Server 6000", "L40S")]),
-).map(lambda need: {"need": need})
+)
 managed_capacities = st.builds(
     lambda choice, others: {**choice, **others},
     managed_choices,

@@ -16,9 +16,9 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
-from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedStorage
-from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage
+from gpu_constructs.cluster.managed.requirements import choice_of_types
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.fleet import (
     DECLARED_TYPES,
@@ -72,8 +72,7 @@ class ManagedGpuCapacity(ProviderCapacity):
         construct_id: str,
         *,
         hosts: ClusterHosts,
-        instance_types: Sequence[str] | None,
-        need: HostNeed | None,
+        instance_types: Sequence[str],
         purchase: Purchase | None,
         storage: ManagedStorage | None,
         operation: ManagedOperation | None,
@@ -82,7 +81,7 @@ class ManagedGpuCapacity(ProviderCapacity):
     ) -> None:
         subnets = hosts.subnets_of(vpc_subnets)
         require_construct_id(construct_id)
-        choice = _choice(instance_types, need)
+        choice = choice_of_types(instance_types)
         bought, as_written = _bought(of_kind("purchase", purchase, Purchase, example="Purchase.spot()"))
         stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
         run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
@@ -173,17 +172,3 @@ def _bought(purchase: Purchase) -> tuple[Bought, dict[str, object]]:
         "CapacityOptionType": _OPTIONS[PurchaseOption.RESERVED],
         "CapacityReservations": {"ReservationGroupArn": purchase.target, "ReservationPreference": preference},
     }
-
-
-def _choice(instance_types: Sequence[str] | None, need: HostNeed | None) -> ManagedChoice:
-    if need is not None and instance_types is None:
-        return choice_of_need(need)
-    if instance_types is not None and need is None:
-        return choice_of_types(instance_types)
-    both = "neither was given" if need is None else "both were given"
-    raise InvalidValueError(
-        f"the types are named, or derived from a need, and {both}",
-        argument="instance_types",
-        value=instance_types,
-        fix="instance_types=['g6.xlarge', 'g6.2xlarge'], or need=HostNeed(gpus=1, gpu_memory_gib=20)",
-    )

@@ -1,4 +1,4 @@
-"""What a host of ECS Managed Instances must be: derived from a list of types, or from a need.
+"""What a host of ECS Managed Instances must be: one of a list of types.
 
 Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
 """
@@ -10,26 +10,21 @@ from dataclasses import field, replace
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
-from gpu_constructs.cluster.managed.options import HostNeed, model_of
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated, instance_type
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
+from gpu_constructs.facts import Architecture, InstanceType, Vendor, instance_type
 from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size
-from gpu_constructs.facts.catalogue import declared_types
-from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
+from gpu_constructs.facts.names import MANUFACTURERS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
-from gpu_constructs.fleet.purchase import satisfies, selected_types
+from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.placement.reasons import listed
 
 _HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources
-_CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64: ("amazon-web-services",)}
 
 # Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
 # requirements, larger sizes and all of a second family among them.
 _SPOT_THRESHOLD = "SpotMaxPricePercentageOverLowestPrice"
 _ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
-
-_EXAMPLE = "HostNeed(gpus=1, gpu_memory_gib=20)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,46 +45,32 @@ class ManagedChoice:
 
     def template_data(self, purchase: PurchaseOption | Unknown) -> dict[str, object]:
         """The ``InstanceRequirements`` of the launch template."""
-        wanted = self.requirements
-        ranges = {
-            "VCpuCount": wanted.vcpus,
-            "MemoryMiB": wanted.memory_mib,
-            "AcceleratorCount": wanted.accelerator_count,
-            "AcceleratorTotalMemoryMiB": wanted.accelerator_memory_mib,
-        }
-        lists = {
-            "AcceleratorManufacturers": wanted.accelerator_manufacturers,
-            "AcceleratorTypes": wanted.accelerator_types,
-            "AcceleratorNames": wanted.accelerator_names,
-            "AllowedInstanceTypes": wanted.allowed_instance_types,
-            "ExcludedInstanceTypes": wanted.excluded_instance_types,
-            "CpuManufacturers": tuple(name for each in wanted.cpu_architectures for name in _CPU_MANUFACTURERS[each]),
-        }
-        threshold = _SPOT_THRESHOLD if purchase is PurchaseOption.SPOT else _ON_DEMAND_THRESHOLD
-        words = {**dict.fromkeys(self.allows, "included"), "LocalStorage": "".join(wanted.local_storage)}
+        wanted, threshold = self.requirements, _ON_DEMAND_THRESHOLD
+        if purchase is PurchaseOption.SPOT:
+            threshold = _SPOT_THRESHOLD
+        least, most = wanted.accelerator_count
         return {
-            **{
-                key: {bound: value for bound, value in zip(("Min", "Max"), pair, strict=True) if value is not None}
-                for key, pair in ranges.items()
-                if pair != (None, None)
-            },
-            **{key: list(values) for key, values in lists.items() if values},
-            **{key: word for key, word in words.items() if word},
+            "VCpuCount": {"Min": 1},
+            "MemoryMiB": {"Min": 1},
+            **({} if least is None else {"AcceleratorCount": {"Min": least, "Max": most}}),
+            **({"AcceleratorManufacturers": list(given)} if (given := wanted.accelerator_manufacturers) else {}),
+            "AllowedInstanceTypes": list(wanted.allowed_instance_types),
+            **dict.fromkeys(self.allows, "included"),
+            **({"LocalStorage": "required"} if wanted.local_storage else {}),
             threshold: NO_PRICE_THRESHOLD_PERCENT,
         }
 
     def with_local_storage(self) -> ManagedChoice:
-        """The same choice, limited to hosts with local disks."""
+        """The same choice, of hosts with local disks, which all of its types have."""
         without = [each.name for each in self.types if not each.local_disks]
-        if without and (self.requirements.allowed_instance_types or len(without) == len(self.types)):
+        if without:
             raise IncompatibleError(
                 f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
                 argument="storage",
                 value=without,
                 fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
             )
-        requirements = replace(self.requirements, local_storage=("required",))
-        return replace(self, types=_selected(requirements, self.allows), requirements=requirements)
+        return replace(self, requirements=replace(self.requirements, local_storage=("required",)))
 
 
 def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
@@ -127,71 +108,6 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
         architecture=types[0].architecture,
         allows=allows,
     )
-
-
-def choice_of_need(need: HostNeed) -> ManagedChoice:
-    """Requirements that express a need: by model where the ECS API has a name for it, otherwise by instance type.
-
-    No page says what ECS does with a type that the catalogue does not have, so one that is declared is named.
-
-    AMD GPUs are never selected, since ECS cannot hand them to a task.
-    """
-    if not isinstance(need, HostNeed):
-        raise InvalidValueError(f"expects a HostNeed, got {shown(need)}", argument="need", value=need, fix=_EXAMPLE)
-    wanted = _wanted(need)
-    fitting = _fitting(need, wanted)
-    if not fitting:
-        raise IncompatibleError(
-            "no instance type that Managed Instances launch has all of this",
-            argument="need",
-            value=need,
-            fix="fewer GPUs, less memory or other models; gpu-constructs instances lists what there is",
-        )
-    models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
-    declared = any(each.declared for each in fitting)
-    if not declared and not need.models:
-        requirements = wanted
-    elif not declared and models.keys() <= ECS_VALUES["accelerator_names"]:
-        requirements = replace(wanted, accelerator_names=tuple(models))
-    else:
-        names = tuple(each.name for each in fitting)
-        # "If you specify AllowedInstanceTypes, you can't specify ExcludedInstanceTypes" (botocore 1.44.5, EC2).
-        requirements = replace(wanted, allowed_instance_types=names, excluded_instance_types=())
-    return ManagedChoice(
-        types=selected_types(requirements, managed=True),
-        requirements=requirements,
-        architecture=Architecture(need.architecture),
-    )
-
-
-def _wanted(need: HostNeed) -> InstanceRequirements:
-    """A need in the words of the API, but for its models."""
-    return InstanceRequirements(
-        vcpus=(1, None),  # the API requires both
-        memory_mib=(1, None),
-        accelerator_count=(need.gpus, need.gpus),
-        accelerator_memory_mib=(need.gpu_memory_mib * need.gpus or None, None),
-        accelerator_manufacturers=("nvidia",),
-        accelerator_types=("gpu",),
-        cpu_architectures=(Architecture(need.architecture),),
-        # No page says which AcceleratorCount a part of a GPU has, and a whole GPU never fits there.
-        excluded_instance_types=tuple(sorted({f"{each.family}.*" for each in accelerated() if _is_part(each)})),
-    )
-
-
-def _fitting(need: HostNeed, wanted: InstanceRequirements) -> list[InstanceType]:
-    return [
-        each
-        for each in (
-            *selected_types(wanted, managed=True),
-            *(each for each in declared_types() if satisfies(each, wanted)),
-        )
-        if not (each.declared and each.bare_metal) and (not need.models or model_of(each) in need.models)
-    ]
-
-
-def _is_part(each: InstanceType) -> bool:
-    return each.accelerators is not None and each.accelerators.is_fractional
 
 
 def _selected(requirements: InstanceRequirements, allows: Sequence[str]) -> tuple[InstanceType, ...]:

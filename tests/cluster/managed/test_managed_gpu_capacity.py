@@ -13,7 +13,6 @@ from gpu_constructs import (
     GpuConstructsError,
     GpuService,
     GpuTaskDefinition,
-    HostNeed,
     IncompatibleError,
     InvalidValueError,
     ManagedGpuCapacity,
@@ -174,7 +173,7 @@ def test_hosts_may_talk_to_this_one_cluster_and_nothing_else(site: Site) -> None
 
 def test_roles_are_made_once_for_all_capacities_of_a_cluster(site: Site) -> None:
     managed(site, "One")
-    managed(site, "Two", need=HostNeed())
+    managed(site, "Two", instance_types=["g5.xlarge"])
     assert len(roles(site)) == 2
     assert (
         len({str(each["ManagedInstancesProvider"]["InfrastructureRoleArn"]) for each in site.properties(PROVIDER)}) == 1
@@ -211,11 +210,8 @@ def test_the_pool_says_what_comes(site: Site) -> None:
     ("arguments", "error", "argument"),
     [
         ({"instance_types": None}, InvalidValueError, "instance_types"),
-        ({"instance_types": ["g6.xlarge"], "need": HostNeed()}, InvalidValueError, "instance_types"),
         ({"instance_types": ["g6.xlage"]}, UnknownNameError, "instance_types"),
         ({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, "instance_types"),
-        ({"need": HostNeed(gpus=3)}, IncompatibleError, "need"),
-        ({"need": "g6"}, InvalidValueError, "need"),
         ({"purchase": Purchase.spot(on_demand_base=1)}, IncompatibleError, "purchase"),
         ({"purchase": Purchase.reservations()}, IncompatibleError, "purchase"),
         (

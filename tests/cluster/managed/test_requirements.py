@@ -1,4 +1,4 @@
-"""Requirements of Managed Instances: derived from types, or from a need."""
+"""Requirements of Managed Instances, derived from types."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cluster.managed.options import HostNeed
-from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
+from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_types
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
-from gpu_constructs.facts import Architecture, DeclaredInstanceType, Vendor, accelerated, instance_type
+from gpu_constructs.facts import DeclaredInstanceType, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.declared import instance_types_of_declarations
-from gpu_constructs.fleet import PurchaseOption, satisfies
+from gpu_constructs.fleet import PurchaseOption
 
 
 def names(choice: ManagedChoice) -> set[str]:
@@ -90,117 +89,19 @@ def test_types_that_cannot_be_managed_together(types: Any, error: type[GpuConstr
     assert caught.value.argument == "instance_types"
 
 
-def test_a_need_selects_every_type_that_has_it_and_no_part_of_a_gpu() -> None:
-    choice = choice_of_need(HostNeed(gpu_memory_gib=40))
-    assert {"g6e.xlarge", "g7e.2xlarge", "p5.4xlarge"} <= names(choice)
-    assert all(each.gpus == 1 and (each.gpu_memory_mib or 0) >= 40 * 1024 for each in choice.types)
-    assert data(choice) == {
-        "VCpuCount": {"Min": 1},
-        "MemoryMiB": {"Min": 1},
-        "AcceleratorCount": {"Min": 1, "Max": 1},
-        "AcceleratorTotalMemoryMiB": {"Min": 40960},
-        "AcceleratorManufacturers": ["nvidia"],
-        "AcceleratorTypes": ["gpu"],
-        "CpuManufacturers": ["intel", "amd"],
-        "ExcludedInstanceTypes": ["g6f.*", "gr6f.*"],
-        "OnDemandMaxPricePercentageOverLowestPrice": 999_999,
-    }
-
-
-@pytest.mark.parametrize(
-    ("need", "key", "value"),
-    [
-        (HostNeed(models=("l4", "T4")), "AcceleratorNames", ["t4", "l4"]),
-        (HostNeed(gpus=8, models=["H200"]), "AllowedInstanceTypes", ["p5en.48xlarge"]),
-        (HostNeed(gpus=8, models=["H100", "B200"]), "AllowedInstanceTypes", ["p5.48xlarge", "p6-b200.48xlarge"]),
-        (HostNeed(architecture="arm64"), "CpuManufacturers", ["amazon-web-services"]),
-        (HostNeed(architecture=Architecture.ARM64), "CpuManufacturers", ["amazon-web-services"]),
-    ],
-)
-def test_a_need_in_the_words_of_the_api(need: HostNeed, key: str, value: Any) -> None:
-    assert data(choice_of_need(need))[key] == value
-
-
-@pytest.mark.parametrize(
-    "need",
-    [
-        HostNeed(),
-        HostNeed(gpus=8, models=["H100", "B200"]),
-        HostNeed(models=["L4"]),
-        HostNeed(gpus=2, architecture="arm64"),
-    ],
-)
-def test_what_a_need_selects_satisfies_it(need: HostNeed) -> None:
-    choice = choice_of_need(need)
-    assert choice.types
-    for each in choice.types:
-        assert each.accelerators is not None
-        assert (each.gpus, each.accelerators.vendor) == (need.gpus, Vendor.NVIDIA)
-        assert each.architecture is choice.architecture
-        assert not need.models or each.accelerators.model in need.models
-        assert satisfies(each, choice.requirements)
-
-
-R200 = DeclaredInstanceType("g9.xlarge", vcpus=4, memory_mib=65536, gpus=1, gpu_model="R200", gpu_memory_mib=294912)
-L4 = DeclaredInstanceType("g8.xlarge", vcpus=4, memory_mib=32768, gpus=1, gpu_model="L4", gpu_memory_mib=22888)
-
-
-@pytest.mark.parametrize(
-    ("declared", "need", "chosen"),
-    [
-        (R200, {"models": ["r200"]}, ["g9.xlarge"]),
-        (R200, {"gpu_memory_gib": 200}, ["g9.xlarge"]),
-        (R200, {"gpu_memory_gib": 140}, ["g9.xlarge"]),
-    ],
-)
-def test_a_declared_type_that_satisfies_a_need_is_named(
-    declared: DeclaredInstanceType, need: dict[str, Any], chosen: list[str]
-) -> None:
-    with for_one_check(instance_types_of_declarations([declared])):
-        choice = choice_of_need(HostNeed(**need))
-        assert names(choice) == set(chosen)
-        assert data(choice)["AllowedInstanceTypes"] == [each.name for each in choice.types]
-        assert all(satisfies(each, choice.requirements) for each in choice.types)
-
-
-def test_a_declared_type_that_does_not_satisfy_a_need_changes_nothing() -> None:
-    need = HostNeed(gpus=4, gpu_memory_gib=20)
-    before = data(choice_of_need(need))
-    metal = DeclaredInstanceType(
-        "g9.metal-24xl", vcpus=96, memory_mib=65536, gpus=4, gpu_model="R200", gpu_memory_mib=294912
-    )
-    neuron = DeclaredInstanceType("trn9.xlarge", vcpus=4, memory_mib=65536, neuron_devices=4, neuron_model="Trainium9")
-    with for_one_check(instance_types_of_declarations([R200, metal, neuron])):
-        assert data(choice_of_need(need)) == before
-        with pytest.raises(IncompatibleError):
-            choice_of_need(HostNeed(models=["R200"], gpu_memory_gib=300))
-
-
-@pytest.mark.parametrize(
-    "need",
-    [HostNeed(gpus=3), HostNeed(models=["H200"]), HostNeed(gpu_memory_gib=500), HostNeed(gpus=8, architecture="arm64")],
-)
-def test_a_need_that_no_type_has_is_refused(need: HostNeed) -> None:
-    with pytest.raises(
-        IncompatibleError, match="no instance type that Managed Instances launch has all of this"
-    ) as caught:
-        choice_of_need(need)
-    assert caught.value.argument == "need"
-
-
-def test_local_storage_leaves_out_types_without_disks() -> None:
-    choice = choice_of_need(HostNeed(gpus=1, gpu_memory_gib=15))
-    with_disks = choice.with_local_storage()
+def test_local_storage_wants_types_with_disks() -> None:
+    with_disks = choice_of_types(["g6.xlarge"]).with_local_storage()
     assert data(with_disks)["LocalStorage"] == "required"
-    assert with_disks.types
-    assert all(each.local_disks for each in with_disks.types)
+    with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks") as caught:
+        choice_of_types(["g5g.xlarge"]).with_local_storage()
+    assert caught.value.argument == "storage"
 
 
-def test_amd_is_never_selected() -> None:
-    amd = [each for each in accelerated() if each.accelerators and each.accelerators.vendor is Vendor.AMD]
-    assert amd
-    assert not any(satisfies(each, choice_of_need(HostNeed()).requirements) for each in amd)
-
-
-def test_memory_is_that_of_all_gpus_together_rounded_up() -> None:
-    assert data(choice_of_need(HostNeed(gpus=4, gpu_memory_gib=22.3)))["AcceleratorTotalMemoryMiB"] == {"Min": 91344}
+def test_a_declared_type_is_named() -> None:
+    declared = DeclaredInstanceType(
+        "g9.xlarge", vcpus=4, memory_mib=65536, gpus=1, gpu_model="R200", gpu_memory_mib=294912
+    )
+    with for_one_check(instance_types_of_declarations([declared])):
+        choice = choice_of_types(["g9.xlarge"])
+        assert names(choice) == {"g9.xlarge"}
+        assert data(choice)["AllowedInstanceTypes"] == ["g9.xlarge"]
