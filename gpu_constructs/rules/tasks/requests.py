@@ -42,6 +42,12 @@ _COUNT = "the number of GPUs of one host, or fewer"
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 
+_INSTEAD = {
+    **dict.fromkeys(("amount", "count", "limits", "number", "quantity"), "Value says how many"),
+    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers",
+}
+"""What people write into an entry of ``ResourceRequirements``, in lower case, and what says it instead."""
+
 _USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
 _NO_LIMIT = "leave it out for no limit"
 
@@ -280,7 +286,7 @@ def _misformed(task: Task, container: Container) -> Problems:
     wrong = [f"a container has no key {each}" for each in container.unknown_keys]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
-        wrong.extend(f"a resource requirement has no key {key}" for key in entry.unknown_keys)
+        wrong.extend(f"a resource requirement has no key {key}{_instead(key)}" for key in entry.unknown_keys)
     if not wrong:
         return
     is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
@@ -296,6 +302,11 @@ def _misformed(task: Task, container: Container) -> Problems:
         ways=() if is_job else one_way(form, with_container(task, container, right)),
         changes=_ENTRIES,
     )
+
+
+def _instead(key: str) -> str:
+    words = _INSTEAD.get(key.lower())
+    return f" ({words})" if words else ""
 
 
 def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
