@@ -1,4 +1,4 @@
-"""The model servers that people run, as data: image, port, health, arguments, caches, metrics, all with sources.
+"""The model servers that people run, as data: image, port, health, arguments, caches, all with sources.
 
 ``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
 not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.
@@ -44,10 +44,6 @@ class ServerFacts:
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
         cache_variables: Environment variables that name a directory for that.
-        metrics_port: Where its metrics are; None for its port.
-        metrics_path: The same; None where it has none.
-        queue_metric: The metric that counts requests that wait.
-        load_metric: The metric of how full it is.
         sources: Where each field is from.
     """
 
@@ -66,10 +62,6 @@ class ServerFacts:
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None
     cache_variables: Mapping[str, str] = field(default_factory=dict)
-    metrics_port: int | None = None
-    metrics_path: str | None = None
-    queue_metric: str | None = None
-    load_metric: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:

@@ -73,10 +73,6 @@ class ModelServer:
         environment: Environment variables, with ``{port}`` where its port goes.
         cache_directory: Where it keeps what it downloads, which a `ModelCache` keeps for it.
         cache_variables: Environment variables that name that directory, which is ``{cache}`` in them.
-        metrics_port: Where its metrics are; None for `port`.
-        metrics_path: The path of its metrics; None where it has none.
-        queue_metric: The metric that counts requests that wait; None where it has none.
-        load_metric: The metric that says how busy it is; None where it has none.
     """
 
     name: str
@@ -91,10 +87,6 @@ class ModelServer:
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     cache_directory: str | None = None
     cache_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
-    metrics_port: int | None = None
-    metrics_path: str | None = None
-    queue_metric: str | None = None
-    load_metric: str | None = None
 
     def __post_init__(self) -> None:
         _require_text("name", self.name, example="'mine'")
@@ -102,9 +94,8 @@ class ModelServer:
             _require_text("model", self.model, example="'Qwen/Qwen2.5-7B-Instruct'")
         if self.image_name is not None:
             _require_text("image_name", self.image_name, example="'registry/name:tag'")
-        for argument in ("port", "metrics_port"):
-            _require_port(argument, getattr(self, argument))
-        for argument in ("health_path", "metrics_path", "cache_directory"):
+        _require_port(self.port)
+        for argument in ("health_path", "cache_directory"):
             _require_path(argument, getattr(self, argument))
         if self.health_check_grace_seconds is not None:
             whole_number(
@@ -233,7 +224,7 @@ class ModelServer:
                 f"{name} is told no model when it starts", argument="model", value=model, fix="leave it out"
             )
         port = options.get("port")
-        _require_port("port", port)
+        _require_port(port)
         added = texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']")
         image = options.get("image")
         image_name = _image_name(name, facts, options.get("tag"), image)
@@ -251,10 +242,6 @@ class ModelServer:
             environment=facts.environment,
             cache_directory=facts.cache_directory,
             cache_variables=facts.cache_variables,
-            metrics_port=facts.metrics_port,
-            metrics_path=facts.metrics_path,
-            queue_metric=facts.queue_metric,
-            load_metric=facts.load_metric,
         )
 
     @property
@@ -294,16 +281,14 @@ def _require_text(argument: str, value: object, *, example: str) -> None:
         )
 
 
-def _require_port(argument: str, value: object) -> None:
+def _require_port(value: object) -> None:
     if value is None:
         return
     if is_token(value):
         raise InvalidValueError(
-            "the command of the server needs a port that is known at synth",
-            argument=argument,
-            fix=f"{argument}=8000",
+            "the command of the server needs a port that is known at synth", argument="port", fix="port=8000"
         )
-    whole_number(argument, value, smallest=1, largest=LARGEST_PORT, fix=f"{argument}=8000")
+    whole_number("port", value, smallest=1, largest=LARGEST_PORT, fix="port=8000")
 
 
 def _require_path(argument: str, value: object) -> None:
