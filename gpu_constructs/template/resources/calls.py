@@ -30,8 +30,6 @@ _BY_NAME = ":aws-sdk:"  # stands before the action in the ARN of a schedule that
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
 _TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
 _PATH = "$."  # begins a text of a pipe that is a path into an event
-# https://docs.aws.amazon.com/step-functions/latest/dg/intrinsic-functions.html
-_FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _OFF = frozenset({"DISABLED", "STOPPED"})
 _SIZES = ("ResourceRequirements", "Cpu", "Memory", "MemoryReservation")
 _SIZES_IN_API = ("resourceRequirements", '"cpu"', '"memory"', '"memoryReservation"')
@@ -211,12 +209,12 @@ def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], 
 
 
 def _variables(overrides: Section) -> Iterator[tuple[str, str, str]]:
-    """What overrides set, with the text before the first thing that the input of a state puts into it."""
+    """What overrides set, as far as the text is known: up to what a deploy, or the input of a state, puts into it."""
     for container in overrides.sections("ContainerOverrides"):
         name = container.text("Name")
         for each in container.sections("Environment"):
-            formatted = _FORMATTED.match(str(each.get("Value.$")))
-            variable, value = each.text("Name"), each.text("Value") if formatted is None else formatted[1]
+            written = each.get("Value")
+            variable, value = each.text("Name"), written.pieces[0] if isinstance(written, Text) else each.text("Value")
             if isinstance(name, str) and isinstance(variable, str) and isinstance(value, str):
                 yield name, variable, value
 

@@ -8,6 +8,7 @@ https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.htm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,9 @@ _DEFINITION, _TEXT = "Definition", "DefinitionString"
 _ELSEWHERE = ("DefinitionS3Location", "DefinitionUri")
 _INSIDE = ("ItemProcessor", "Iterator")
 _LATER = ".$"  # ends a key whose value is a path into the input of the state
+_VALUE = f"Value{_LATER}"
+# https://docs.aws.amazon.com/step-functions/latest/dg/intrinsic-functions.html
+_FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 # Ends the ARN of a state that waits until something sends its token back.
 _CALLBACK = "waitForTaskToken"
@@ -107,13 +111,21 @@ def _called(state: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def _known_before(value: Value) -> Value:
-    """Arguments of a state, with unknowns for what its input says, whose path stays beside it."""
+    """Arguments of a state, with unknowns for what its input says."""
     if isinstance(value, str):
         return UNKNOWN if value.startswith(_EXPRESSION) else value
     if isinstance(value, Mapping):
-        later = {key.removesuffix(_LATER): UNKNOWN for key in value if key.endswith(_LATER)}
-        return {**{key: _known_before(each) for key, each in value.items()}, **later}
+        return {
+            key.removesuffix(_LATER): _late(key, each) if key.endswith(_LATER) else _known_before(each)
+            for key, each in value.items()
+        }
     return [_known_before(each) for each in value] if isinstance(value, Sequence) else value
+
+
+def _late(key: str, path: Value) -> Value:
+    """What a path comes to: of the value of a variable the text is known that the input adds something to."""
+    formatted = _FORMATTED.match(path) if key == _VALUE and isinstance(path, str) else None
+    return UNKNOWN if formatted is None else Text((formatted[1], UNKNOWN))
 
 
 def _note_unread(properties: Section, *, may_run_tasks: bool) -> None:

@@ -142,6 +142,14 @@ def test_a_run_asks_for_what_it_overrides(overrides: dict[str, Any], asked: str 
     assert of_machine.containers[0].requirements == of_rule.containers[0].requirements == expected
 
 
+def test_a_number_of_gpus_that_the_input_says_is_unknown_and_no_odd_key() -> None:
+    asked = {"ResourceRequirements": [{"Type": "GPU", "Value.$": "$.gpus"}]}
+    overrides = {"ContainerOverrides": [{"Name": "main", **asked}]}
+    task = run(Machine=machine(states(Train=state(Overrides=overrides)), **CLUSTER_OF_IT)).task
+    assert task is not None
+    assert task.containers[0].requirements == (ResourceRequirement(type="GPU", value=UNKNOWN),)
+
+
 def test_a_run_that_learns_its_size_from_an_event_is_not_judged() -> None:
     template = {"InputTemplate": '{"containerOverrides": [{"name": "main", "resourceRequirements": <gpus>}]}'}
     assert run(Nightly=rule({**target(), "InputTransformer": template})).task is None
