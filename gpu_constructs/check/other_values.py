@@ -82,18 +82,18 @@ class Trial:
 
 
 def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
-    """Values to try, those that decide most first and parameter by parameter in turn."""
+    """Values to try, of each parameter in turn."""
     same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
     for each in stacks.choices:
         if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
             same.setdefault((each.parameter, each.default, each.values), []).append(each)
     ranked = [
-        (min(each.weight for each in of), number, OtherValue(choices=of, value=value))
+        (number, OtherValue(choices=of, value=value))
         for (_, default, values), of in ((key, tuple(of)) for key, of in same.items())
         for number, value in enumerate(each for each in values if each != default)
     ]
-    ranked.sort(key=lambda each: each[:2])
-    return [each for _, _, each in ranked]
+    ranked.sort(key=lambda each: each[0])
+    return [each for _, each in ranked]
 
 
 def in_time(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpu_constructs.template.evaluation.assemble import Stacks
-    from gpu_constructs.template.evaluation.choices import REGION, Choice, Weight
+    from gpu_constructs.template.evaluation.choices import REGION, Choice
     from gpu_constructs.template.model import UnreadableError
     from gpu_constructs.template.places import Places
     from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
@@ -34,7 +34,6 @@ _HOME = {
     "Places": "places",
     "Stacks": "evaluation.assemble",
     "UnreadableError": "model",
-    "Weight": "evaluation.choices",
     "files_of": "resources.fleet",
     "fleet_of": "resources.fleet",
     "read_stacks": "stacks",
@@ -49,7 +48,6 @@ __all__ = [
     "Places",
     "Stacks",
     "UnreadableError",
-    "Weight",
     "files_of",
     "fleet_of",
     "read_stacks",

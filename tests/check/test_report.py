@@ -122,9 +122,7 @@ def test_memory_that_leaves_a_host_none_for_itself_is_named(tmp_path: Path) -> N
     assert finding.message.startswith("with Memory=16384: Chat does not fit")
 
 
-def test_what_decides_nothing_is_not_tried_and_names_are_tried_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_reaches_nothing_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     days = {"Type": "Number", "Default": 1, "AllowedValues": [1, 3, 5, 7, 14, 30]}
     name = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
     body = with_choice("g5.xlarge")
@@ -133,7 +131,7 @@ def test_what_decides_nothing_is_not_tried_and_names_are_tried_last(
     body["Resources"]["Cluster"]["Properties"] = {"ClusterName": {"Ref": "Name"}}
     readings = _readings(monkeypatch)
     assert reviewed(body, tmp_path).untried == {}
-    assert readings == [{"t:InstanceType": "g5.xlarge"}, {"t:Name": "b"}]
+    assert readings == [{"t:Name": "b"}, {"t:InstanceType": "g5.xlarge"}]
 
 
 def test_regions_are_tried_where_nothing_says_which_it_is(tmp_path: Path) -> None:

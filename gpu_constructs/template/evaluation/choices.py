@@ -7,8 +7,7 @@ condition, a key of a mapping, a nested stack. Nothing is worked out here, so no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from enum import IntEnum
+from collections.abc import Container, Iterable, Iterator
 
 from gpu_constructs.facts.aws_limits import is_region
 from gpu_constructs.facts.values import dataclass
@@ -22,14 +21,6 @@ REGION = "AWS::Region"
 """The one parameter that no template declares, and that conditions and mappings depend on."""
 
 
-class Weight(IntEnum):
-    """How much what a parameter reaches decides, the most first: so are values tried while there is time."""
-
-    DECIDES = 0
-    MATTERS = 1
-    NAMES = 2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """A parameter of which more than one value is known, and that got no answer.
@@ -41,7 +32,6 @@ class Choice:
         values: Every value that is allowed, or else that a condition or a mapping knows, as texts.
         is_complete: Whether no other value can be deployed: these are the values that are allowed, or the keys of a
             mapping in which it is looked up are among them.
-        weight: What it decides.
         origin: Where it is declared.
     """
 
@@ -50,7 +40,6 @@ class Choice:
     default: str | None
     values: tuple[str, ...]
     is_complete: bool
-    weight: Weight
     origin: Origin
 
 
@@ -73,20 +62,6 @@ _READ = (
     "AWS::StepFunctions::StateMachine",
 )
 
-_DECIDING = """
-    AllowedInstanceTypes CapacityProviderStrategy Condition Cpu DesiredCapacity DesiredCount DesiredvCpus
-    Ec2Configuration Image ImageId ImageIdOverride ImageType InstanceRequirements InstanceType InstanceTypes
-    LaunchType MaxCapacity MaxSize MaxvCpus Memory MemoryReservation MinCapacity MinSize MinvCpus
-    ResourceRequirements RuntimePlatform Vcpus
-"""
-_NAMING = """
-    AutoScalingGroupName ClusterName Family GroupName KeyName LaunchConfigurationName LaunchTemplateName
-    LogConfiguration Name ServiceName
-"""
-_WEIGHTS: Mapping[str, Weight] = {
-    **dict.fromkeys(_DECIDING.split(), Weight.DECIDES),
-    **dict.fromkeys(_NAMING.split(), Weight.NAMES),
-}
 _WITHOUT_EFFECT = frozenset({"Description", "Tags", "TagSpecifications"})
 
 
@@ -113,14 +88,13 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
     for name, declaration in open_ones.items():
         known = declaration.allowed or (() if declaration.is_stored else tuple(uses.values.get(name, ())))
         default = written(declaration.default)
-        if name in uses.weights and any(each != default for each in known):
+        if name in uses.reached and any(each != default for each in known):
             yield Choice(
                 parameter=name,
                 stack=evaluator.name,
                 default=default,
                 values=known,
                 is_complete=name in uses.looked_up or (bool(declaration.allowed) and not declaration.is_list),
-                weight=uses.weights[name],
                 origin=evaluator.origin(("Parameters", name)),
             )
     regions = tuple(filter(is_region, uses.values.get(REGION, ())))
@@ -131,7 +105,6 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
             default=None,
             values=regions,
             is_complete=REGION in uses.looked_up,
-            weight=uses.weights[REGION],
             origin=evaluator.origin(uses.place_of_region),
         )
 
@@ -157,78 +130,73 @@ class _Uses:
     """What the parameters of one template reach, and with which values they are compared.
 
     Attributes:
-        weights: The most that each parameter decides; one that reaches nothing is not in it.
+        reached: Parameters that reach something.
         values: Values of which conditions and mappings make a difference, by parameter.
         looked_up: Parameters that are keys of a mapping, which CloudFormation refuses where it does not have them.
         place_of_region: The first condition or mapping that depends on the region.
     """
 
     def __init__(self, evaluator: Evaluator, *, is_nested: bool) -> None:
-        self.weights: dict[str, Weight] = {}
+        self.reached: set[str] = set()
         self.values: dict[str, dict[str, None]] = {}
         self.looked_up: set[str] = set()
         self.place_of_region: Path = ()
         self._evaluator = evaluator
-        self._conditions: dict[str, Weight] = {}
+        self._conditions: set[str] = set()
         self._place: Path = ()
-        self._waiting: list[tuple[Node, Weight, Path]] = []
+        self._waiting: list[tuple[Node, Path]] = []
         for logical_id, declaration in evaluator.resources.items():
             if logical_id in evaluator.nested or not isinstance(declaration, dict):
                 continue
             if str(declaration.get("Type")).startswith(_READ):
-                self._walk({key: declaration.get(key) for key in _PARTS}, Weight.MATTERS)
+                self._walk({key: declaration.get(key) for key in _PARTS})
         for output in evaluator.outputs.values():
             if isinstance(output, dict) and (is_nested or "Export" in output):
-                self._walk(output.get("Value"), Weight.MATTERS)
+                self._walk(output.get("Value"))
         for logical_id, inner in evaluator.nested.items():
-            self._passed_on(evaluator.resources.get(logical_id), _Uses(inner, is_nested=True).weights)
+            self._passed_on(evaluator.resources.get(logical_id), _Uses(inner, is_nested=True).reached)
 
-    def _passed_on(self, declaration: Node, weights: Mapping[str, Weight]) -> None:
+    def _passed_on(self, declaration: Node, reached: Container[str]) -> None:
         properties = declaration.get("Properties") if isinstance(declaration, dict) else None
         parameters = properties.get("Parameters") if isinstance(properties, dict) else None
         for name, node in parameters.items() if isinstance(parameters, dict) else ():
-            if name in weights:
-                self._walk(node, weights[name])
+            if name in reached:
+                self._walk(node)
 
-    def _walk(self, node: Node, weight: Weight) -> None:
+    def _walk(self, node: Node) -> None:
         waiting = self._waiting
-        waiting.append((node, weight, ()))
+        waiting.append((node, ()))
         while waiting:
-            each, weight, place = waiting.pop()
+            each, place = waiting.pop()
             self._place = place
             if isinstance(each, list):
-                waiting += [(child, weight, place) for child in each if isinstance(child, (dict, list))]
+                waiting += [(child, place) for child in each if isinstance(child, (dict, list))]
             elif isinstance(each, dict):
                 for key, child in each.items():
-                    self._use(key, child, weight)
+                    self._use(key, child)
                     if isinstance(child, (dict, list)) and key not in _WITHOUT_EFFECT:
-                        waiting.append((child, _WEIGHTS.get(key, weight), place))
+                        waiting.append((child, place))
 
-    def _use(self, key: str, child: Node, weight: Weight) -> None:
+    def _use(self, key: str, child: Node) -> None:
         first = child[0] if isinstance(child, list) and child else child
         if key == "Ref" and isinstance(child, str):
-            self._reach(child, weight)
+            self.reached.add(child)
         elif key == "Fn::Sub" and isinstance(first, str):
-            for name in _VARIABLE.findall(first):
-                self._reach(name.strip(), weight)
+            self.reached.update(name.strip() for name in _VARIABLE.findall(first))
         elif key == "Fn::If" and isinstance(first, str):
-            self._condition(first, weight)
+            self._condition(first)
         elif key == "Condition" and isinstance(child, str):
-            self._condition(child, weight if self._place else Weight.DECIDES)
+            self._condition(child)
         elif key == "Fn::Equals" and isinstance(child, list):
             self._compare(child)
         elif key == "Fn::FindInMap" and isinstance(child, list):
             self._look_up(child)
 
-    def _reach(self, name: str, weight: Weight) -> None:
-        self.weights[name] = min(weight, self.weights.get(name, weight))
-
-    def _condition(self, name: str, weight: Weight) -> None:
-        if self._conditions.get(name, weight + 1) <= weight:
-            return
-        self._conditions[name] = weight
-        # Not at once: conditions may refer to each other as often as there are.
-        self._waiting.append((self._evaluator.conditions.get(name), weight, ("Conditions", name)))
+    def _condition(self, name: str) -> None:
+        if name not in self._conditions:
+            self._conditions.add(name)
+            # Not at once: conditions may refer to each other as often as there are.
+            self._waiting.append((self._evaluator.conditions.get(name), ("Conditions", name)))
 
     def _compare(self, sides: list[Node]) -> None:
         for one, other in (sides, sides[::-1]) if len(sides) == _TWO else ():

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gpu_constructs.template import REGION, Choice, read_stacks
-from gpu_constructs.template.evaluation.choices import Weight
 from tests.template.written import read, save, template
 
 GPUS = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2]}
@@ -46,16 +45,15 @@ def test_a_parameter_without_a_default_has_every_value_to_try() -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "weight"),
+    ("properties", "is_one"),
     [
-        ({"MaxSize": {"Ref": "It"}}, Weight.DECIDES),
-        ({"Tags": [{"Key": "a", "Value": {"Ref": "It"}}]}, None),
-        ({"MaxSize": {"Fn::Sub": "${!It}"}}, None),
+        ({"MaxSize": {"Ref": "It"}}, True),
+        ({"Tags": [{"Key": "a", "Value": {"Ref": "It"}}]}, False),
+        ({"MaxSize": {"Fn::Sub": "${!It}"}}, False),
     ],
 )
-def test_what_a_parameter_reaches_says_how_much_it_decides(properties: dict[str, Any], weight: Weight | None) -> None:
-    found = choices(hosts(**properties), Parameters={"It": GPUS})
-    assert (found["It"].weight if found else None) is weight
+def test_a_parameter_that_reaches_something_is_a_choice(properties: dict[str, Any], is_one: bool) -> None:
+    assert bool(choices(hosts(**properties), Parameters={"It": GPUS})) is is_one
 
 
 def test_what_reaches_no_property_of_a_fleet_is_no_choice() -> None:
@@ -74,16 +72,13 @@ def test_a_condition_passes_on_what_it_decides_and_knows_the_values_that_make_a_
         Parameters=dict.fromkeys(("Stage", "Size", "Mood"), OPEN),
         Conditions=conditions,
     )
-    assert {name: (each.values, each.weight) for name, each in found.items()} == {
-        "Stage": (("prod",), Weight.DECIDES),
-        "Size": (("large",), Weight.DECIDES),
-    }
+    assert {name: each.values for name, each in found.items()} == {"Stage": ("prod",), "Size": ("large",)}
 
 
 def test_the_condition_of_a_resource_decides() -> None:
     conditions = {"IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}}
     found = choices({**hosts(), "Condition": "IsProd"}, Parameters={"Stage": OPEN}, Conditions=conditions)
-    assert found["Stage"].weight is Weight.DECIDES
+    assert "Stage" in found
 
 
 def test_a_mapping_knows_the_values_that_it_has_rows_and_columns_for() -> None:
@@ -129,11 +124,11 @@ def test_a_parameter_is_followed_into_a_nested_stack(tmp_path: Path) -> None:
     }
     outer = {"Parameters": {"Most": GPUS, "Tone": GPUS}, "Resources": {"Inner": nested}}
     (choice,) = read_stacks([save(tmp_path / "outer.json", outer)]).choices
-    assert (choice.parameter, choice.weight) == ("Most", Weight.DECIDES)
+    assert choice.parameter == "Most"
 
 
 def test_a_long_chain_of_conditions_has_the_choice_at_its_end() -> None:
     chain = {f"C{index}": {"Fn::Not": [{"Condition": f"C{index + 1}"}]} for index in range(5000)}
     conditions = {**chain, "C5000": {"Fn::Equals": [{"Ref": "Count"}, 2]}}
     found = choices({**hosts(), "Condition": "C0"}, Parameters={"Count": GPUS}, Conditions=conditions)
-    assert found["Count"].weight is Weight.DECIDES
+    assert "Count" in found
