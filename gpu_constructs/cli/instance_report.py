@@ -53,6 +53,8 @@ def as_lines(found: Found) -> Iterator[Line]:
         yield [(f"no instance type of the catalogue of {RECORDED} satisfies all of that", "")]
         for step in found.choice.steps:
             yield [(f"  {found.written(step)}: {step.left} left", "")]
+            if not step.left:
+                return
         return
     lists = dict.fromkeys((each.price.region, each.price.day) for each in offers if each.price is not None)
     letters = dict(zip(lists, ascii_lowercase, strict=False))

@@ -211,9 +211,9 @@ def _require_count(argument: str, value: int, most: int) -> None:
 
 
 def _weights(shape: ModelShape, name: str) -> Part:
-    published = next((each for each in shape.checkpoints if each.precision == name), None)
+    published = dict(shape.checkpoints).get(name)
     if published is not None:
-        return Part(name="weights", gib=published.gib, formula=f"the published {name} checkpoint", basis=Basis.MEASURED)
+        return Part(name="weights", gib=published, formula=f"the published {name} checkpoint", basis=Basis.MEASURED)
     wide = shape.in_16_bits if BITS[name] < _WIDE else 0
     narrow, each = shape.parameters - wide, _bytes(BITS[name] / 8)
     kept = f" + {wide:.2f} billion of embeddings and output x {_bytes(_WIDE / 8)}"

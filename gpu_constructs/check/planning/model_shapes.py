@@ -16,21 +16,6 @@ from gpu_constructs.facts.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """Weights as published, where not all of them are in the format that gives it its name.
-
-    Attributes:
-        precision: That format.
-        gib: Size of all weights in GiB.
-        source: Where it is from.
-    """
-
-    precision: str
-    gib: float
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
     """What decides the memory of a model.
 
@@ -49,7 +34,8 @@ class ModelShape:
         in_16_bits: Those of its parameters, in units of 10^9, that checkpoints of narrower formats keep in 16 bits:
             embeddings, the output head, an encoder of images; 0 where that is not known.
         precision: The format in which it is published.
-        checkpoints: Published sizes that its parameters do not give.
+        checkpoints: Published sizes of all weights in GiB that its parameters do not give, with the format that gives
+            the checkpoint its name, in which not all of them are.
         source: Where the shape is from; empty where no source has it.
         assumed: Whether the shape is that of another model of about its size.
     """
@@ -67,7 +53,7 @@ class ModelShape:
     longest: int = 0
     in_16_bits: float = 0
     precision: str = "bf16"
-    checkpoints: tuple[Checkpoint, ...] = ()
+    checkpoints: tuple[tuple[str, float], ...] = ()
     source: str = ""
     assumed: bool = False
 
@@ -77,8 +63,8 @@ def _vocabulary(tokens: int, hidden: int, *, matrices: int = 2) -> float:
     return matrices * tokens * hidden / 1e9
 
 
-_OPENAI = "model card of gpt-oss, https://openai.com/index/gpt-oss-model-card: experts in MXFP4, the rest in BF16"
 _LITGPT = "its config.json as copied in https://github.com/Lightning-AI/litgpt, litgpt/config.py at 0006c973"
+# Checkpoints of gpt-oss have experts in MXFP4 and the rest in BF16: https://openai.com/index/gpt-oss-model-card
 _GPT_OSS = "https://github.com/openai/gpt-oss, gpt_oss/torch/model.py at 0568dfc9; a context of 32 x 4,096"
 _GPT_OSS_20B = (
     "its config.json as shown in https://github.com/ParagEkbote/hf-model-inspector, model_inspection_report.md"
@@ -86,7 +72,6 @@ _GPT_OSS_20B = (
 _DEEPSEEK = (
     "https://arxiv.org/abs/2412.19437, section 4.2, and https://huggingface.co/deepseek-ai/DeepSeek-V3 config.json"
 )
-_VLLM_6746 = "https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16"
 
 # Dense models and mixtures without a window or a latent, of which LitGPT has the shape: name, parameters in units of
 # 10^9, layers, hidden size, heads, heads with keys and values, tokens of the vocabulary, longest context. Each head has
@@ -103,7 +88,8 @@ _PLAIN_SHAPES = (
     ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 152_064, 131_072),
     ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128_256, 131_072),
 )
-_CHECKPOINTS = {"llama-3.1-405b": (Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),)}
+# https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16
+_CHECKPOINTS = {"llama-3.1-405b": (("fp8", 462.0),)}
 
 _OTHER_SHAPES = (
     ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
@@ -137,7 +123,7 @@ _OTHER_SHAPES = (
         windowed_layers=12,
         window=128,
         precision="mxfp4",
-        checkpoints=(Checkpoint(precision="mxfp4", gib=12.8, source=_OPENAI),),
+        checkpoints=(("mxfp4", 12.8),),
     ),
     ModelShape(
         name="gemma-3-27b",
@@ -167,7 +153,7 @@ _OTHER_SHAPES = (
         windowed_layers=18,
         window=128,
         precision="mxfp4",
-        checkpoints=(Checkpoint(precision="mxfp4", gib=60.8, source=_OPENAI),),
+        checkpoints=(("mxfp4", 60.8),),
     ),
     ModelShape(
         name="deepseek-v3",
