@@ -11,7 +11,6 @@ __all__ = ["KNOWN_WARNINGS", "NOT_OFFERED"]
 KNOWN_WARNINGS: Mapping[str, str] = MappingProxyType(
     {
         "GPU162": "hosts of a reservation that was made outside the placement group may be far from each other",
-        "GPU170": "a warm pool beside a Capacity Block has hosts outside its schedule: it works, and they cost",
     }
 )
 """Warnings of this library's own check that some legal combination deserves, by rule, each with its reason."""
