@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
-from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT
 from gpu_constructs.errors import InvalidValueError, shown
@@ -67,7 +67,6 @@ class MountingHosts(Protocol):
         """Refuses shared storage that is certain to be in another VPC."""
 
 
-@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostMount:
     """Shared storage that every host of a capacity mounts, for `HostStorage`.
@@ -81,46 +80,22 @@ class HostMount:
 
     Attributes:
         path: The directory of a host.
+        package: The package that mounts it.
+        command: What mounts it; names in it may be tokens.
         file_system: The file system; None for a bucket.
-        mount_name: The name of a file system that was imported.
         bucket: The bucket; None for a file system.
         prefix: The part of the bucket, which ends with ``/``; empty for all of it.
-        command: What mounts it; names in it may be tokens.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself, or there is no storage, or two.
     """
 
     path: str
+    package: str
+    command: str = field(repr=False, compare=False)
     file_system: fsx.IFileSystem | None = None
-    mount_name: str | None = None
     bucket: s3.IBucket | None = None
     prefix: str = ""
-    command: str = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in ("path", "file_system", "mount_name", "bucket", "prefix")}
-        require_kinds(HostMount.__init__, given)
-        path = self.path
-        if not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
-            raise InvalidValueError(
-                f"{shown(path)} is not a directory that hosts mount storage on",
-                argument="path",
-                value=path,
-                allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
-                fix="path='/mnt/models'",
-            )
-        if (self.file_system is None) is (self.bucket is None):
-            raise InvalidValueError(
-                "hosts mount either a file system or a bucket",
-                argument="file_system" if self.bucket is None else "bucket",
-                fix="HostMount.fsx_lustre(file_system), or HostMount.s3(bucket)",
-            )
-        object.__setattr__(self, "prefix", folder(self.prefix))
-        object.__setattr__(self, "command", self._of_bucket() if self.file_system is None else self._of_file_system())
 
     @classmethod
-    @names_checked
+    @checked
     def fsx_lustre(
         cls, file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
     ) -> HostMount:
@@ -134,10 +109,30 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
         """
-        return cls(path=path, file_system=file_system, mount_name=mount_name)
+        _require_path(path)
+        system = cast("fsx.LustreFileSystem", file_system)
+        if mount_name is None and not hasattr(type(system), "mount_name"):
+            raise InvalidValueError(
+                "a file system that was imported does not say its mount name",
+                argument="mount_name",
+                fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
+            )
+        name, host = mount_name or system.mount_name, system.dns_name
+        if not is_token(name) and not _MOUNT_NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the mount name of a file system",
+                argument="mount_name",
+                value=name,
+                allowed="1 to 8 letters, digits, _ and -",
+                fix="the MountName that aws fsx describe-file-systems prints",
+            )
+        _require_name("mount_name", name, "the mount name of a file system")
+        _require_name("file_system", host, "the DNS name of a file system")
+        command = f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {path}"
+        return cls(path=path, package="lustre-client", command=command, file_system=file_system)
 
     @classmethod
-    @names_checked
+    @checked
     def s3(cls, bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> HostMount:
         """A bucket, which tasks may read, through Mountpoint for Amazon S3. The role of the hosts may read it.
 
@@ -149,41 +144,12 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return cls(path=path, bucket=bucket, prefix=prefix)
-
-    @property
-    def package(self) -> str:
-        """The package that mounts it."""
-        return "lustre-client" if self.bucket is None else "mount-s3"
-
-    def _of_bucket(self) -> str:
-        name = cast("s3.IBucket", self.bucket).bucket_name
+        _require_path(path)
+        prefix, name = folder(prefix), bucket.bucket_name
         _require_name("bucket", name, "the name of a bucket")
-        part = f" --prefix {shlex.quote(self.prefix)}" if self.prefix else ""
-        return f"mount-s3 --read-only --allow-other{part} {shlex.quote(name)} {self.path}"
-
-    def _of_file_system(self) -> str:
-        system, name = cast("fsx.LustreFileSystem", self.file_system), self.mount_name
-        if name is None:
-            if not hasattr(type(system), "mount_name"):
-                raise InvalidValueError(
-                    "a file system that was imported does not say its mount name",
-                    argument="mount_name",
-                    fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
-                )
-            name = system.mount_name
-        elif not is_token(name) and not _MOUNT_NAME.fullmatch(name):
-            raise InvalidValueError(
-                f"{shown(name)} is not the mount name of a file system",
-                argument="mount_name",
-                value=name,
-                allowed="1 to 8 letters, digits, _ and -",
-                fix="the MountName that aws fsx describe-file-systems prints",
-            )
-        _require_name("mount_name", name, "the mount name of a file system")
-        host = system.dns_name
-        _require_name("file_system", host, "the DNS name of a file system")
-        return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
+        part = f" --prefix {shlex.quote(prefix)}" if prefix else ""
+        command = f"mount-s3 --read-only --allow-other{part} {shlex.quote(name)} {path}"
+        return cls(path=path, package="mount-s3", command=command, bucket=bucket, prefix=prefix)
 
     def require_near(self, hosts: MountingHosts) -> None:
         """Refuses a file system that is certain to be in another VPC."""
@@ -197,6 +163,17 @@ class HostMount:
         if self.file_system is not None:
             # From the side of the hosts, so that the rule is in their stack, which needs the file system anyway.
             hosts.security_group.connections.allow_to_default_port(self.file_system)
+
+
+def _require_path(path: str) -> None:
+    if not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
+        raise InvalidValueError(
+            f"{shown(path)} is not a directory that hosts mount storage on",
+            argument="path",
+            value=path,
+            allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
+            fix="path='/mnt/models'",
+        )
 
 
 def folder(prefix: str) -> str:

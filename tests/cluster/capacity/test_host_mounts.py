@@ -30,15 +30,13 @@ def mount_on(site: Site, path: str) -> HostMount:
 BAD: list[tuple[str, Callable[[Site], object]]] = [
     ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
     ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
-    ("prefix", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), prefix="a; reboot #")),
+    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="a; reboot #")),
     ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="-x")),
-    ("mount_name", lambda site: HostMount(path="/mnt/x", file_system=lustre_of(site), mount_name="a; reboot")),
+    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name="a; reboot")),
     ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name=f"{cdk.Aws.REGION}; reboot")),
     ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x; reboot"), mount_name="abc")),
     ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x\nEOF\nreboot"), mount_name="abc")),
-    ("file_system", lambda _: HostMount(path="/mnt/x")),
-    ("bucket", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), file_system=lustre_of(site))),
-    ("bucket", lambda _: HostMount(path="/mnt/x", bucket="weights")),  # type: ignore[arg-type] # is refused
+    ("bucket", lambda _: HostMount.s3("weights")),  # type: ignore[arg-type] # is refused
     ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
     ("mounts", lambda site: HostStorage(mounts=[HostMount.s3(bucket_of(site))] * 2)),
     ("mounts", lambda site: HostStorage(mounts=[mount_on(site, "/mnt/s3/sub"), mount_on(site, "/mnt/s3")])),
