@@ -117,7 +117,7 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
     elif isinstance(construct, GpuCapacity):
         yield from _of_capacity(construct)
     elif isinstance(construct, GpuBatchQueue):
-        yield from _of_host_roles(construct, "HostRole")
+        yield from _in_roles(construct, "HostRole", anything=_HOSTS_WITHOUT_RESOURCES, named_later=_HOSTS_NAMED_LATER)
     elif isinstance(construct, GpuTaskDefinition):
         yield from _of_task(construct)
     elif isinstance(construct, batch.EcsEc2ContainerDefinition) and isinstance(construct.node.scope, GpuBatchJob):
@@ -134,23 +134,19 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
     # What is granted to these roles later is in resources of its own.
-    yield from _of_host_roles(cluster, "HostRole", "ManagedHostRole")
+    for name in ("HostRole", "ManagedHostRole"):
+        yield from _in_roles(cluster, name, anything=_HOSTS_WITHOUT_RESOURCES, named_later=_HOSTS_NAMED_LATER)
     for role in _defined(cluster, iam.CfnRole, "InfrastructureRole"):
         managed = "arn:<AWS::Partition>:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
         yield role, f"IAM4[Policy::{managed}]", "AWS keeps in it what ECS needs to start and end Managed Instances"
 
 
-def _of_host_roles(scope: IConstruct, *names: str) -> Iterator[_Finding]:
-    for role in _defined(scope, iam.CfnRole, *names):
-        documents = [each["policyDocument"] for each in _resolved(role, role.policies)]
-        yield from _of_hosts(role, documents)
-
-
-def _of_hosts(resource: cdk.CfnResource, documents: Sequence[Mapping[str, Any]]) -> Iterator[_Finding]:
-    for document in documents:
-        for _, wildcard in _wildcards(document):
-            reason = _HOSTS_WITHOUT_RESOURCES if wildcard == "*" else _HOSTS_NAMED_LATER
-            yield resource, f"IAM5[Resource::{wildcard}]", reason
+def _in_roles(scope: IConstruct, name: str, *, anything: str, named_later: str) -> Iterator[_Finding]:
+    """The wildcards in the policies that a role was made with: of any resource, and of some."""
+    for role in _defined(scope, iam.CfnRole, name):
+        for each in _resolved(role, role.policies):
+            for _, wildcard in _wildcards(each["policyDocument"]):
+                yield role, f"IAM5[Resource::{wildcard}]", anything if wildcard == "*" else named_later
 
 
 def _of_capacity(capacity: GpuCapacity) -> Iterator[_Finding]:
@@ -200,10 +196,7 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
     for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
         yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"
         yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
-    for role in _defined(job, iam.CfnRole, "Role"):
-        for each in _resolved(role, role.policies):
-            for _, wildcard in _wildcards(each["policyDocument"]):
-                yield role, f"IAM5[Resource::{wildcard}]", _TASKS_OF_CLUSTER
+    yield from _in_roles(job, "Role", anything=_TASKS_OF_CLUSTER, named_later=_TASKS_OF_CLUSTER)
     for queue in job.node.children:
         if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
             yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
@@ -227,11 +220,7 @@ def _of_recovery(recovery: GpuRecovery) -> Iterator[_Finding]:
     for machine in _defined(recovery, sfn.CfnStateMachine, "StateMachine"):
         yield machine, "SF1", "Step Functions keeps the history of each execution for 90 days, with its error and cause"
         yield machine, "SF2", "it calls services of AWS alone, each of which its history has"
-    for role in _defined(recovery, iam.CfnRole, "Role"):
-        for each in _resolved(role, role.policies):
-            for _, wildcard in _wildcards(each["policyDocument"]):
-                reason = _DESCRIBED_GROUPS if wildcard == "*" else _HOSTS_NAMED_LATER
-                yield role, f"IAM5[Resource::{wildcard}]", reason
+    yield from _in_roles(recovery, "Role", anything=_DESCRIBED_GROUPS, named_later=_HOSTS_NAMED_LATER)
 
 
 def _of_data(role: iam.IRole, data: Sequence[JobData]) -> Iterator[_Finding]:

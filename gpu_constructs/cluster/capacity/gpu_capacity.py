@@ -18,7 +18,7 @@ from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
-from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
+from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.user_data import host_lines
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -143,12 +143,12 @@ class GpuCapacity(ProviderCapacity):
         user_data = ec2.UserData.custom("\n".join(before_join))
         self.subnets: HostSubnets = plan.subnets
         self.encryption_key: kms.IKey | None = hosts.encryption_key
-        network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
-        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
-        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+        near, of_efa = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = near
+        self.efa_security_group: ec2.ISecurityGroup | None = of_efa
         self.comes_first = plan.comes_first
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
-        self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data, network)
+        self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data)
         group = _auto_scaling_group(self, hosts, plan, self.launch_template)
         self.auto_scaling_group: autoscaling.AutoScalingGroup = group
         for each in self.mounts:
@@ -217,11 +217,10 @@ class GpuCapacity(ProviderCapacity):
 
 
 def _launch_template(
-    scope: Construct,
+    scope: GpuCapacity,
     hosts: ClusterHosts,
     plan: CapacityPlan,
     user_data: ec2.UserData,
-    network: NetworkResources,
 ) -> ec2.LaunchTemplate:
     """Defines the launch template of a capacity."""
     made = ec2.LaunchTemplate(
@@ -236,7 +235,7 @@ def _launch_template(
         associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
-        placement_group=network.placement_group,
+        placement_group=scope.placement_group,
     )
     custom = plan.machine_image.machine_image
     if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:
@@ -250,7 +249,7 @@ def _launch_template(
         cast("ec2.CfnLaunchTemplate", made.node.default_child).add_override(
             f"Metadata.{METADATA_KEY}.{DECLARED_IMAGE}", image_metadata(plan.machine_image.host_image.image)
         )
-    data = {**plan.adds.launch_template, **network.launch_template_data(hosts.security_group)}
+    data = {**plan.adds.launch_template, **interfaces_data(plan.pool, hosts.security_group, scope.efa_security_group)}
     if data:
         # Into the value that CDK's construct writes, which has no argument for it.
         resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)

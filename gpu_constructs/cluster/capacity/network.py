@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -163,24 +162,10 @@ class HostNetwork(HostPart):
         return self.placement_group.strategy in {None, ec2.PlacementGroupStrategy.CLUSTER}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkResources:
-    """What a capacity has for its network."""
-
-    interfaces: tuple[NetworkInterface, ...]
-    placement_group: ec2.IPlacementGroup | None
-    efa_security_group: ec2.ISecurityGroup | None
-
-    def launch_template_data(self, host_security_group: ec2.ISecurityGroup) -> dict[str, object]:
-        """What it adds to ``LaunchTemplateData``, over what CDK writes there."""
-        if self.efa_security_group is None:
-            return {}
-        groups = (host_security_group.security_group_id, self.efa_security_group.security_group_id)
-        return {"NetworkInterfaces": interfaces_data(self.interfaces, groups)}
-
-
-def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc: ec2.IVpc) -> NetworkResources:
-    """Defines what a capacity needs for its network: a cluster placement group, a security group, or nothing."""
+def network_resources(
+    scope: Construct, *, network: HostNetwork, pool: Pool, vpc: ec2.IVpc
+) -> tuple[ec2.IPlacementGroup | None, ec2.ISecurityGroup | None]:
+    """The placement group of a capacity and the security group of its EFA, defined where none was given."""
     if isinstance(network.efa_security_group, ec2.SecurityGroup):
         _require_of(vpc, network.efa_security_group)
     group = network.placement_group
@@ -188,25 +173,26 @@ def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc
         group = None
         if pool.placement_group is True:
             group = ec2.PlacementGroup(scope, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER)
-    return NetworkResources(
-        interfaces=pool.interfaces,
-        placement_group=group,
-        efa_security_group=(network.efa_security_group or _efa_security_group(scope, vpc)) if network.has_efa else None,
-    )
+    return group, (network.efa_security_group or _efa_security_group(scope, vpc)) if network.has_efa else None
 
 
-def interfaces_data(interfaces: Sequence[NetworkInterface], group_ids: Sequence[str]) -> list[dict[str, object]]:
-    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand next to it."""
-    return [
-        {
-            "NetworkCardIndex": each.card,
-            "DeviceIndex": each.device,
-            "InterfaceType": each.type,
-            "Groups": list(group_ids),
-            "DeleteOnTermination": True,
-        }
-        for each in interfaces
-    ]
+def interfaces_data(pool: Pool, of_hosts: ec2.ISecurityGroup, of_efa: ec2.ISecurityGroup | None) -> dict[str, object]:
+    """What hosts with EFA add to ``LaunchTemplateData``; ``SecurityGroupIds`` must not stand next to it."""
+    if of_efa is None:
+        return {}
+    ids = [of_hosts.security_group_id, of_efa.security_group_id]
+    return {
+        "NetworkInterfaces": [
+            {
+                "NetworkCardIndex": each.card,
+                "DeviceIndex": each.device,
+                "InterfaceType": each.type,
+                "Groups": ids,
+                "DeleteOnTermination": True,
+            }
+            for each in pool.interfaces
+        ]
+    }
 
 
 def _require_of(vpc: ec2.IVpc, group: ec2.SecurityGroup) -> None:

@@ -13,7 +13,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
+from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.cluster.hosts.permissions import host_permissions, let_key_be_used
@@ -121,10 +121,10 @@ class BatchEnvironment(Construct):
         self.pool: Pool = plan.pool
         self.purchase: Purchase = plan.purchase
         self.subnets: HostSubnets = plan.subnets
-        network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
-        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
-        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
-        self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, network)
+        near, of_efa = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = near
+        self.efa_security_group: ec2.ISecurityGroup | None = of_efa
+        self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, of_efa)
         for each in plan.storage.mounts:
             each.require_near(hosts)
             each.let_in(hosts)
@@ -180,7 +180,7 @@ class BatchEnvironment(Construct):
 
 
 def _launch_template(
-    scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, network: NetworkResources
+    scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, of_efa: ec2.ISecurityGroup | None
 ) -> ec2.LaunchTemplate:
     """The launch template; image, types and profile are for the compute environment to say, which goes before it."""
     made = ec2.LaunchTemplate(
@@ -191,7 +191,7 @@ def _launch_template(
         require_imdsv2=True,
         http_put_response_hop_limit=1,
     )
-    data = {**plan.launch_template, **network.launch_template_data(hosts.security_group)}
+    data = {**plan.launch_template, **interfaces_data(plan.pool, hosts.security_group, of_efa)}
     data.pop("Placement", None)  # which the compute environment names
     if data:
         resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
