@@ -26,11 +26,11 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Unknown, Workload
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
-from gpu_constructs.jobs.machine import machine_of_tasks
+from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.starts import from_queue, on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, definition_of
 from gpu_constructs.placement import demand_of, task_slots
@@ -121,6 +121,7 @@ class GpuJob(Construct):
         seconds = _attempt_seconds(timeout)
         container = _container(task_definition, container_name)
         places = JobPlaces.of(options, reserved=VARIABLES)
+        require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.counted.with_ports()
@@ -285,26 +286,7 @@ class GpuJob(Construct):
             RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("bucket", bucket)
-        watched = f"s3://{bucket.bucket_name}/{prefix}"
-        for each in self._written:
-            if each.location.startswith(watched):
-                raise IncompatibleError(
-                    f"the job writes below {shown(each.prefix)} of the same bucket, so it would start itself again "
-                    "without an end",
-                    argument="prefix",
-                    value=prefix,
-                    allowed=f"one that {shown(each.prefix)} does not begin with",
-                    fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
-                )
-        rule = on_object(self, construct_id, self.state_machine, bucket=bucket, prefix=prefix)
-        around = next((each for each in self._written if watched.startswith(each.location)), None)
-        if around is not None:
-            cdk.Annotations.of(rule).add_warning_v2(
-                "gpu-constructs:StartedJob.own_objects",
-                f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
-                f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
-            )
-        return rule
+        return on_object(self, construct_id, self.state_machine, bucket=bucket, prefix=prefix, written=self._written)
 
     @checked
     def step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from aws_cdk import aws_iam as iam
@@ -10,8 +11,13 @@ from constructs import Construct
 
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+# https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
+_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 
 
 def permissions_of(
@@ -64,6 +70,22 @@ def permissions_of(
             },
         ],
     }
+
+
+def require_machine_name(name: str | None) -> None:
+    """Refuses what Step Functions does not take as a name.
+
+    Raises:
+        InvalidValueError: It is none.
+    """
+    if name is not None and not is_token(name) and not _NAME.fullmatch(name):
+        raise InvalidValueError(
+            f"{shown(name)} is not a name that Step Functions takes",
+            argument="state_machine_name",
+            value=name,
+            allowed="letters, digits, _ and -, up to 80",
+            fix="leave it out, and CloudFormation makes one",
+        )
 
 
 def machine_of_tasks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import aws_cdk as cdk
@@ -23,7 +23,8 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
-from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.jobs.data import JobData
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
@@ -96,9 +97,30 @@ def from_queue(
 
 
 def on_object(
-    scope: Construct, construct_id: str, machine: sfn.StateMachine, *, bucket: s3.IBucket, prefix: str
+    scope: Construct,
+    construct_id: str,
+    machine: sfn.StateMachine,
+    *,
+    bucket: s3.IBucket,
+    prefix: str,
+    written: Sequence[JobData],
 ) -> events.Rule:
-    """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start."""
+    """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start.
+
+    Raises:
+        IncompatibleError: Of the places that the job writes to, one is below the prefix.
+    """
+    watched = f"s3://{bucket.bucket_name}/{prefix}"
+    for each in written:
+        if each.location.startswith(watched):
+            raise IncompatibleError(
+                f"the job writes below {shown(each.prefix)} of the same bucket, so it would start itself again "
+                "without an end",
+                argument="prefix",
+                value=prefix,
+                allowed=f"one that {shown(each.prefix)} does not begin with",
+                fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
+            )
     detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
     if prefix:
         detail["object"] = {"key": [{"prefix": prefix}]}
@@ -106,7 +128,7 @@ def on_object(
     bucket.enable_event_bridge_notification()
     # The role with which all rules start the job, under the id that CDK gives it.
     role = cast("iam.Role | None", machine.node.try_find_child("EventsRole"))
-    return events.Rule(
+    rule = events.Rule(
         scope,
         construct_id,
         event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
@@ -121,6 +143,14 @@ def on_object(
             )
         ],
     )
+    around = next((each for each in written if watched.startswith(each.location)), None)
+    if around is not None:
+        cdk.Annotations.of(rule).add_warning_v2(
+            "gpu-constructs:StartedJob.own_objects",
+            f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
+            f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
+        )
+    return rule
 
 
 def _not_started(scope: Construct, construct_id: str) -> sqs.Queue:
