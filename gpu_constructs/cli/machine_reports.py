@@ -45,11 +45,6 @@ def as_json(review: Report) -> str:
     return json_text(report)
 
 
-def json_failure(problem: str) -> str:
-    """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
-    return json_text({"version": __version__, "error": problem, "files": [], "findings": []})
-
-
 def _values(table: ValueTable) -> dict[str, object]:
     """With which values of a parameter something works, and what the others bring."""
     return {
@@ -107,28 +102,14 @@ def as_sarif(review: Report) -> str:
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding, seen), "suppressions": [suppression]})
+    driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in catalogue.RULES]}
     run: _Object = {
-        "tool": _tool(rules=[_rule(each) for each in catalogue.RULES]),
+        "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
-    return _written(run)
-
-
-def sarif_failure(problem: str) -> str:
-    """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
-    notification = {"level": "error", "message": {"text": problem}}
-    invocation = {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
-    return _written({"tool": _tool(), "invocations": [invocation], "results": []})
-
-
-def _written(run: _Object) -> str:
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
-
-
-def _tool(**more: object) -> _Object:
-    return {"driver": {"name": "gpu-constructs", "version": __version__, **more}}
 
 
 def _rule(rule: Rule) -> _Object:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, NoReturn, TextIO, cast
 
 from gpu_constructs.cli.output import say
@@ -33,9 +32,6 @@ _COMMANDS = {
 
 _OBJECTS = 5_000_000
 """Objects that are kept before reference cycles are looked for, some 500 MiB of them; by Python's default, 700."""
-
-# What programs read, and who writes it where nothing could be checked.
-_REPORTS = {"json": "json_failure", "sarif": "sarif_failure"}
 
 _UNREADABLE = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
@@ -165,19 +161,7 @@ def _dispatched(arguments: list[str]) -> int:
         crash = f"internal error, {type(error).__name__}: {brief(str(error), MESSAGE)}"
         problem = f"{crash}; please report it, with what --debug shows"
     say(problem)
-    # A program that asked for a report finds one, also where there is nothing to report.
-    form = _option(arguments, "--format")
-    if form in _REPORTS:
-        sys.stdout.write(getattr(import_module("gpu_constructs.cli.machine_reports"), _REPORTS[form])(problem))
     return _UNREADABLE
-
-
-def _option(arguments: Sequence[str], name: str) -> str | None:
-    """The last value of an option in a command line that may not parse."""
-    pairs = (each.partition("=") for each in arguments)
-    values = [value for option, equals, value in pairs if option == name and equals]
-    values += [value for option, value in pairwise(arguments) if option == name]
-    return values[-1] if values else None
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

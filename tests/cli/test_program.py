@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -78,26 +77,6 @@ def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setattr(inputs, "check_files", interrupted)
     assert main(["check", "t.json"]) == 130
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["check", "nowhere.json", "--format", "json"],
-        ["check", "nowhere.json", "--format=json"],
-        ["check", "--format", "json"],
-        ["rules", "GPU999", "--format", "json"],
-        ["explain", "Chat", "nowhere.json", "--format", "json"],
-    ],
-)
-def test_a_program_finds_json_also_where_nothing_worked(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    output = capsys.readouterr()
-    report = json.loads(output.out)
-    assert report["findings"] == []
-    assert report["error"] in output.err
 
 
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
