@@ -131,7 +131,7 @@ class GpuService(ecs.Ec2Service):
                 "assign_public_ip": options.get("assign_public_ip") or None,
             },
         )
-        self._may_load = health_check_grace_period is not None
+        self._has_grace = health_check_grace_period is not None
         super().__init__(
             scope,
             construct_id,
@@ -179,8 +179,8 @@ class GpuService(ecs.Ec2Service):
             container_port: Its port. By default the first that it maps.
             protocol: Of that port. By default TCP.
         """
-        if not self._may_load:
-            self._may_load = True
+        if not self._has_grace:
+            self._has_grace = True
             self._resource.health_check_grace_period_seconds = self._targets.loading_seconds
         return super().load_balancer_target(
             container_name=container_name,
