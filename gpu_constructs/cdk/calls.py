@@ -71,11 +71,7 @@ def written_if_refused(function: Callable[_Arguments, _Made]) -> Callable[_Argum
         try:
             with translated(near):
                 return function(*given, **named)
-        except GpuConstructsError as error:
-            if is_outermost:
-                write_on(near(), f"{called(function, *given[:1])} was refused: {error}")
-            raise
-        except TypeError as error:  # an argument is missing, or one too many, as Python says it
+        except (GpuConstructsError, TypeError) as error:  # the second as Python says that an argument is missing
             if is_outermost:
                 write_on(near(), f"{called(function, *given[:1])} was refused: {error}")
             raise

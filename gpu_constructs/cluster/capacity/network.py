@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import cast
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag
-from gpu_constructs.cdk.kinds import names_checked, with_names_checked
+from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.cluster.capacity.part import HostPart
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -28,7 +27,7 @@ class HostNetwork(HostPart):
     """How the hosts of a capacity are connected. By default by one plain interface each.
 
     Attributes:
-        has_efa: Whether hosts get every Elastic Fabric Adapter that their type has.
+        has_efa: Whether hosts get every Elastic Fabric Adapter that their type has, see `efa`.
         placement_group: Whether hosts are kept near each other in a cluster placement group, which is in one
             Availability Zone, or the placement group to use. By default there is one with EFA and none without; none
             for hosts of a reservation or a Capacity Block, which determines where they are.
@@ -37,13 +36,12 @@ class HostNetwork(HostPart):
             other share one.
     """
 
-    has_efa: bool = False
+    has_efa: bool = field(default=False, init=False)
     placement_group: bool | ec2.IPlacementGroup | None = None
-    efa_security_group: ec2.ISecurityGroup | None = None
+    efa_security_group: ec2.ISecurityGroup | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Refuses values of another kind."""
-        flag("has_efa", self.has_efa, fix="HostNetwork.efa()")
+        """Refuses a value of another kind."""
         group = self.placement_group
         if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
             raise InvalidValueError(
@@ -52,25 +50,9 @@ class HostNetwork(HostPart):
                 value=group,
                 fix="ec2.PlacementGroup.from_placement_group_name(…) for one that exists",
             )
-        if self.efa_security_group is None:
-            return
-        if not hasattr(self.efa_security_group, "security_group_id"):
-            raise InvalidValueError(
-                f"expects an ec2.SecurityGroup, got {shown(self.efa_security_group)}",
-                argument="security_group",
-                value=self.efa_security_group,
-                fix="ec2.SecurityGroup.from_security_group_id(…) for one that exists",
-            )
-        if not self.has_efa:
-            raise InvalidValueError(
-                "a security group for EFA works with EFA only",
-                argument="efa_security_group",
-                value=self.efa_security_group,
-                fix="HostNetwork.efa(security_group=…)",
-            )
 
     @classmethod
-    @names_checked
+    @checked
     def efa(
         cls,
         *,
@@ -90,7 +72,10 @@ class HostNetwork(HostPart):
         Raises:
             InvalidValueError: An argument has the wrong type.
         """
-        return cls(has_efa=True, placement_group=placement_group, efa_security_group=security_group)
+        made = cls(placement_group=placement_group)
+        object.__setattr__(made, "has_efa", True)
+        object.__setattr__(made, "efa_security_group", security_group)
+        return made
 
     @property
     def needs_one_zone(self) -> bool:

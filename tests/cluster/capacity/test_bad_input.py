@@ -13,7 +13,6 @@ from gpu_constructs import (
     CapacityChoice,
     GpuCluster,
     GpuMachineImage,
-    HostNetwork,
     HostScaling,
     InvalidValueError,
     Purchase,
@@ -92,8 +91,6 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> 
 @pytest.mark.parametrize(
     ("call", "argument", "nearest"),
     [
-        (HostNetwork, "efa", "has_efa"),
-        (HostNetwork, "security_group", "efa_security_group"),
         (HostScaling, "target", "target_capacity_percent"),
         (Purchase.spot, "percentage", "on_demand_percentage"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
