@@ -204,7 +204,6 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
 
 
 def _pool_facts(each: PoolPlan) -> dict[str, object]:
-    deployment = {"hosts": _json(each.deploying), "extra": _json(each.extra), "beyond_max_size": _json(each.beyond)}
     return {
         "pool": each.pool.name,
         "kind": each.pool.kind.value,
@@ -222,7 +221,7 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             {"workload": of.name, "starter": of.starter.value, "copies_per_host": _json(copies)}
             for of, copies in each.tasks
         ],
-        "deployment": None if each.deploying is None else deployment,
+        "deployment": None if each.deploying is None else {"hosts": _json(each.deploying)},
     }
 
 

@@ -21,7 +21,6 @@ from gpu_constructs.testing.tables import (
     image_of,
     name_of,
     names_in,
-    one_of,
     pool_table,
     task_table,
     types_named,
@@ -169,7 +168,10 @@ class GpuAssertions:
             UnknownNameError: No rule has such an id.
         """
         __tracebackhide__ = True
-        least = one_of(Severity, at_least, "at_least")
+        if at_least not in list(Severity):
+            allowed = ", ".join(Severity)
+            raise InvalidValueError(f"got {shown(at_least)}", argument="at_least", value=at_least, allowed=allowed)
+        least = Severity(at_least)
         named = tuple(map(known_id, names_in(ignore, "ignore")))
         parts = set(map(id_now, named))
         found = [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
-from typing import TypeVar
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
 from gpu_constructs.facts import InstanceType, family, instance_type, may_exist
@@ -13,8 +11,6 @@ from gpu_constructs.fleet import Fleet, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules import Finding
-
-_Kind = TypeVar("_Kind", bound=Enum)
 
 
 def name_of(value: str, argument: str) -> str:
@@ -39,15 +35,6 @@ def _types_of(name: str) -> tuple[InstanceType, ...]:
         if error.fix is not None and may_exist(name):
             error.fix += f", and gpus(…, configuration={CONFIGURATION_FILES[0]!r}) for a test"
         raise
-
-
-def one_of(kind: type[_Kind], value: _Kind | str, argument: str) -> _Kind:
-    """What has this name, of all ways of buying or of all severities."""
-    try:
-        return kind(value)
-    except (TypeError, ValueError):
-        allowed = ", ".join(map(str, kind))
-        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed) from None
 
 
 def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:

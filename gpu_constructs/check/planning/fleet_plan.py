@@ -72,8 +72,6 @@ class PoolPlan:
             is.
         deploying: Hosts while as many old and new copies run as may while all services are deployed at once; None where
             no service runs here.
-        extra: Those of them that are not there at the desired counts.
-        beyond: Those of them that are more than there can be: MaxSize, or the hosts of a group that nothing scales.
     """
 
     pool: Pool
@@ -86,8 +84,6 @@ class PoolPlan:
     price: HostPrice
     tasks: tuple[tuple[Workload, int | Unknown], ...]
     deploying: int | Unknown | None
-    extra: int | Unknown
-    beyond: int | Unknown
 
     @property
     def is_scaled(self) -> bool:
@@ -243,13 +239,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload],
         price=price,
         tasks=tuple((each, _per_host(proof, each)) for each in tenants if each.daemon is not True),
         deploying=deploying if services else None,
-        extra=_more(deploying, hosts),
-        beyond=_more(deploying, most if _is_scaled(pool) else hosts),
     )
-
-
-def _more(hosts: int | Unknown, than: int | Unknown) -> int | Unknown:
-    return UNKNOWN if isinstance(hosts, Unknown) or isinstance(than, Unknown) else max(0, hosts - than)
 
 
 def _with_copies(fleet: Fleet, copies: Callable[[Workload], int | Unknown]) -> Fleet:

@@ -101,10 +101,7 @@ def _deploying(each: PoolPlan) -> str:
         return ""
     if isinstance(each.deploying, Unknown):
         return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
-    text = f"{_of(each.deploying, 'host')} if all services are deployed at once, {number(each.extra)} more"
-    if not isinstance(each.beyond, Unknown) and each.beyond:
-        text += f", {number(each.beyond)} beyond {'MaxSize' if each.is_scaled else 'those that there are'}"
-    return text
+    return f"{_of(each.deploying, 'host')} if all services are deployed at once"
 
 
 def _warm_pool(found: PoolPlan) -> str:
