@@ -79,10 +79,6 @@ MAX_IDLE_SECONDS = 3600
 
 # Task definitions
 
-MAX_CONTAINERS = 10
-"""Containers of one task definition
-(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html)."""
-
 MIN_JOB_MEMORY_MIB = 4
 """Memory that AWS Batch takes for a job at least
 (https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import aws_cdk as cdk
 from typing_extensions import TypedDict
@@ -162,12 +162,6 @@ class GpuNeedOptions(TypedDict, total=False):
     min_compute_capability: tuple[int, int] | str | None
     precision: str | None
     nvlink: bool
-
-
-def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
-    """Those of some arguments that are needs."""
-    given = {name: value for name, value in options.items() if name in GpuNeedOptions.__annotations__}
-    return cast("GpuNeedOptions", given)
 
 
 def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
