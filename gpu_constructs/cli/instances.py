@@ -10,13 +10,12 @@ from gpu_constructs.check.planning.model_memory import (
     CONTEXT,
     ModelMemory,
     gpus_that_hold,
-    kv_bytes_per_token,
     memory_of_model,
 )
 from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
-from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show, table, width_of
+from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import InstanceNeeds, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
@@ -36,7 +35,6 @@ Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB. The exit code is 0,
 also where there is none: the report says which need left nothing over.
 """
 
-_HEAD = ("model", "published in", "billion", "weights, GiB", "KiB of KV cache a token")
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([mbt])", re.IGNORECASE)
 _BILLIONS = {"m": 0.001, "b": 1.0, "t": 1000.0}
 _TOKENS = re.compile(r"([0-9]{1,9})(k|m)?", re.IGNORECASE)
@@ -53,8 +51,8 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="types that can stand in for this one in a capacity provider; other needs replace what it asks for",
     )
     group = parser.add_argument_group("a model that its GPUs must hold")
-    group.add_argument("--serve", metavar="MODEL", help="a known model, such as llama-3.1-70b")
-    group.add_argument("--list-models", action="store_true", help="list the known models, and nothing else")
+    names = ", ".join(each.name for each in MODEL_SHAPES)
+    group.add_argument("--serve", metavar="MODEL", help=f"a known model, one of {names}")
     group.add_argument("--model-size", metavar="SIZE", help="parameters of any other model, such as 70B")
     group.add_argument("--context", metavar="TOKENS", help=f"tokens of a sequence, such as 32k; default: {CONTEXT:,}")
     group.add_argument("--sequences", metavar="N", help="sequences at a time; default: 1")
@@ -65,18 +63,9 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Lists the instance types that satisfy every need, cheapest first; 0 also where there is none."""
-    is_json = arguments.format == "json"
-    if arguments.list_models:
-        models = [_model_facts(each) for each in MODEL_SHAPES]
-        if is_json:
-            sys.stdout.write(json_text(models))
-        else:
-            rows = [["" if each is None else str(each) for each in model.values()][: len(_HEAD)] for model in models]
-            show(table(_HEAD, rows, width=width_of(sys.stdout), right=_HEAD[2:]), sys.stdout)
-        return 0
     with for_one_check(declared_types(arguments)):
         found = _found(arguments)
-        if is_json:
+        if arguments.format == "json":
             sys.stdout.write(json_text(as_facts(found)))
         else:
             show(as_lines(found), sys.stdout)
@@ -152,15 +141,3 @@ def _tokens(argument: str, text: str) -> int:
             f"{shown(text)} is not a count", argument=argument, value=text, allowed="such as 4096, or 32k for 32,768"
         )
     return count
-
-
-def _model_facts(shape: ModelShape) -> dict[str, object]:
-    return {
-        "name": shape.name,
-        "precision": shape.precision,
-        "parameters_billion": shape.parameters,
-        "weights_gib": round(memory_of_model(shape).parts[0].gib, 1),
-        "kv_kib_per_token": kv_bytes_per_token(shape) / 1024 if shape.layers else None,
-        "longest_context": shape.longest or None,
-        "shape_source": shape.source or None,
-    }

@@ -182,11 +182,9 @@ def test_a_model_is_held_over_the_gpus_it_takes_and_its_parts_are_shown(
     assert "2 of 8" in text
 
 
-def test_the_known_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["instances", "--list-models", "--format", "json"]) == 0
-    known = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
-    assert known["llama-3.1-8b"]["kv_kib_per_token"] == 128
-    assert [each.split()[0] for each in lines(capsys, "--list-models")[1:]] == list(known)
+def test_the_known_models_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["instances", "--help"]) == 0
+    assert "llama-3.1-8b" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["g6f.large", "g6.12xlarge", "p5.48xlarge", "inf2.xlarge", "f2.6xlarge", "c7i.large"])

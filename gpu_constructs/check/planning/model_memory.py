@@ -127,11 +127,6 @@ class ModelMemory:
         return sum(each.on_each(gpus) for each in self.parts)
 
 
-def kv_bytes_per_token(shape: ModelShape) -> int:
-    """Bytes that all layers keep of one token, as long as no window is full."""
-    return _values_of_a_layer(shape) * shape.layers * _CACHED
-
-
 def memory_of_model(
     shape: ModelShape, *, precision: str | None = None, context: int = CONTEXT, sequences: int = 1
 ) -> ModelMemory:

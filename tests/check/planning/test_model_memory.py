@@ -11,7 +11,6 @@ from gpu_constructs.check.planning.model_memory import (
     Basis,
     ModelMemory,
     gpus_that_hold,
-    kv_bytes_per_token,
     may_split,
     memory_of_model,
 )
@@ -100,7 +99,8 @@ def test_a_checkpoint_of_several_formats_has_its_published_size(
 
 @pytest.mark.parametrize(("name", "kib"), KIB_PER_TOKEN)
 def test_a_token_takes_what_was_published(name: str, kib: float) -> None:
-    assert kv_bytes_per_token(model_shape(name)) == kib * 1024
+    cache = part(memory_of_model(model_shape(name), context=1), "KV cache")
+    assert cache * GIB == pytest.approx(kib * 1024)
 
 
 @pytest.mark.parametrize(
