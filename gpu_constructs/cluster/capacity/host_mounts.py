@@ -23,7 +23,7 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token, known_parts
-from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT
+from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, unit_lines
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.values import dataclass
 
@@ -37,19 +37,6 @@ _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
 _PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
 # The known parts of a name that goes into the script, which root runs.
 _NAME = re.compile(r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*")
-_SCRIPT = "/usr/local/sbin/host-mounts"
-_UNIT = f"""\
-[Unit]
-Description=Shared storage for containers
-Wants=network-online.target
-After=network-online.target
-Before=ecs.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={_SCRIPT}
-[Install]
-RequiredBy=ecs.service"""
 
 
 class MountingHosts(Protocol):
@@ -205,18 +192,10 @@ def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:
     if not mounts:
         return ()
     each = (f"mkdir -p {one.path}\nmountpoint -q {one.path} || {one.command}" for one in mounts)
+    script = ("#!/bin/bash", "set -euo pipefail", *each)
     return (
         f"dnf install -q -y {' '.join(dict.fromkeys(one.package for one in mounts))}",
-        f"cat <<'EOF' > {_SCRIPT}",
-        "#!/bin/bash",
-        "set -euo pipefail",
-        *each,
-        "EOF",
-        f"chmod +x {_SCRIPT}",
-        "cat <<'EOF' > /etc/systemd/system/host-mounts.service",
-        _UNIT,
-        "EOF",
-        "systemctl daemon-reload",
+        *unit_lines("host-mounts", "Shared storage for containers", script, before="ecs.service"),
         # The start of the agent, which waits for the end of user data, does not know yet that it needs the mounts.
         "systemctl stop ecs.service",
         "systemctl enable --now host-mounts.service",

@@ -19,6 +19,7 @@ EC2 encrypts NVMe instance stores in hardware (``EncryptionSupport: required`` o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.fleet import Unknown
@@ -31,7 +32,6 @@ SCRATCH_PATH = f"{MOUNT_POINT}/scratch"
 
 # Docker keeps images in one of the two, by its version and image store.
 _IMAGE_DIRECTORIES = ("/var/lib/containerd", "/var/lib/docker")
-_SCRIPT = "/usr/local/sbin/local-disks"
 
 # By label, since a reboot finds disks and arrays under other names. XFS takes log stripes of 256 KiB at most. mdadm is
 # in no list of packages of the ECS-optimized AMIs, and only several disks need it.
@@ -85,18 +85,32 @@ for directory in {" ".join(_IMAGE_DIRECTORIES)}; do
   mount --bind "$kept" "$directory"
 done"""
 
-_UNIT = f"""\
+
+def unit_lines(name: str, description: str, script: Iterable[str], *, before: str) -> tuple[str, ...]:
+    """Lines of user data that write a script and the unit of systemd that runs it at every boot; others require it."""
+    path = f"/usr/local/sbin/{name}"
+    unit = f"""\
 [Unit]
-Description=Local NVMe disks for containers
+Description={description}
 Wants=network-online.target
 After=network-online.target
-Before=containerd.service docker.service
+Before={before}
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart={_SCRIPT}
+ExecStart={path}
 [Install]
-RequiredBy=containerd.service docker.service"""
+RequiredBy={before}"""
+    return (
+        f"cat <<'EOF' > {path}",
+        *script,
+        "EOF",
+        f"chmod +x {path}",
+        f"cat <<'EOF' > /etc/systemd/system/{name}.service",
+        unit,
+        "EOF",
+        "systemctl daemon-reload",
+    )
 
 
 def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch: bool, images: bool) -> tuple[str, ...]:
@@ -112,14 +126,9 @@ def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch:
         )
     parts = (_FILE_SYSTEM, *((_SCRATCH,) if scratch else ()), *((_IMAGES,) if images else ()))
     return (
-        f"cat <<'EOF' > {_SCRIPT}",
-        *parts,
-        "EOF",
-        f"chmod +x {_SCRIPT}",
-        "cat <<'EOF' > /etc/systemd/system/local-disks.service",
-        _UNIT,
-        "EOF",
-        "systemctl daemon-reload",
+        *unit_lines(
+            "local-disks", "Local NVMe disks for containers", parts, before="containerd.service docker.service"
+        ),
         "systemctl stop docker.socket docker.service containerd.service",
         "systemctl enable --now local-disks.service",
         "systemctl start docker.service",
