@@ -155,12 +155,6 @@ EC2_VALUES: Mapping[str, frozenset[str]] = {
 }
 """Values that the EC2 API has for the fields of `gpu_constructs.fleet.InstanceRequirements`."""
 
-ECS_VALUES: Mapping[str, frozenset[str]] = {
-    "accelerator_names": _ECS_NAMES,
-    "accelerator_types": frozenset({"fpga", "gpu", "inference"}),
-}
-"""Those of which the ECS API has fewer. Newer models have no name there and are asked for by their instance types."""
-
 
 def accelerator_name(model: str) -> str:
     """The API's name of a model: lower case with hyphens, ``radeon-pro-v520``."""

@@ -44,9 +44,6 @@ from gpu_constructs.rules.words import Text, Word, and_list
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
 
-EXAMPLE_TYPES = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge")
-"""Types for hosts that have none or the wrong one: examples, tried in order."""
-
 _MOST_TYPES = 4
 _TYPE = "ecs.instance-type"
 
