@@ -38,8 +38,7 @@ def _has_things(context: Context) -> bool:
 
 
 def _is_constrained(context: Context) -> bool:
-    things: tuple[Task | Workload, ...] = (*context.tasks, *context.fleet.workloads)
-    return any(each.constraints for each in things)
+    return any(each.constraints for each in context.tasks) or any(each.constraints for each in context.fleet.workloads)
 
 
 def _has_hosts(context: Context) -> bool:

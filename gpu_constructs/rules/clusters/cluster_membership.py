@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_CLUSTER_PROVIDERS, is_ecs_name, reserved_prefix
 from gpu_constructs.facts.budget import LABEL, NAME
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -17,27 +16,6 @@ from gpu_constructs.rules.words import and_list
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What a list replaces, what its cluster loses by that, and what keeps it."""
-
-    what: str
-    lost: str
-    fix: str
-
-
-_LIST = _Part(
-    "the whole list of capacity providers",
-    "every other provider",
-    "write every provider that the cluster has into this list (keep_capacity_providers=[…] of a GpuCluster)",
-)
-_DEFAULT = _Part(
-    "the default strategy",
-    "the one that it has",
-    "write the default strategy that it has into it (default_strategy=[…] of a GpuCluster)",
-)
 
 
 @error(
@@ -193,18 +171,26 @@ def one_provider(context: Context) -> Problems:
 def the_only_list(context: Context) -> Problems:
     yield from _second_lists(context)
     for each in context.fleet.provider_lists:
-        parts = [part for kept, part in ((each.keeps_providers, _LIST), (each.keeps_strategy, _DEFAULT)) if not kept]
-        if parts and not each.cluster_is_defined:
-            cluster = _of_list(each)
-            yield Problem(
-                about=cluster,
-                message=f"a deployment replaces {' and '.join(part.what for part in parts)} of {cluster}, and the "
-                f"files that were read do not define it: it loses {parts[0].lost}",
-                fix=f"{', and '.join(part.fix for part in parts)}; or put the list into the stack that defines the "
-                "cluster",
-                property_name="CapacityProviders",
-                origin=each.origin,
+        if each.cluster_is_defined or (each.keeps_providers and each.keeps_strategy):
+            continue
+        cluster, what, fixes = _of_list(each), [], []
+        if not each.keeps_providers:
+            what.append("the whole list of capacity providers")
+            fixes.append(
+                "write every provider that the cluster has into this list (keep_capacity_providers=[…] of a GpuCluster)"
             )
+        if not each.keeps_strategy:
+            what.append("the default strategy")
+            fixes.append("write the default strategy that it has into it (default_strategy=[…] of a GpuCluster)")
+        lost = "the one that it has" if each.keeps_providers else "every other provider"
+        yield Problem(
+            about=cluster,
+            message=f"a deployment replaces {' and '.join(what)} of {cluster}, and the files that were read do not "
+            f"define it: it loses {lost}",
+            fix=f"{', and '.join(fixes)}; or put the list into the stack that defines the cluster",
+            property_name="CapacityProviders",
+            origin=each.origin,
+        )
 
 
 def _second_lists(context: Context) -> Problems:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import InstanceType, accelerated, general
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
 from gpu_constructs.placement.query import (
     INSTANCE_TYPE,
@@ -33,30 +32,15 @@ _MOST_QUESTIONS = 20_000
 """Instance types times conditions of an expression that is tried on each of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstrainedThing:
-    """A task or a workload with its placement constraints.
-
-    Attributes:
-        about: The task or workload.
-        own: Its constraints.
-        all: Those that hold for its tasks: its own, and for a workload those of its task.
-    """
-
-    about: Task | Workload
-    own: tuple[PlacementConstraint, ...]
-    all: tuple[PlacementConstraint, ...]
-
-
-def constrained(context: Context) -> Iterator[ConstrainedThing]:
+def constrained(context: Context) -> Iterator[Task | Workload]:
     """Every task and workload that has placement constraints."""
-    for task in context.tasks:
-        if task.constraints:
-            yield ConstrainedThing(about=task, own=task.constraints, all=task.constraints)
-    for workload in context.fleet.workloads:
-        if workload.constraints:
-            inherited = workload.task.constraints if workload.task is not None else ()
-            yield ConstrainedThing(about=workload, own=workload.constraints, all=(*inherited, *workload.constraints))
+    things: tuple[Task | Workload, ...] = (*context.tasks, *context.fleet.workloads)
+    return (each for each in things if each.constraints)
+
+
+def inherited(about: Task | Workload) -> tuple[PlacementConstraint, ...]:
+    """The constraints that hold for the tasks of a workload besides its own: those of its task."""
+    return about.task.constraints if isinstance(about, Workload) and about.task is not None else ()
 
 
 def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:

@@ -31,7 +31,14 @@ from gpu_constructs.placement.query import (
 )
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
+from gpu_constructs.rules.evidence.expressions import (
+    constrained,
+    inherited,
+    joined,
+    readable,
+    recorded_types,
+    required_attributes,
+)
 from gpu_constructs.rules.expressions.constraints import unset_attributes
 from gpu_constructs.rules.finding import Way, Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -70,17 +77,17 @@ def names_exist(context: Context) -> Problems:
 def _unknown_names(context: Context) -> Problems:
     named = frozenset(_newer_types(context.fleet))
     set_by_user = [pool.user_data.get(INSTANCE_ATTRIBUTES) or "" for pool in context.fleet.pools]
-    for place in constrained(context):
-        doubts = dict.fromkeys(each for text in readable(place.own) for each in _doubts(text, named))
-        slips = {_no_attribute(each) for text in readable(place.own) for each in _slips(text)}
+    for about in constrained(context):
+        doubts = dict.fromkeys(each for text in readable(about.constraints) for each in _doubts(text, named))
+        slips = {_no_attribute(each) for text in readable(about.constraints) for each in _slips(text)}
         for doubt in doubts:
             custom = doubt.custom
             if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
                 yield Problem(
-                    about=place.about,
-                    message=f"in a placement expression of {place.about.name}, {doubt.message}",
+                    about=about,
+                    message=f"in a placement expression of {about.name}, {doubt.message}",
                     fix=doubt.fix,
-                    ways=partial(_instead, place.about, doubt),
+                    ways=partial(_instead, about, doubt),
                     is_certain=doubt.message in slips,
                 )
 
@@ -134,21 +141,21 @@ def only_named_families(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         if workload.task is not None:
             workloads_of.setdefault(workload.task.name, []).append(workload)
-    for place in constrained(context):
-        runs = workloads_of.get(place.about.name, []) if isinstance(place.about, Task) else [place.about]
-        for text in readable(place.own):
+    for about in constrained(context):
+        runs = workloads_of.get(about.name, []) if isinstance(about, Task) else [about]
+        for text in readable(about.constraints):
             for pattern, meant, others in _traps(text):
                 left = [
                     each
                     for each in others
-                    if _is_possible(readable(place.all), each)
+                    if _is_possible(readable((*inherited(about), *about.constraints)), each)
                     and not _is_out_of_reach(context, runs, each)
-                    and not _is_built_otherwise(place.about, each)
+                    and not _is_built_otherwise(about, each)
                 ]
                 if left:
                     yield Problem(
-                        about=place.about,
-                        message=f"the pattern {pattern} of {place.about.name} names {and_list(meant)} and also matches "
+                        about=about,
+                        message=f"the pattern {pattern} of {about.name} names {and_list(meant)} and also matches "
                         f"{and_list(f'{each} ({_what(each)})' for each in left)}, because a dot stands for any "
                         "character",
                         fix=_types_meant(pattern, meant),

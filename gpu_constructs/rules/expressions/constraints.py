@@ -11,9 +11,9 @@ from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.expressions import (
-    ConstrainedThing,
     constrained,
     contradiction,
+    inherited,
     readable,
     required_attributes,
     syntax_problem,
@@ -41,17 +41,17 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-const
     changes="PlacementConstraints.Expression",
 )
 def readable_by_ecs(context: Context) -> Problems:
-    for place in constrained(context):
-        for each in place.own:
-            yield from _wrong_type(place, each)
+    for about in constrained(context):
+        for each in about.constraints:
+            yield from _wrong_type(about, each)
             if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
                 continue
             found = syntax_problem(each.expression)
             if found is not None:
                 problem, piece, fix = found
                 yield Problem(
-                    about=place.about,
-                    message=f"the placement expression of {place.about.name} cannot be read, {problem}: {piece}",
+                    about=about,
+                    message=f"the placement expression of {about.name} cannot be read, {problem}: {piece}",
                     fix=fix,
                     value=each.expression,
                 )
@@ -67,13 +67,12 @@ def readable_by_ecs(context: Context) -> Problems:
     changes="PlacementConstraints.Expression",
 )
 def satisfied_by_hosts(context: Context) -> Problems:
-    on_no_host = {id(each.about): found for each in constrained(context) if (found := _contradiction(each)) is not None}
-    for place in constrained(context):
-        if id(place.about) in on_no_host:
+    on_no_host = {id(each): found for each in constrained(context) if (found := _contradiction(each)) is not None}
+    for about in constrained(context):
+        if id(about) in on_no_host:
             yield Problem(
-                about=place.about,
-                message=f"no host can satisfy the placement constraints of {place.about.name}: "
-                f"{on_no_host[id(place.about)]}",
+                about=about,
+                message=f"no host can satisfy the placement constraints of {about.name}: {on_no_host[id(about)]}",
                 fix="a list of what is allowed, as in attribute:ecs.instance-type in [...], with conditions that are "
                 "true for all of it",
             )
@@ -156,38 +155,34 @@ def _custom_attributes(about: Task | Workload) -> Iterator[str]:
     return (each for each in names if not each.startswith(_OF_ECS))
 
 
-def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
-    name, kind = place.about.name, constraint.type
+def _wrong_type(about: Task | Workload, constraint: PlacementConstraint) -> Problems:
+    name, kind = about.name, constraint.type
     if kind == "":
-        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
+        yield Problem(about=about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
     elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
         near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
         yield Problem(
-            about=place.about,
+            about=about,
             message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
             "services and RunTask, distinctInstance",
             fix=near[0] if near else MEMBER_OF,
         )
-    elif kind == _DISTINCT and isinstance(place.about, Task):
+    elif kind == _DISTINCT and isinstance(about, Task):
         yield Problem(
-            about=place.about,
+            about=about,
             message=f"the task definition {name} has the constraint distinctInstance, which only services and RunTask "
             "take; a task definition only takes memberOf",
             fix="move it to the service",
         )
 
 
-def _contradiction(place: ConstrainedThing) -> str | None:
+def _contradiction(about: Task | Workload) -> str | None:
     """A contradiction that is written here: in its own expressions, or between them and the task's."""
-    expressions = readable(place.own)
-    for each in expressions:
+    for each in readable(about.constraints):
         found = contradiction((each,))
         if found is not None:
             return found
-    if len(place.all) > len(place.own) and contradiction(_inherited(place)) is not None:
+    of_task = inherited(about)
+    if of_task and contradiction(readable(of_task)) is not None:
         return None
-    return contradiction(readable(place.all))
-
-
-def _inherited(place: ConstrainedThing) -> tuple[str, ...]:
-    return readable(place.all[: len(place.all) - len(place.own)])
+    return contradiction(readable((*of_task, *about.constraints)))
