@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpu_constructs.facts import Architecture
+from gpu_constructs.facts import Architecture, known_type
 from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 
@@ -43,6 +43,7 @@ class Demand:
         windows: Whether its containers are Windows containers.
         capabilities: What the agent of its host must be able to do, of that which user data can leave out.
         expressions: Cluster queries that its host must satisfy, all of them.
+        node_type: The one instance type that its hosts must have, which the nodes of a job name; None for any.
         unknown: What of it is only known at deploy time, in the words of CloudFormation.
     """
 
@@ -63,6 +64,7 @@ class Demand:
     windows: bool = False
     capabilities: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
+    node_type: str | None = None
     unknown: tuple[str, ...] = ()
 
     @property
@@ -85,6 +87,7 @@ class Demand:
             or self.shared_memory_mib is not None
             or self.neuron
             or self.neuron_devices
+            or self.node_type
         )
         return not (special or self.windows or self.unknown)
 
@@ -131,6 +134,7 @@ def _of_task(task: Task) -> Demand:
         windows=isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"),
         capabilities=_capabilities_of(task),
         expressions=tuple(_expressions(task.constraints)),
+        node_type=node_type_of(task),
         unknown=tuple(label for label, is_unknown in doubtful.items() if is_unknown),
     )
     return _the_same(demand)
@@ -171,6 +175,17 @@ def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> De
     unknown = dict.fromkeys((*demand.unknown, *(("a placement constraint",) if doubtful else ())))
     expressions = tuple(dict.fromkeys((*demand.expressions, *more)))
     return _the_same(replace(demand, expressions=expressions, unknown=tuple(unknown)))
+
+
+def node_type_of(task: Task) -> str | None:
+    """The one instance type that all hosts of a multi-node GPU job must have.
+
+    None where it names none, and for a bare metal type, which a family in InstanceTypes may or may not have. All nodes
+    of a job have one type: https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html.
+    """
+    name = task.node_types[0] if len(task.node_types) == 1 and task.wants_gpu else None
+    listed = known_type(name) if isinstance(name, str) else None
+    return name if isinstance(name, str) and not (listed is not None and listed.bare_metal) else None
 
 
 def _expressions(constraints: Iterable[PlacementConstraint]) -> Iterator[str]:

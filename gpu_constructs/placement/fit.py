@@ -266,7 +266,7 @@ def _may_run(demand: Demand) -> bool:
 
 
 def _in_numbers(demand: Demand) -> Demand:
-    return replace(demand, expressions=(), unknown=(), windows=False)
+    return replace(demand, expressions=(), node_type=None, unknown=(), windows=False)
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from gpu_constructs.errors import shown
+from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import Accelerators, InstanceType, Vendor
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
 from gpu_constructs.fleet import (
@@ -76,6 +76,10 @@ def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> 
 
 
 def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:
+    if demand.node_type not in {None, instance_type.name}:
+        text = f"is no {brief(demand.node_type)}, which the nodes of the job are to be"
+        yield Obstacle.of(instance_type, ObstacleKind.NODES, text)
+        return
     if demand.unknown:
         yield Doubt(
             kind=DoubtKind.DEPLOY_TIME,

@@ -27,7 +27,7 @@ from gpu_constructs.fleet import (
     Workload,
     known,
 )
-from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.demand import Demand, demand_of, node_type_of
 from gpu_constructs.placement.one_host import on_host
 from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.reasons import listed
@@ -187,10 +187,16 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     """Pools on which the scheduler of a task that no workload runs may place it.
 
     AWS Batch places jobs on its compute environments, where it is known on those of their queue, ECS its tasks on all
-    other hosts.
+    other hosts. The nodes of a job go where their type is, if it is anywhere.
     """
     pools = _by_scheduler(fleet)[task.scheduler]
-    return pools if task.environments is None else tuple([each for each in pools if each.name in task.environments])
+    if task.environments is not None:
+        pools = tuple([each for each in pools if each.name in task.environments])
+    name = node_type_of(task)
+    having = [
+        each for each in pools if not each.types_are_known or any(one.name == name for one in each.instance_types)
+    ]
+    return tuple(having) if name and having else pools
 
 
 @by_identity(maxsize=4)

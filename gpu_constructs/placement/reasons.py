@@ -88,6 +88,7 @@ class ObstacleKind(Enum):
     DAEMONS = "what daemons take"
     AGENT = "what agents leave out"
     ZONE = "zones of the hosts"
+    NODES = "the type that the nodes of a job name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

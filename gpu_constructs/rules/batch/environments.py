@@ -57,7 +57,7 @@ def has_gpus(context: Context) -> Problems:
     "(MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE); it starts a multi-node job on all its hosts or on none, one "
     "container on each, and goes above MaxvCpus by one host at most",
     source="https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html",
-    unless=("GPU294", "GPU061", "GPU063"),
+    unless=("GPU294", "GPU061", "GPU063", "GPU362"),
 )
 def has_room(context: Context) -> Problems:
     for task in _jobs(context):

@@ -10,8 +10,10 @@ from dataclasses import replace
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import known_type
 from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
+from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed
+from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Word, and_list, or_list
@@ -57,11 +59,10 @@ def _without_gangs(context: Context, pool: Pool) -> str:
 @error(
     "GPU362",
     question="do the nodes of a multi-node job name one instance type, which its compute environments have?",
-    because="all ranges of nodes must use the same instance type; a job whose type no compute environment of its queue "
-    "has stays RUNNABLE (MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT)",
-    softer="where the type is only not among those of the compute environments",
+    because="all ranges of nodes must use the same instance type, and a compute environment launches no types but its "
+    "InstanceTypes: a job whose type no compute environment of its queue has stays RUNNABLE",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
-    unless=("GPU294", "GPU061", "GPU063"),
+    unless=("GPU294", "GPU063"),
 )
 def has_one_type(context: Context) -> Problems:
     for task in context.tasks:
@@ -78,9 +79,10 @@ def has_one_type(context: Context) -> Problems:
             )
     for task, pools in gangs(context):
         there = tuple(dict.fromkeys(each.name for pool in pools for each in pool.instance_types))
-        name = task.node_types[0] if len(task.node_types) == 1 else None
+        name = node_type_of(task) or ""
+        same = known_type(name)
         is_known = all(each.types_are_known for each in pools)
-        if isinstance(name, str) and is_known and name not in there and task.wants_gpu and not _is_metal(name):
+        if name and is_known and name not in there:
             yield Problem(
                 about=task,
                 involves=(pools[0],),
@@ -90,8 +92,14 @@ def has_one_type(context: Context) -> Problems:
                 f"{'has' if len(pools) == 1 else 'have'} {and_list(there)}",
                 allowed=or_list(there),
                 fix="a type that the compute environment has",
-                ways=first_of((each, replace(task, node_types=(each,))) for each in there),
-                is_certain=False,
+                ways=(
+                    *first_of((each, replace(task, node_types=(each,))) for each in there),
+                    *(
+                        one_way(f"{same} in InstanceTypes", of_types(pools[0], (*pools[0].instance_types, same)))
+                        if same
+                        else ()
+                    ),
+                ),
             )
 
 
@@ -134,12 +142,6 @@ def reach_each_other(context: Context) -> Problems:
                 fix="restrict_default_security_group=False of ec2.Vpc, a rule that opens the group to itself, or "
                 "SecurityGroupIds where hosts have no EFA",
             )
-
-
-def _is_metal(name: str) -> bool:
-    """Whether it is a bare metal type, which a family in InstanceTypes may or may not have."""
-    known = known_type(name)
-    return known is not None and known.bare_metal
 
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"

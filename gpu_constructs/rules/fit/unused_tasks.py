@@ -29,7 +29,7 @@ _FIX = "check the files that define its hosts together with these"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     stops_work=True,
     changes="ResourceRequirements.Value",
-    unless=("GPU063", "GPU070"),
+    unless=("GPU063", "GPU070", "GPU362"),
 )
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):

@@ -29,7 +29,7 @@ from gpu_constructs.facts import (
     release_problem,
 )
 from gpu_constructs.facts.budget import LABEL, MESSAGE
-from gpu_constructs.fleet import HostAction, Pool, Unknown
+from gpu_constructs.fleet import HostAction, Pool, PoolKind, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.finding import Way, either, one_way
@@ -38,6 +38,10 @@ from gpu_constructs.rules.words import Text, Word, with_verb
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_UNRESOLVED = re.compile(
+    r"(?:resolve:ssm:|arn:[a-z-]{3,20}:ssm:[a-z0-9-]{0,40}:[0-9]{0,12}:parameter|(?=/))(/?[A-Za-z0-9_./-]{1,1024})"
+    r"(?::[0-9]{1,9})?"
+)
 _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
@@ -67,13 +71,39 @@ _WITHOUT_AGENT: Mapping[str, str] = {
 _NOT_ON_ECS: Mapping[str, str] = {**_NOT_OF_ECS, **_WITHOUT_AGENT}
 
 
+def _given_to_batch(context: Context) -> Problems:
+    """Parameters where AWS Batch takes AMI ids alone (https://github.com/aws/containers-roadmap/issues/2295).
+
+    A dynamic reference of CloudFormation is an AMI id by the time that Batch sees it, and so is no text here.
+    """
+    for pool in context.fleet.pools:
+        properties = context.section(pool) if pool.kind is PoolKind.BATCH else None
+        if properties is None:
+            continue
+        resources = properties.section("ComputeResources")
+        places = [("Ec2Configuration.ImageIdOverride", each) for each in resources.sections("Ec2Configuration")]
+        for name, section in (*places, ("ComputeResources.ImageId", resources)):
+            written = section.get(name.rpartition(".")[2])
+            found = _UNRESOLVED.fullmatch(written.strip()[:MESSAGE]) if isinstance(written, str) else None
+            if found is not None:
+                yield Problem(
+                    about=pool,
+                    message=f"{name} names the parameter {shown(brief(found[1]))}, and AWS Batch takes an AMI id there",
+                    fix=f"{{{{resolve:ssm:{found[1]}}}}}, which CloudFormation replaces by the AMI id",
+                    property_name=name,
+                    value=written,
+                )
+
+
 @error(
     "GPU130",
     question="does the SSM parameter of the machine image hold an AMI id?",
     because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document instead of an "
-    "AMI id, and one that does not exist holds nothing, so no host is launched",
+    "AMI id, one that does not exist holds nothing, and a compute environment of AWS Batch takes AMI ids and looks no "
+    "parameter up, so no host is launched",
     softer="where the parameter may be newer than the catalogue",
     source=_PAGE,
+    in_fleet=_given_to_batch,
 )
 def holds_an_id(pool: Pool) -> Problems:
     name = _parameter(pool)

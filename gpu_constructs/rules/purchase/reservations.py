@@ -25,7 +25,7 @@ from gpu_constructs.rules.words import Text, Word, or_list, with_verb
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
-_WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
+_WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKind.INSTANCE})
 
 
 @error(

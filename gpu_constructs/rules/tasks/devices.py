@@ -21,6 +21,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
+from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.context import Context
@@ -182,7 +183,7 @@ def _of_nvlink(context: Context) -> Problems:
     sent = tuple(_routed(context, _is_given_efa))
     by_hand = tuple(each for each in context.routed(_is_given_efa) if _is_run_by_hand(each))
     for route in (*sent, *by_hand):
-        found = [(each, _with_nvlink_controllers(each.pool)) for each in route.destinations]
+        found = [(each, _with_nvlink_controllers(each)) for each in route.destinations]
         # Whoever runs a task by hand may choose hosts without the doubt.
         if route in by_hand and not all(doubtful for _, doubtful in found):
             continue
@@ -277,8 +278,9 @@ def _is_run_by_hand(route: Route) -> bool:
     return route.workload is None and route.task.scheduler is not Scheduler.BATCH
 
 
-def _with_nvlink_controllers(pool: Pool) -> list[InstanceType]:
-    return [each for each in pool.instance_types if each.family in NVLINK_CONTROLLERS]
+def _with_nvlink_controllers(destination: Destination) -> list[InstanceType]:
+    types = destination.types if node_type_of(destination.task) else destination.pool.instance_types
+    return [each for each in types if each.family in NVLINK_CONTROLLERS]
 
 
 def _is_run_twice(route: Route) -> bool:

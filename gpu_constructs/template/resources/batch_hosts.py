@@ -26,7 +26,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import Launches, image_of
+from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches, image_of
 from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
@@ -91,9 +91,10 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
-    launch = (
-        launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else HostSetup()
-    )
+    specified = section.section("LaunchTemplate")
+    # Overrides give some of the types another template.
+    named = UNKNOWN_LAUNCH if specified.has("Overrides") else launches.specified(specified)
+    launch = named.setup if section.has("LaunchTemplate") else HostSetup()
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
     own, written = _own_image(resource, section, launch)

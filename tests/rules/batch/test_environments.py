@@ -155,6 +155,61 @@ def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_plac
     assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == []
 
 
+_PARAMETER = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
+_AMI = f"\nParameters: {{Ami: {{Type: AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>, Default: {_PARAMETER}}}}}\n"
+_TEXT = _AMI.replace("AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "String")
+
+
+@pytest.mark.parametrize(
+    "place", ["Ec2Configuration: [{ImageType: ECS_AL2023_NVIDIA, ImageIdOverride: %s}]", "ImageId: %s"]
+)
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (_PARAMETER, ["GPU130"]),
+        (f'"resolve:ssm:{_PARAMETER}"', ["GPU130"]),  # which a launch template takes
+        ('"arn:aws:ssm:us-east-1:111122223333:parameter/gpu/ami"', ["GPU130"]),
+        (f"!Ref Ami{_TEXT}", ["GPU130"]),
+        (f'"{{{{resolve:ssm:{_PARAMETER}}}}}"', []),
+        (f"!Ref Ami{_AMI}", []),
+        ("ami-0123456789abcdef0", []),
+    ],
+)
+def test_batch_looks_up_no_parameter_for_an_image(place: str, written: str, found: list[str]) -> None:
+    value, _, parameters = written.partition("\n")
+    part = (
+        f"Resources:\n  Environment:\n    Properties:\n      ComputeResources:\n        {place % value}\n{parameters}"
+    )
+    assert rules_about(part) == found
+
+
+_BLOCK = """
+Resources:
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        InstanceMarketOptions: {MarketType: capacity-block}
+  Environment:
+    Properties:
+      ComputeResources:
+        InstanceTypes: [p5.48xlarge]
+        MaxvCpus: 192
+        LaunchTemplate: {LaunchTemplateId: !Ref Template}
+"""
+_TARGET = "\n        CapacityReservationSpecification: {CapacityReservationTarget: {CapacityReservationId: cr-1}}"
+
+
+def test_a_compute_environment_in_a_capacity_block_names_the_block() -> None:
+    assert rules_about(_BLOCK) == ["GPU163"]
+    assert rules_about(_BLOCK.replace("capacity-block}", f"capacity-block}}{_TARGET}")) == []
+
+
+def test_of_two_launch_templates_none_is_taken_for_that_of_all_hosts() -> None:
+    overrides = "{LaunchTemplateId: !Ref Template, Overrides: [{LaunchTemplateId: lt-1, TargetInstanceTypes: [p5]}]}"
+    assert rules_about(_BLOCK.replace("{LaunchTemplateId: !Ref Template}", overrides)) == []
+
+
 _ON_CPU = """  Job:
     Properties:
       ContainerProperties: {ResourceRequirements: [{Type: VCPU, Value: "1"}, {Type: MEMORY, Value: "900"}]}

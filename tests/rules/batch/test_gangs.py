@@ -10,6 +10,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.jobs import has_one_type
 from tests.rules.batch.test_jobs import GPU_JOB
 from tests.rules.given import fleet_of, only, said
@@ -30,6 +31,12 @@ def found(rule: str, part: str) -> list[str]:
     """What a rule says of a part of the template that all examples of gangs start from."""
     findings = check_files(["-"], stdin=example_of("GPU294").file(part).encode()).findings
     return [each.message for each in findings if each.rule == rule]
+
+
+def errors_in(part: str) -> list[str]:
+    """Ids of the errors in the same."""
+    findings = check_files(["-"], stdin=example_of("GPU294").file(part).encode()).findings
+    return [each.rule for each in findings if each.severity is Severity.ERROR]
 
 
 def right(rule: str, *changes: tuple[str, str]) -> list[str]:
@@ -129,8 +136,51 @@ def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, na
         .removeprefix("Resources:\n")
     )
     there = f"Resources:\n  Environment: {{Properties: {{ComputeResources: {{InstanceTypes: {types}}}}}}}\n{part}"
-    messages = found("GPU362", f"{there}Parameters: {{Type: {{Type: String}}}}\n")
+    part = f"{there}Parameters: {{Type: {{Type: String}}}}\n"
+    messages = found("GPU362", part)
     assert ["nodes of Job are to be g5.xlarge, and Environment has" in each for each in messages] == [True] * is_found
+    assert errors_in(part) == ["GPU362"] * is_found
+
+
+_P4D = (("Environment", "[p4d.24xlarge]", 192), ("Blackwell", "[p6-b200.48xlarge]", 1920))
+
+
+def _environments(*given: tuple[str, str, int]) -> str:
+    return "".join(
+        f"\n  {name}: {{Type: 'AWS::Batch::ComputeEnvironment', Properties: {{Type: MANAGED, ComputeResources: "
+        f"{{Type: EC2, InstanceTypes: {types}, MaxvCpus: {vcpus}}}}}}}"
+        for name, types, vcpus in given
+    )
+
+
+def _gang(nodes: int, memory: int, *environments: tuple[str, str, int]) -> str:
+    part = example_of("GPU362").right.replace("g6.xlarge", "p4d.24xlarge").replace("14000", str(memory))
+    assert "NumNodes: 2" in part
+    return part.replace("NumNodes: 2", f"NumNodes: {nodes}") + _environments(*environments)
+
+
+@pytest.mark.parametrize(
+    ("part", "errors"),
+    [
+        (_gang(2, 14000, *_P4D), []),
+        (_gang(3, 14000, *_P4D), ["GPU296"]),  # ten of the other type do not help
+        (_gang(2, 1_500_000, *_P4D), ["GPU061"]),  # nor does their memory
+        (_gang(2, 14000, ("Environment", "[p4d.24xlarge, p6-b200.48xlarge]", 192)), []),
+        (_gang(2, 1_500_000, ("Environment", "[p4d.24xlarge, p6-b200.48xlarge]", 192)), ["GPU061"]),
+        (_gang(2, 14000, _P4D[1]), ["GPU362"]),
+    ],
+)
+def test_a_gang_goes_where_its_type_is(part: str, errors: list[str]) -> None:
+    assert errors_in(part) == errors
+
+
+def test_devices_of_a_gang_are_those_of_its_type() -> None:
+    both = _gang(2, 14000, ("Environment", "[p4d.24xlarge, p6-b200.48xlarge]", 192)).replace(
+        "Image: nvidia",
+        "LinuxParameters: {Devices: [{HostPath: /dev/infiniband/uverbs0}]}\n              Image: nvidia",
+    )
+    assert found("GPU132", both) == []
+    assert any("NVLink" in each for each in found("GPU132", both.replace("InstanceType: p4d.24xlarge", "User: root")))
 
 
 def errors_of(**overrides: Any) -> list[tuple[str, str]]:
