@@ -14,9 +14,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list
 
-_STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
-_LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
-
 
 @error(
     "GPU217",
@@ -24,7 +21,7 @@ _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClust
     because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service or a "
     "run whose strategy names another",
     softer="where only the deploy knows whether two names of clusters mean one",
-    source=_STRATEGY,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def of_the_cluster(context: Context) -> Problems:
     for workload in context.fleet.workloads:
@@ -166,7 +163,7 @@ def one_provider(context: Context) -> Problems:
     because="a list replaces the whole list of the cluster, and its default strategy, so the list that is deployed "
     "last wins; ECS disassociates a provider that is left out, Fargate included, and the deployment fails while tasks "
     "use it",
-    source=_LISTS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html",
 )
 def the_only_list(context: Context) -> Problems:
     yield from _second_lists(context)

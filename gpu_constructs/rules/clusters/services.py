@@ -10,7 +10,6 @@ from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
-_API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
 
 
@@ -20,7 +19,7 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
     because="ECS refuses a service without a network configuration for a task in network mode awsvpc, a service with "
     "one for a task in network mode bridge, host or none, and AssignPublicIp ENABLED for tasks on EC2 hosts, whose "
     "network interfaces get no public address",
-    source=_API,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
 def network_configured(context: Context) -> Problems:
     for workload in context.once(accelerated_workloads):

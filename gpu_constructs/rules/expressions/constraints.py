@@ -22,9 +22,7 @@ from gpu_constructs.rules.evidence.fixes import own_strategies, provider_for
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list
 
-_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _DISTINCT = "distinctInstance"
-_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 _MOST_NAMED = 4
 _OF_ECS = ("ecs.", "com.amazonaws.ecs.")
 """Beginnings of attributes that ECS applies or its agent registers, such as ``ecs.capability.task-eni``.
@@ -63,7 +61,7 @@ def readable_by_ecs(context: Context) -> Problems:
     because="ECS places a task on a host that satisfies all its constraints; if none does, the task remains in a "
     "pending state",
     softer=f"{WHILE_SPARED}, and for a daemon, of which ECS then wants no copy",
-    source=_PAGE,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
     changes="PlacementConstraints.Expression",
 )
 def satisfied_by_hosts(context: Context) -> Problems:
@@ -104,7 +102,7 @@ def satisfied_by_hosts(context: Context) -> Problems:
     because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
     "not satisfy the constraints; Auto Scaling chooses the subnet, and an idle host in another one keeps managed "
     "scaling from starting more; without managed scaling Auto Scaling chooses the type as well",
-    source=_SCALING,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
     changes="PlacementConstraints.Expression",
 )
 def satisfied_by_all_types(context: Context) -> Problems:

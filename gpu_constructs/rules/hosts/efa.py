@@ -19,9 +19,6 @@ from gpu_constructs.rules.rule import Problem, Problems, Rule, error, warning
 from gpu_constructs.rules.words import Word, and_list, or_list, with_verb
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS
 
-_EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
-_CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
-_INTERFACES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html"
 _PROPERTY = "NetworkInterfaces"
 _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
@@ -33,7 +30,7 @@ _TYPES = ("interface", "efa", "efa-only")
     because="EC2 does not compare a launch template with the instance types when it is created, and refuses to launch "
     "a type that supports no EFA, with more interfaces than it takes, or with one on a network card that it lacks",
     softer="where the pool has other types, which the group launches instead",
-    source=_CARDS,
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
 )
 def taken_by_the_types(pool: Pool) -> Problems:
     for (card, device), count in _positions(pool).items():
@@ -73,7 +70,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
     because="EC2 does not validate a launch template when it is created, and refuses every launch with an interface "
     "type that it does not have, with a primary interface that is efa-only and so has no IP address, and with "
     "AssociatePublicIpAddress beside several interfaces",
-    source=_INTERFACES,
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
 def accepted(pool: Pool) -> Problems:
     wrong = dict.fromkeys(
@@ -156,7 +153,7 @@ def _of_gangs(context: Context) -> Problems:
     because="EFA traffic does not leave its Availability Zone, other hosts talk slowly across zones and their traffic "
     "is charged; a cluster placement group keeps hosts near each other and is in one zone: once it has hosts, no "
     "others can start in another zone",
-    source=_EFA,
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
     unless=("GPU294",),
     changes="PlacementGroup",
 )

@@ -20,7 +20,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import or_list
 
-_CONFIGURATIONS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
     "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
     "makes one"
@@ -33,7 +32,7 @@ _FIX = (
     because="EC2 Auto Scaling does not launch instance types that were released after 2022-12-31 from a launch "
     "configuration, and accounts that were created since 2024-10-01 cannot create one",
     softer="where every type is older",
-    source=_CONFIGURATIONS,
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html",
 )
 def launch_template(pool: Pool) -> Problems:
     if not pool.launch_configuration:
@@ -50,7 +49,6 @@ def launch_template(pool: Pool) -> Problems:
     )
 
 
-_IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html"
 _ON_LINUX = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023]
 _ON_BOTTLEROCKET = IMAGE_VOLUMES[OperatingSystem.BOTTLEROCKET]
 _LEAST_GIB = 50
@@ -128,7 +126,7 @@ def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
     "the images of the last version, and a task whose image finds no room does not start; the machine images of ECS "
     f"come with {_ON_LINUX.gib} GiB on volume {_ON_LINUX.device}, on Bottlerocket with {_ON_BOTTLEROCKET.gib} on "
     f"{_ON_BOTTLEROCKET.device}, which a size for another device does not change",
-    source=_IMAGES_PAGE,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html",
 )
 def room_for_images(context: Context) -> Problems:
     for pool, waiting in context.awaited(_is_described):

@@ -7,7 +7,6 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, UpdateMethod, Workload
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
-_PREFERENCES = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html"
 _REFRESH = "AutoScalingInstanceRefresh"
 
 
@@ -68,7 +67,7 @@ def may_roll(pool: Pool) -> Problems:
     question="can an instance refresh replace the hosts?",
     because="by default the refresh waits an hour for scale-in protection to be removed, and then fails; and where all "
     "hosts of a reservation are in use, no new host starts before an old one has ended",
-    source=_PREFERENCES,
+    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html",
 )
 def may_be_refreshed(pool: Pool) -> Problems:
     update, reservation = pool.group.update, pool.bought.reservation

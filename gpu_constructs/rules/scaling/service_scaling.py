@@ -11,7 +11,6 @@ _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
 )
-_API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html"
 
 
 @warning(
@@ -53,7 +52,7 @@ def numbers_are_left(context: Context) -> Problems:
     because="requests per target, CPU and memory are measured on running copies: with none there is no metric, no "
     "alarm and no scaling, and a step in percent of zero copies adds none; a load balancer answers 503 "
     "until one is started by hand",
-    source=_API,
+    source="https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html",
 )
 def woken(workload: Workload) -> Problems:
     followed = () if workload.scaling is None else workload.scaling.by

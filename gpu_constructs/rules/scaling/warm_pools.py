@@ -9,8 +9,6 @@ from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
-_ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html"
-_PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
 
@@ -22,7 +20,7 @@ _ON = frozenset({"true", "1", "t"})
     "hibernates no type with accelerators, ECS supports no warm pool that takes hosts back on scale-in, and hosts of a "
     "Capacity Block start and end with it",
     softer="for hosts that are taken back, and beside a Capacity Block",
-    source=_PUT,
+    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html",
 )
 def is_supported(pool: Pool) -> Problems:
     warm, policy = pool.group.warm_pool, pool.bought.distribution
@@ -71,7 +69,7 @@ def is_supported(pool: Pool) -> Problems:
     question="do the hosts of a warm pool wait before they join the cluster?",
     because="without ECS_WARM_POOLS_CHECK the agent registers its host while it is prepared; the host gets tasks and "
     "is stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
-    source=_ECS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html",
     changes="UserData",
 )
 def wait(pool: Pool) -> Problems:

@@ -28,7 +28,6 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
-_GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
 _LEAST_FOR_CUDA_MIB = 128
 # Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
@@ -78,7 +77,7 @@ def memory_for_cuda(task: Task) -> Problems:
     question="does a GPU container leave it to ECS which GPUs it sees?",
     because="the ECS agent overwrites NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs with the ids of the "
     "GPUs that it reserved",
-    source=_GPUS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
 def left_to_ecs(task: Task) -> Problems:
     for container in task.containers:
