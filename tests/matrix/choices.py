@@ -139,7 +139,7 @@ def _block(instance_type: str) -> Purchase:
     return Purchase.capacity_block(name, instances=MAX_INSTANCES, starts=BLOCK_STARTS, ends=BLOCK_ENDS)
 
 
-CAPACITY = "hardware", "purchase", "warm hosts", "network", "zones", "storage", "boot check"
+CAPACITY = "hardware", "purchase", "warm hosts", "network", "zones", "storage"
 """Names of the dimensions."""
 
 DIMENSIONS: tuple[tuple[Choice, ...], ...] = (
