@@ -77,7 +77,6 @@ class Reservation:
         instances: Hosts that are reserved, as far as their owner says so, or those of the one reservation where the
             files define it; None where nothing says so.
         instance_type: The type that the one reservation is of, where the files define it; only templates say so.
-        platform: Likewise its platform, such as ``Linux/UNIX``.
         zone: Likewise its Availability Zone; the subnet has no id.
     """
 
@@ -86,7 +85,6 @@ class Reservation:
     group: str | Unknown | None = None
     instances: int | Unknown | None = None
     instance_type: str | Unknown | None = None
-    platform: str | Unknown | None = None
     zone: Subnet | None = None
 
     @property

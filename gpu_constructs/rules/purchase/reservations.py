@@ -23,7 +23,6 @@ from gpu_constructs.rules.finding import Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, or_list, with_verb
 
-_LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKind.INSTANCE})
 
@@ -101,9 +100,9 @@ def block_is_named(pool: Pool) -> Problems:
 
 @error(
     "GPU310",
-    question="do hosts have the instance type, the platform and the zone of their Capacity Reservation?",
-    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type and platform "
-    "and in one Availability Zone, and refuses every other launch that names the reservation",
+    question="do hosts have the instance type and the zone of their Capacity Reservation?",
+    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type and in one "
+    "Availability Zone, and refuses every other launch that names the reservation",
     softer="where a group starts hosts on demand instead, and the reservation is paid for but not used",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
 )
@@ -111,22 +110,8 @@ def of_the_reserved_type(pool: Pool) -> Problems:
     reservation = pool.bought.reservation
     if reservation is None or pool.bought.option is PurchaseOption.SPOT:
         return  # Spot starts in no reservation
-    reserved, platform = reservation.instance_type, reservation.platform
+    reserved = reservation.instance_type
     named = f"Capacity Reservation {reservation.id}" if isinstance(reservation.id, str) else "the Capacity Reservation"
-    if (
-        isinstance(platform, str)
-        and platform != _LINUX
-        and not isinstance(pool.image, Unknown)
-        and pool.has_image_of_aws
-    ):
-        yield Problem(
-            property_name="ImageId",
-            value=pool.image.image.name,
-            message=f"the hosts of {pool.name} run {pool.image.image.name}, whose platform is {_LINUX}, and they start "
-            f"in {named} of platform {brief(platform)}",
-            fix=f"InstancePlatform: {_LINUX}",
-            is_certain=reservation.preference != RESERVATIONS_FIRST,
-        )
     if pool.subnets and reservation.zone and all(map(reservation.zone.is_apart, pool.subnets)):
         yield Problem(
             property_name="ComputeResources.Subnets" if pool.kind is PoolKind.BATCH else "VPCZoneIdentifier",

@@ -183,7 +183,6 @@ def _reservation(section: Section, index: Index, *, id_key: str, group_key: str)
         id=_one(target, id_key),
         group=_one(target, group_key),
         instance_type=None if facts is None else facts.text("InstanceType"),
-        platform=None if facts is None else facts.text("InstancePlatform"),
         instances=None if facts is None else facts.integer("InstanceCount"),
         zone=None if facts is None else in_zone(facts.get("AvailabilityZone")),
     )

@@ -100,12 +100,6 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
         (
             "GPU310",
             Severity.ERROR,
-            reserved(reservation=replace(ONLY, platform="Windows")),
-            "al2023-gpu, whose platform is Linux/UNIX, and they start in ",
-        ),
-        (
-            "GPU310",
-            Severity.ERROR,
             replace(placed(1), subnets=(Subnet(zone_index=1),)),
             "start in zone 1 of Fn::GetAZs, and the Capacity Reservation is in us-east-1a",
         ),
