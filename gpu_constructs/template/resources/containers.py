@@ -27,7 +27,6 @@ from gpu_constructs.template.resources.section import Section, given, is_list
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
-_PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
 _NO_HEALTH_CHECK = "NONE"
 
@@ -215,15 +214,12 @@ def _host_ports(section: Section, network_mode: str | Unknown) -> tuple[tuple[in
     """
     ports: list[tuple[int, str]] = []
     for each in section.sections("PortMappings"):
-        _note_range(each)
         port, protocol = each.integer("HostPort"), each.text("Protocol")
         if network_mode == "host" and port in {None, 0}:
             port = each.integer("ContainerPort")
-        if not isinstance(port, int) or port == 0 or isinstance(protocol, Unknown):
+        if not isinstance(port, int) or isinstance(protocol, Unknown):
             continue
-        if not 0 < port <= LARGEST_PORT:
-            each.note(f"expects a port from 0 to {LARGEST_PORT}", port, "HostPort")
-        elif network_mode in {"bridge", "host"}:
+        if 0 < port <= LARGEST_PORT and network_mode in {"bridge", "host"}:
             ports.append((port, (protocol or "tcp").lower()))
     return tuple(ports)
 
@@ -236,14 +232,6 @@ def _port_mappings(section: Section) -> tuple[tuple[int, int], ...] | Unknown:
             return UNKNOWN
         found.append((inside, on_host))
     return UNKNOWN if section.is_unknown else tuple(found)
-
-
-def _note_range(mapping: Section) -> None:
-    written = mapping.text("ContainerPortRange")
-    found = _PORT_RANGE.fullmatch(written) if isinstance(written, str) else None
-    if isinstance(written, str) and (found is None or not 0 < int(found[1]) <= int(found[2]) <= LARGEST_PORT):
-        expected = f"expects two ports from 1 to {LARGEST_PORT} with a hyphen between them, the smaller one first"
-        mapping.note(expected, written, "ContainerPortRange")
 
 
 def _capability(section: Section) -> tuple[tuple[int, int] | None, str]:

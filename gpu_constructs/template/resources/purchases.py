@@ -111,8 +111,6 @@ def _option_of_template(data: Section) -> PurchaseOption | Unknown:
 def _distribution(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
     written = policy.section("InstancesDistribution")
     percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
-    if isinstance(percentage, int) and not 0 <= percentage <= MAX_PERCENT:
-        written.note("expects 0 to 100", percentage, "OnDemandPercentageAboveBaseCapacity")
     segments: list[str | Unknown] = []
     for segment in written.sections("DistributionSegments"):
         for each in segment.texts("TargetCapacityTypes"):
@@ -227,7 +225,6 @@ _MANUFACTURERS = {
     "intel": Architecture.X86_64,
 }
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html, and its like of EC2
-_REQUIRED = ("VCpuCount", "MemoryMiB")
 _RANGES = {
     "vcpus": "VCpuCount",
     "memory_mib": "MemoryMiB",
@@ -277,9 +274,6 @@ def instance_types_of(
     That of AWS Batch has ``AllowedInstanceTypes`` only, among which are families
     (https://docs.aws.amazon.com/batch/latest/APIReference/API_InstanceRequirementsRequest.html).
     """
-    for key in () if of_batch else _REQUIRED:
-        if not section.is_unknown and not section.has(key):
-            section.note(f"expects {key}, which the API requires", None)
     bounds = {field: section.section(key) for field, key in _RANGES.items()}
     ranges = {field: (each.integer("Min"), each.integer("Max")) for field, each in bounds.items()}
     lists = {key: section.texts(key) for key in (*_LISTS.values(), "CpuManufacturers")}

@@ -67,13 +67,6 @@ def test_generations_are_chosen_from(generations: list[str], missing: str) -> No
     assert missing not in found
 
 
-def test_requirements_that_the_api_misses_are_told() -> None:
-    launch = {"InstanceRequirements": {"VCpuCount": {"Min": 4}, "AcceleratorManufacturers": ["nvidia"]}}
-    provider = {"ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}
-    remarks = fleet({"Mi": {"Type": "AWS::ECS::CapacityProvider", "Properties": provider}}).remarks
-    assert ["expects MemoryMiB, which the API requires" in each.text for each in remarks] == [True]
-
-
 def test_a_preference_that_the_api_does_not_have_is_told() -> None:
     launch = {"CapacityReservations": {"ReservationPreference": "open"}}
     provider = {"ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}

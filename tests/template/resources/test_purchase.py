@@ -195,7 +195,6 @@ def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) 
     [
         ({"InstanceMarketOptions": {"MarketType": "Spot"}}, {}, "MarketType: expects capacity-block"),
         (targeted("capacity-reservation-only"), {}, "expects capacity-reservations-only, none, open"),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=300), "expects 0 to 100, got 300"),
     ],
 )
 def test_a_value_that_there_is_not_is_noted(data: Any, properties: Any, words: str) -> None:
