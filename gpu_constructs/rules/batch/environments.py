@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Image
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import either, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Word, or_list
 
 _RESOURCE = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html"
@@ -102,21 +101,26 @@ def _short_of_hosts(task: Task, nodes: int, pools: Sequence[Pool]) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU106",
     question="does the Amazon Linux 2023 GPU image of AWS Batch support the instance types?",
     because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
+    softer="where the environment has other types, or names its image",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html",
 )
 def listed(pool: Pool) -> Problems:
-    there = _image_of_batch(pool)
     unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-    if there is not None and there.name == "al2023-gpu" and unlisted:  # one that is pinned as well
+    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        return
+    if pool.image.image.name == "al2023-gpu" and unlisted:  # one that is pinned as well
         yield Problem(
             message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
             fix="types of a newer family, such as g6 or p4d",
             property_name="InstanceTypes",
             value=[each.name for each in unlisted],
+            is_certain=pool.types_are_known
+            and [*pool.instance_types] == unlisted
+            and pool.details.names_image is not True,
         )
 
 
@@ -150,10 +154,3 @@ def _with_vcpus(pool: Pool, vcpus: int) -> Pool:
     most = pool.max_instances
     hosts = max(1, vcpus // min((each.vcpus for each in pool.instance_types), default=vcpus))
     return replace(pool, max_vcpus=vcpus, max_instances=most if isinstance(most, Unknown) else max(most, hosts))
-
-
-def _image_of_batch(pool: Pool) -> Image | None:
-    """The image of a compute environment, unless somebody made it; a release of AWS's own may be named."""
-    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
-        return None
-    return pool.image.image

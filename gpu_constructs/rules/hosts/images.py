@@ -76,11 +76,12 @@ def pinned(pool: Pool) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU003",
     question="does the machine image still get security updates?",
     because="AWS promises no security updates for an image past its end of life; where it still publishes releases, "
     "they may stop on any day, and AWS Batch refuses new compute environments on its own images of Amazon Linux 2",
+    softer="outside of AWS Batch, and where an environment names its image",
     source="https://github.com/aws/amazon-ecs-ami",
     unless=("GPU033",),
 )
@@ -109,6 +110,7 @@ def kept_up(context: Context) -> Problems:
             fix="an image that AWS still supports",
             ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
             property_name=_PROPERTY,
+            is_certain=False,
         )
 
 
@@ -260,8 +262,10 @@ class _Undriven:
     def _others(self) -> tuple[Image, ...] | IncompatibleError:
         """Images for them, of the same operating system where it has one, because user data is written for that."""
         try:
-            found = (_alike(each, self.image.operating_system) or default_image(each) for each in self.types)
-            return tuple(dict.fromkeys(found))
+            found = {_alike(each, self.image.operating_system) or default_image(each): None for each in self.types}
+            if _is_of_batch(self.pool, self.image) and not any(each.name in _OF_BATCH for each in found):
+                return IncompatibleError("AWS Batch has no image for them")
+            return tuple(found)
         except IncompatibleError as error:
             return error
 

@@ -44,6 +44,7 @@ _IMAGES = {
     ("ECS_AL2023", _X86): "al2023",
     ("ECS_AL2023", _ARM): "al2023-arm64",
     ("ECS_AL2023_NVIDIA", _X86): "al2023-gpu",
+    ("ECS_AL2023_NVIDIA", _ARM): "al2023-arm64",
 }
 _IMAGE_TYPES = ("ECS_AL1", *dict.fromkeys(name for name, _ in _IMAGES))
 _NVIDIA = "_NVIDIA"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -243,6 +244,7 @@ def test_a_new_environment_on_amazon_linux_2_is_refused(image: str, fix: str) ->
     assert list(found) == ["GPU003"]
     assert f"refuses new compute environments on {image} since 2026-06-30" in found["GPU003"].message
     assert found["GPU003"].fix == f"imageType {fix}"
+    assert found["GPU003"].severity is Severity.ERROR
 
 
 def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
@@ -253,8 +255,24 @@ def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
     ):
         finding = asked(OF_BATCH, each)["GPU003"]
         assert "is past its end of life" in finding.message
+        assert finding.severity is Severity.WARNING
     assert finding.fix.startswith("image al2023-gpu")
     assert asked(OF_BATCH, a_pool("g5.xlarge", kind=PoolKind.BATCH, image=UNKNOWN)) == {}
+
+
+@pytest.mark.parametrize(
+    ("types", "changes", "severity"),
+    [
+        (("p3.2xlarge", "p3.8xlarge"), {}, Severity.ERROR),
+        (("p3.2xlarge", "g5.xlarge"), {}, Severity.WARNING),
+        (("p3.2xlarge",), {"has_unknown_types": True}, Severity.WARNING),
+        (("p3.2xlarge",), {"details": LaunchDetails(names_image=True)}, Severity.WARNING),
+    ],
+)
+def test_an_environment_whose_image_supports_none_of_its_types_cannot_work(
+    types: tuple[str, ...], changes: dict[str, Any], severity: Severity
+) -> None:
+    assert asked(OF_BATCH, replace(_environment(*types), **changes))["GPU106"].severity is severity
 
 
 @pytest.mark.parametrize("form", [UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG])

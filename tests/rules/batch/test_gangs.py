@@ -125,7 +125,7 @@ def test_the_fix_is_one_type_for_all_ranges() -> None:
     ("types", "named", "is_found"),
     [
         ("[g6.xlarge]", "g5.xlarge", True),
-        ("[g5g]", "g5g.metal", False),  # a family may have its bare metal type
+        ("[g4dn]", "g4dn.metal", False),  # a family may have its bare metal type
         ("[!Ref Type, g6.xlarge]", "g5.xlarge", False),
     ],
 )
