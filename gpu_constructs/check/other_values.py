@@ -96,11 +96,16 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
     return [each for _, each in ranked]
 
 
+def steps_of_reading(stacks: Stacks) -> int:
+    """What it takes to read everything once more."""
+    return _STEPS_OF_RESOURCE * sum(len(stack.resources) for stack in stacks.stacks)
+
+
 def in_time(
     stacks: Stacks, values: Sequence[OtherValue], tried: Callable[[OtherValue], Trial]
 ) -> tuple[list[Trial], Mapping[str, int]]:
     """What is found with the values that there is time for, in their order, and how many are left out, by parameter."""
-    steps = _STEPS_OF_RESOURCE * (len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks))
+    steps = steps_of_reading(stacks) + _STEPS_OF_RESOURCE * len(stacks.choices)
     trials: list[Trial] = []
     for each in values[:READINGS]:
         if not work().takes(steps):

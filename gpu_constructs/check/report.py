@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from gpu_constructs.check.at_places import Changes, settled
 from gpu_constructs.check.configuration import with_hosts
 from gpu_constructs.check.other_values import (
     OtherValue,
@@ -25,11 +26,12 @@ from gpu_constructs.check.other_values import (
     is_settled,
     other_values,
     place,
+    steps_of_reading,
     tables,
     warnings,
 )
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call
+from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
@@ -39,7 +41,7 @@ from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
 from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
-from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
+from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, UnreadableError, files_of
 
 _OURS = f"{METADATA_KEY}::"
 
@@ -309,7 +311,19 @@ def _found(
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
-    found = [_located(each, places) for each in check(files.fleet, rules=asked.rules, now=_now(), files=files)]
+    first = check(files.fleet, rules=asked.rules, now=_now(), files=files)
+
+    def judged(changes: Changes) -> tuple[Finding, ...] | None:
+        """What is found with some values in other places, where there is time for that."""
+        if not work().takes(steps_of_reading(stacks)):
+            return None
+        try:
+            there = asked.files(inputs.with_values(changes).stacks(asked.given))
+        except UnreadableError:
+            return None
+        return check(there.fleet, rules=narrowed(asked.rules, _is_tried), fixes=False, files=there)
+
+    found = [_located(each, places) for each in settled(first, files.fleet, places, judged)]
     known = {place(each) for each in found if each.is_grave}
     rules = narrowed(asked.rules, _is_tried)
 

@@ -45,6 +45,7 @@ class Finding:
         stops_work: Whether it keeps work from running, even where it is a warning.
         origin: Where it was written; None where that is not known. In a report, where the change has to be made.
         ways: What `fix` says, as far as it was tried, with what it changes.
+        otherwise: What `fix` says where none of `ways` does.
         parameter: The parameter of which only another value brings it, at whose declaration it then points.
         changes: The property that has to be changed there; empty where it is not one property.
         about: Where its subject was written, where `origin` is another place.
@@ -66,6 +67,7 @@ class Finding:
     changes: str = field(default="", compare=False)
     about: Origin | None = field(default=None, compare=False)
     ways: tuple[Way, ...] = field(default=(), compare=False, repr=False)
+    otherwise: str = field(default="", compare=False, repr=False)
 
     @property
     def is_grave(self) -> bool:
@@ -88,10 +90,12 @@ class Way:
         text: The change, for a reader.
         things: Pools, tasks and workloads as they would be; each takes the place of the one with its name. Without any,
             the change is shown untried, because the values are the reader's.
+        instead: Larger changes that may do where this one cannot be made.
     """
 
     text: str
     things: tuple[Changed, ...] = ()
+    instead: tuple[Way, ...] = ()
 
     def made(self) -> tuple[Pool | Task | Workload, ...]:
         """The things, those among them that are made when they are tried."""

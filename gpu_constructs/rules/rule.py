@@ -170,6 +170,7 @@ class Rule:
             message=problem.message,
             fix=joined(", or ", (each.text for each in ways)) or problem.fix,
             ways=ways,
+            otherwise=problem.fix,
             property_name=problem.property_name,
             value=problem.value,
             allowed=problem.allowed,

@@ -48,7 +48,9 @@ class Trials:
         return tuple(each for group in groups if (each := self._first(group, about)) is not None)
 
     def _first(self, group: Iterable[Way], about: tuple[str, str]) -> Way | None:
-        return next((each for each in group if not each.things or self._works(each, about)), None)
+        left = iter(group)
+        first = next((each for each in left if not each.things or self._works(each, about)), None)
+        return None if first is None else replace(first, instead=tuple(left))
 
     def _works(self, way: Way, about: tuple[str, str]) -> bool:
         if self._work.left <= self._least:

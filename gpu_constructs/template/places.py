@@ -113,6 +113,30 @@ class Places:
                 return self._stacks.locate(home)
         return self._stacks.locate(origin)
 
+    def spot(self, origin: Origin, property_name: str, value: object) -> tuple[str, Path] | None:
+        """The file and the keys where the value of a property stands by itself; None where it does not."""
+        found = self.of(origin, property_name, value)
+        path, last = found.path, property_name.rpartition(".")[2].lower()
+        names = [str(each).lower() for each in path if isinstance(each, str)]
+        if found.file is None or found.file not in self._stacks.documents:
+            return None
+        if path[:1] == ("Parameters",):
+            return found.file, (*path[:2], "Default")
+        is_there = names[-1:] == [last] and not isinstance(self._node(found), list)
+        return (found.file, path) if is_there else None
+
+    def allowed(self, spot: tuple[str, Path]) -> Sequence[Node]:
+        """The values that a parameter allows; none for all, and for any other place."""
+        return _items(self._declared(spot).get("AllowedValues"))
+
+    def is_stored(self, spot: tuple[str, Path]) -> bool:
+        """Whether a parameter is given the name of a value in Parameter Store."""
+        return str(self._declared(spot).get("Type")).startswith("AWS::SSM::Parameter::Value<")
+
+    def _declared(self, spot: tuple[str, Path]) -> Mapping[str, Node]:
+        node = _at(self._document(spot[0]), spot[1][:2]) if spot[1][:1] == ("Parameters",) else None
+        return node if isinstance(node, dict) else {}
+
     def _find_beyond(
         self, file: str | None, resource: str, steps: tuple[str, ...]
     ) -> tuple[Origin | None, Origin | None, Origin | None]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.model import Resource
 
@@ -72,6 +75,32 @@ class Inputs:
         found = assembled(sources, tasks, self._files.documents, parameters or {})
         return replace(found, whole=False) if self._is_partial else found
 
+    def with_values(self, values: Mapping[tuple[str, Keys], Node]) -> Inputs:
+        """The same with other values in some places, each a file with the keys in it.
+
+        Args:
+            values: What is to stand there.
+
+        Raises:
+            UnreadableError: If a file is a template or a task definition no more.
+        """
+        new = copy(self)
+        new._files = copy(self._files)  # noqa: SLF001 - its own
+        new._files.documents = dict(self._files.documents)  # noqa: SLF001
+        for (file, keys), value in values.items():
+            old = new._files.documents[file]  # noqa: SLF001
+            keys = keys[1:] if isinstance(old.data, list) else keys  # noqa: PLW2901 - see `Document.position`
+            new._files.take(replace(old, data=_with(old.data, keys, value)))  # noqa: SLF001
+        new._found = [self._again(each, new._files.documents) for each in self._found]  # noqa: SLF001
+        return new
+
+    @staticmethod
+    def _again(found: Source | Resource, documents: Mapping[str, Document]) -> Source | Resource:
+        if isinstance(found, Source):
+            return replace(found, document=documents[found.document.file])
+        document = documents[found.stack]
+        return found_in(document, name=document.file, region=found.origin.place.region)
+
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
         """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).
 
@@ -80,6 +109,17 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
+
+
+def _with(node: Node, keys: Keys, value: Node) -> Node:
+    """A copy with another value at a place, which shares everything else."""
+    if not keys:
+        return value
+    first, *rest = keys
+    if isinstance(node, list) and isinstance(first, int):
+        return [_with(each, tuple(rest), value) if at == first else each for at, each in enumerate(node)]
+    held = node if isinstance(node, dict) else {}
+    return {**held, str(first): _with(held.get(str(first)), tuple(rest), value)}
 
 
 def read_stacks(

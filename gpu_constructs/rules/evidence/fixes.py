@@ -107,15 +107,18 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str, *, is_as
     listed = len(kept) < len(task.constraints) and task.origin is not None and task.origin.file is not None
     old, image = pool.image, new.image
     driven = "" if image is old or isinstance(image, Unknown) else f" and image {image.image.name}"
-    price = on_demand_price(instance_type.name, pool.region)
-    costs = (
-        f" ({dollars(price.usd_per_hour)} an hour on demand, {price.region}, {price.day})" if price is not None else ""
-    )
+    costs = priced(instance_type, pool.region)
     too = ", in its placement constraint too" if listed else ""
     return Way(
         text=Text(Word(f"{what} such as"), f" {instance_type}{driven}{costs}{too}"),
         things=(new, replace(task, constraints=kept)),
     )
+
+
+def priced(instance_type: InstanceType, region: str | None) -> str:
+    """The price of a type in brackets, if it is known."""
+    price = on_demand_price(instance_type.name, region)
+    return "" if price is None else f" ({dollars(price.usd_per_hour)} an hour on demand, {price.region}, {price.day})"
 
 
 def without_type_lists(constraints: Iterable[PlacementConstraint]) -> tuple[PlacementConstraint, ...]:

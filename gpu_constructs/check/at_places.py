@@ -1,0 +1,224 @@
+"""Can a fix be made at its place, with all that shares it and with the other fixes? It is written there and read again.
+
+A rule tries a fix on a pool or on a task; the value may stand in a parameter that others use too, or that allows few
+values. So each is written into the files, those of the findings before it as well, and everything is judged once more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import TypeAlias
+
+from gpu_constructs.check.other_values import Place, place
+from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.facts import InstanceType, instance_type
+from gpu_constructs.fleet import Container, Fleet, HostImage, Origin, Pool, PoolKind, Scheduler, Task, Workload
+from gpu_constructs.rules import Finding
+from gpu_constructs.rules.evidence.fixes import of_types, priced
+from gpu_constructs.rules.finding import Way
+from gpu_constructs.rules.words import Text, joined
+from gpu_constructs.template import Places
+from gpu_constructs.template.documents.node import Node, Path
+
+Spot: TypeAlias = "tuple[str, Path]"
+"""A file, and the keys and indexes of a value in it."""
+
+Changes: TypeAlias = Mapping[Spot, Node]
+"""What is to stand in some places."""
+
+Judge: TypeAlias = Callable[[Changes], "tuple[Finding, ...] | None"]
+"""What is wrong with the files with some changes; None where they cannot be, or where there is no time to try them."""
+
+_TYPES = frozenset({"instance_types", "has_unknown_types", "unknown_type_names", "requirements"})
+_IMAGE = frozenset({"image", "image_written"})
+_SIZES = {"max_instances": "MaxSize", "min_instances": "MinSize"}
+_OF_CONTAINER = {"memory_limit_mib": "Memory", "memory_reservation_mib": "MemoryReservation", "cpu": "Cpu"}
+_OF_TASK = {"memory_limit_mib": "Memory", "cpu_limit": "Cpu", "network_mode": "NetworkMode"}
+_INSTANCE_TYPE = "ecs.instance-type"
+_ANY = "attribute:ecs.instance-type =~ *"
+"""What a constraint that names types is where it is to name others: one that all of them satisfy."""
+
+_Written: TypeAlias = "tuple[Origin | None, str, object, Node]"
+"""Where a thing was written, its property, what is written there and what is to be."""
+
+
+def settled(findings: Iterable[Finding], fleet: Fleet, places: Places, judge: Judge) -> list[Finding]:
+    """The findings with the fixes that can be made where they point, all first ones of them together."""
+    found = list(findings)
+    together = _Together(found, fleet, places, judge)
+    ways = [together.of(each) if any(way.things for way in each.ways) else None for each in found]
+    return [
+        each if chosen is None else _with(each, tuple(dict.fromkeys(map(together.final, chosen))))
+        for each, chosen in zip(found, ways, strict=True)
+    ]
+
+
+def _with(finding: Finding, ways: tuple[Way, ...]) -> Finding:
+    return replace(finding, ways=ways, fix=joined(", or ", (each.text for each in ways)) or finding.otherwise)
+
+
+class _Together:
+    """Fixes that are made one after the other."""
+
+    def __init__(self, found: list[Finding], fleet: Fleet, places: Places, judge: Judge) -> None:
+        self._writing = Writing(fleet, places)
+        self._judge = judge
+        self._taken: dict[Spot, Node] = {}
+        self._ways: dict[Spot, Way] = {}
+        self._left, self._grave = _counted(found)
+
+    def of(self, finding: Finding) -> tuple[Way, ...]:
+        """The changes to show: of each group the first that can be made."""
+        chosen: list[Way] = []
+        if not self._left[place(finding)]:
+            changed = (spot for way in finding.ways for spot in self._writing.changes(way) or ())
+            if settling := tuple(dict.fromkeys(self._ways[each] for each in changed if each in self._ways)):
+                return settling
+        for way in finding.ways:
+            first = next((each for each in self._writing.instead(way) if self._works(each, finding, chosen)), None)
+            if first is not None:
+                chosen.append(first)
+        return tuple(chosen)
+
+    def final(self, way: Way) -> Way:
+        """The change that is made in the same place in the end, so that one place gets one value."""
+        changes = self._writing.changes(way) or {}
+        other = next((self._ways[each] for each, new in changes.items() if self._taken.get(each, new) != new), None)
+        return other or way
+
+    def _works(self, way: Way, finding: Finding, chosen: list[Way]) -> bool:
+        changes = self._writing.changes(way)
+        if changes is None:
+            return True  # it is not one value of the files: that it works in the fleet is all that can be known
+        if not changes or not all(map(self._writing.allows, changes, changes.values())):
+            return False
+        about = place(finding)
+        if changes.items() <= self._taken.items():
+            return not self._left[about]
+        found = self._judge({**self._taken, **changes})
+        if found is None:
+            return not self._taken.keys() & changes.keys()
+        left, grave = _counted(found)
+        is_better = left[about] < max(1, self._left[about])
+        if not is_better or any(count > self._grave[each] for each, count in grave.items()):
+            return False
+        if not chosen:
+            self._taken.update(changes)
+            self._ways.update(dict.fromkeys(changes, way))
+            self._left, self._grave = left, grave
+        return True
+
+
+def _counted(findings: Iterable[Finding]) -> tuple[Counter[Place], Counter[Place]]:
+    found = list(findings)
+    return Counter(map(place, found)), Counter(place(each) for each in found if each.is_grave)
+
+
+class Writing:
+    """Changes of a fleet as values in the files that it was read from."""
+
+    def __init__(self, fleet: Fleet, places: Places) -> None:
+        self._pools = {each.name: each for each in fleet.pools}
+        self._tasks = {each.name: each for each in fleet.tasks}
+        self._places = places
+
+    def changes(self, way: Way) -> Changes | None:
+        """The values that a change puts in place of others; None where it is more than that."""
+        changes: dict[Spot, Node] = {}
+        for new in way.made():
+            for origin, name, was, value in (each or _NOWHERE for each in self._written(new)):
+                spot = None if origin is None else self._places.spot(origin, name, was)
+                if spot is None:
+                    return None
+                changes[spot] = self._as_declared(spot, value)
+        return changes
+
+    def _written(self, new: Pool | Task | Workload) -> Iterator[_Written | None]:
+        if isinstance(new, Pool) and new.name in self._pools:
+            return _of_pool(self._pools[new.name], new)
+        if isinstance(new, Task) and new.name in self._tasks:
+            return _of_task(self._tasks[new.name], new)
+        return iter((None,))
+
+    def instead(self, way: Way) -> Iterator[Way]:
+        """A change and those that may do in its place: where a parameter allows few values, these."""
+        spots = self.changes(way) or {}
+        pool = next((each for each in way.made() if isinstance(each, Pool)), None)
+        for file, path in spots if pool is not None else ():
+            names = [str(each) for each in self._places.allowed((file, path))]
+            types = [each for each in map(_known, names) if each is not None]
+            if pool is not None and types and len(types) == len(names):
+                for each in sorted(types, key=lambda one: (one.gpus, one.vcpus)):
+                    text = Text(f"{path[1]} {each}{priced(each, pool.region)}")
+                    yield replace(way, text=text, things=(of_types(pool, (each,)),), instead=())
+                return
+        yield from (way, *way.instead)
+
+    def allows(self, spot: Spot, value: Node) -> bool:
+        """Whether a parameter allows a value; any other place does."""
+        allowed = self._places.allowed(spot)
+        return not allowed or str(value) in map(str, allowed)
+
+    def _as_declared(self, spot: Spot, value: Node) -> Node:
+        """A value as a parameter takes it: the name alone of what is stored."""
+        if isinstance(value, str) and self._places.is_stored(spot):
+            return value.removeprefix("{{resolve:ssm:").removesuffix("}}")
+        return value
+
+
+_NOWHERE: _Written = (None, "", None, None)
+
+
+def _known(name: str) -> InstanceType | None:
+    try:
+        return instance_type(name)
+    except UnknownNameError:
+        return None
+
+
+def _changed(old: Pool | Task | Container, new: Pool | Task | Container) -> frozenset[str]:
+    return frozenset(each.name for each in fields(old) if getattr(old, each.name) != getattr(new, each.name))
+
+
+def _of_pool(old: Pool, new: Pool) -> Iterator[_Written | None]:
+    """What is to be written for another pool, None for what cannot be."""
+    names = _changed(old, new)
+    if names & _TYPES:
+        were = [*map(str, old.instance_types), *old.unknown_type_names]
+        gone = [each for each in were if each not in map(str, new.instance_types)]
+        come = [str(each) for each in new.instance_types if str(each) not in were]
+        name = "InstanceTypes" if old.kind is PoolKind.BATCH else "InstanceType"
+        is_one = old.requirements is None and len(gone) == len(come) == 1
+        yield (old.origin, name, gone[0], come[0]) if is_one else None
+    if names & _IMAGE:
+        image = new.image
+        was = old.image.ssm_parameter if isinstance(old.image, HostImage) else old.image_written
+        is_one = isinstance(image, HostImage) and not image.is_own and old.kind is PoolKind.AUTO_SCALING_GROUP
+        now = image.ssm_parameter if isinstance(image, HostImage) else ""
+        yield (old.origin, "ImageId", was, f"{{{{resolve:ssm:{now}}}}}") if is_one else None
+    for each in sorted(names - _TYPES - _IMAGE):
+        size = getattr(new, each)
+        yield (old.origin, _SIZES[each], getattr(old, each), size) if each in _SIZES else None
+
+
+def _of_task(old: Task, new: Task) -> Iterator[_Written | None]:
+    """What is to be written for another task, None for what cannot be."""
+    if old.scheduler is Scheduler.BATCH or len(old.containers) != len(new.containers):
+        yield None
+        return
+    for name in sorted(_changed(old, new) - {"containers", "constraints"}):
+        yield (old.origin, _OF_TASK[name], getattr(old, name), getattr(new, name)) if name in _OF_TASK else None
+    if old.constraints != new.constraints:
+        named = [each for each in old.constraints if each not in new.constraints]
+        is_one = len(named) == 1 and all(_INSTANCE_TYPE in str(each.expression) for each in named)
+        yield (old.origin, "PlacementConstraints.Expression", named[0].expression, _ANY) if is_one else None
+    for one, other in zip(old.containers, new.containers, strict=True):
+        for name in sorted(_changed(one, other) - {"requirements"}):
+            known = _OF_CONTAINER.get(name)
+            yield (one.origin, known, getattr(one, name), getattr(other, name)) if known else None
+        if one.requirements != other.requirements:
+            is_one = len(one.requirements) == len(other.requirements) == 1 and one.requirements[0].value is not None
+            now = other.requirements[0].value if is_one else None
+            yield (one.origin, "Value", one.requirements[0].value, now) if isinstance(now, str) else None
