@@ -25,6 +25,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.scripts import commands
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list, with_verb
 
@@ -160,19 +161,35 @@ def joins(pool: Pool) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU273",
-    question="does the user data end without waiting for the ECS agent?",
-    because="the ECS agent starts after cloud-init has run the user data; systemctl waits until the agent has started, "
-    "and both wait for each other",
+    question="does the user data run to its end?",
+    because="the ECS agent starts after cloud-init has run the user data: systemctl waits until the agent has started, "
+    "and both wait for each other; Amazon Linux 2023 has no amazon-linux-extras, at which a script of bash -e ends",
+    softer="where not every host comes to the command, or what it does not install is all that is missing",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
 )
-def waits_for_nothing(pool: Pool) -> Problems:
-    if (command := waits_for_agent(pool.user_data)) and _is_of_cloud_init(pool):
+def runs_to_its_end(pool: Pool) -> Problems:
+    if (found := waits_for_agent(pool.user_data)) and _is_of_cloud_init(pool):
+        command, is_certain = found
         yield Problem(
             message=f"{command} waits for the agent, which waits for the user data to end",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service",
             property_name="UserData",
+            is_certain=is_certain,
+        )
+    # https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
+    on_2023 = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
+    if on_2023 and (missing := lacks_extras(pool.user_data)) is not None:
+        is_certain = missing and pool.has_provider and isinstance(pool.cluster, str)
+        yield Problem(
+            message=f"Amazon Linux 2023 has no amazon-linux-extras, at which the user data ends before it names "
+            f"{pool.cluster}, so that its hosts never join it"
+            if is_certain
+            else "Amazon Linux 2023 has no amazon-linux-extras, so that the user data installs nothing with it",
+            fix="dnf install, with the packages of Amazon Linux 2023",
+            property_name="UserData",
+            is_certain=is_certain,
         )
 
 
@@ -265,8 +282,11 @@ _FROM_VARIABLE = re.compile(
 _SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
 _SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
 _STARTS_AGENT = re.compile(
-    r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
+    r"[ \t]*((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:(?:re)?start|enable[ \t]+--now)[ \t]+(?:ecs|amazon-ecs)(?:\.service)?"
+    r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
 )
+_CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
+_EXTRAS = re.compile(r"(?:sudo[ \t]+)?amazon-linux-extras\b[^\n|&;]*([|&;].*)?")
 _EXIT = re.compile(r"^exit\b[ \t\d]*$", re.MULTILINE)
 # A word and something that is neither "=" nor the next part of a key.
 _COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
@@ -321,7 +341,23 @@ def without_value(data: UserData) -> str:
     return "" if variable in _SET_ANYWAY or is_set else variable
 
 
-def waits_for_agent(data: UserData) -> str:
-    """The command of a script that starts the ECS agent and waits for it; empty without one."""
-    waits = next(filter(None, map(_STARTS_AGENT.search, data.scripts)), None)
-    return "" if waits is None else " ".join(waits[1].split())
+def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
+    """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
+
+    Scripts that change the unit of the agent are left out: it may wait for nothing then.
+    """
+    scripts = (each for each in data.scripts if not _CHANGES_UNIT.search(each))
+    started = ((each, _STARTS_AGENT.match(each.line)) for script in scripts for each in commands(script))
+    found = [(" ".join(start[1].split()), each.is_certain) for each, start in started if start]
+    return min(found, key=lambda each: not each[1], default=None)
+
+
+def lacks_extras(data: UserData) -> bool | None:
+    """Whether a script ends at amazon-linux-extras before it names a cluster; None where no script comes to it."""
+    ends: bool | None = None
+    for script in data.scripts:
+        named = script.find(f"{_CLUSTER}=")
+        for each in commands(script):
+            if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
+                ends = ends or (each.ends_script and not called[1] and each.at < named)
+    return ends

@@ -176,3 +176,50 @@ def test_the_shell_scripts_of_an_archive_do_not_wait_for_the_agent(header: str, 
     found = asked(RULES, a_pool(cluster="gpu", user_data=agent_settings(archive, lambda _: None).data))
     said = found["GPU273"].message if "GPU273" in found else ""
     assert said == (command and f"{command} waits for the agent, which waits for the user data to end")
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"),
+    [
+        (["cat <<EOF >> /etc/ecs/ecs.config", "ECS_CLUSTER=gpu", "EOF", "service ecs restart"], Severity.ERROR),
+        (["systemctl enable --now ecs.service  # now"], Severity.ERROR),
+        (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
+        (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
+        (["later() {", "  systemctl start ecs", "}"], Severity.WARNING),
+        (["nohup bash -c '", "systemctl start ecs", "' &"], Severity.WARNING),
+        (["cat > /usr/bin/again <<'EOF'", "systemctl restart ecs", "EOF"], None),
+        (["exit 0", "systemctl start ecs"], None),
+        (["sed -i /cloud-final/d /usr/lib/systemd/system/ecs.service", "systemctl start ecs"], None),
+    ],
+)
+def test_a_script_that_every_host_runs_and_that_waits_for_the_agent_is_an_error(
+    lines: list[str], severity: Severity | None
+) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines))).get("GPU273")
+    assert (found and found.severity) == severity
+
+
+EXTRAS = "amazon-linux-extras install -y docker"
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"),
+    [
+        (["set -euo pipefail", EXTRAS, NAMES], Severity.ERROR),
+        (
+            ["set -o errexit", f"sudo {EXTRAS}", "cat <<EOF >> /etc/ecs/ecs.config", "ECS_CLUSTER=gpu", "EOF"],
+            Severity.ERROR,
+        ),
+        ([EXTRAS, NAMES], Severity.WARNING),
+        (["set -e", NAMES, EXTRAS], Severity.WARNING),
+        (["set -e", f"{EXTRAS} || true", NAMES], Severity.WARNING),
+        (["set -e", "if command -v amazon-linux-extras; then", EXTRAS, "fi", NAMES], None),
+    ],
+)
+def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
+    lines: list[str], severity: Severity | None
+) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines))).get("GPU273")
+    assert (found and found.severity) == severity
+    on_al2 = a_pool(cluster="gpu", user_data=read(*lines), image=of_image("al2-gpu"))
+    assert "GPU273" not in asked(RULES, on_al2)
