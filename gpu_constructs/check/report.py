@@ -14,6 +14,7 @@ import datetime as dt
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
 from pathlib import Path
 
 from gpu_constructs.check.at_places import Changes, settled
@@ -42,6 +43,7 @@ from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
 from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, UnreadableError, files_of
+from gpu_constructs.template.model import JOB_DEFINITION, Resource
 
 _OURS = f"{METADATA_KEY}::"
 
@@ -190,6 +192,13 @@ class Report:
         return tuple([each for each in self.findings if each.rule == UNCHECKED])
 
     @property
+    def skipped_jobs(self) -> int:
+        """Jobs of AWS Batch that run on Amazon EKS, which nothing here is about."""
+        read = {(each.origin.file, each.origin.resource) for each in self.fleet.tasks if each.origin is not None}
+        jobs = (each.origin for each in _resources(self.stacks) if each.type == JOB_DEFINITION)
+        return sum((each.file, each.resource) not in read for each in jobs)
+
+    @property
     def unchecked_line(self) -> str:
         """The same in one line, for doors that have no room for more; empty where every task was checked."""
         first, *others = self.unchecked or (None,)
@@ -207,7 +216,7 @@ def check_files(
     hosts: Mapping[str, int] | None = None,
     rules: Choice = every,
 ) -> Report:
-    """Checks CloudFormation templates, cloud assemblies and task definitions.
+    """Checks CloudFormation templates, cloud assemblies, and what the AWS CLI takes in a file.
 
     Parameters of a template are taken by their default values. Where others are allowed, or a condition or a mapping
     knows others, and they can change what is found, one after the other is tried as well, and so are regions where none
@@ -365,8 +374,11 @@ def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) ->
 
 
 def _files(stacks: Stacks) -> tuple[str, ...]:
-    resources = [each for stack in stacks.stacks for each in stack.resources.values()] + list(stacks.tasks)
-    return tuple(dict.fromkeys(each.origin.file for each in resources if each.origin.file is not None))
+    return tuple(dict.fromkeys(each.origin.file for each in _resources(stacks) if each.origin.file is not None))
+
+
+def _resources(stacks: Stacks) -> Iterator[Resource]:
+    return chain(*(stack.resources.values() for stack in stacks.stacks), stacks.tasks)
 
 
 def _order(found: tuple[Finding, Finding]) -> tuple[int, str, int, str, str]:

@@ -125,8 +125,10 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
 def summary(review: Report, *, verbose: bool = True) -> str:
     """What was found and what was looked at, in one line."""
     fleet = review.fleet
+    skipped = f"; {_count(review.skipped_jobs, 'job')} for Amazon EKS skipped" if review.skipped_jobs else ""
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
-        return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"
+        where = and_list(review.files) if review.files else "what was read"
+        return f"no ECS capacity or task was found in {where}{skipped}"
     counts = Counter(each.severity for each in review.findings)
     counts[Severity.INFO] -= len(review.unchecked)
     found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
@@ -147,7 +149,7 @@ def summary(review: Report, *, verbose: bool = True) -> str:
     )
     return (
         f"{found}{unchecked}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
-        f"{'' if has_gpus else ', no GPU known among them'}"
+        f"{'' if has_gpus else ', no GPU known among them'}{skipped}"
     )
 
 

@@ -39,6 +39,7 @@ def as_json(review: Report) -> str:
             "tasks": len(review.fleet.tasks),
             "services": sum(each.is_service for each in review.fleet.workloads),
             "runs": sum(not each.is_service for each in review.fleet.workloads),
+            "skipped_jobs": review.skipped_jobs,
             "untried_parameter_values": sum(review.untried.values()),
         },
     }

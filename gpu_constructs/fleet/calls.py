@@ -22,6 +22,7 @@ class Starter(Enum):
     SCHEDULE = "schedule"
     PIPE = "pipe"
     STATE_MACHINE = "state machine"
+    COMMAND = "command"
 
     def __str__(self) -> str:
         return self.value

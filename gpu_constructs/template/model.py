@@ -20,6 +20,10 @@ from gpu_constructs.fleet import Origin, Unknown
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""
 
+JOB_DEFINITION = "AWS::Batch::JobDefinition"
+TASK_RUN, JOB_RUN = "AWS::ECS::RunTask", "AWS::Batch::SubmitJob"
+"""What a file of its own gives ``aws ecs run-task`` or ``aws batch submit-job``; no types of CloudFormation."""
+
 
 ZONE_OF_LIST = "Fn::GetAZs "
 """What the name of a `Placeholder` begins with that stands for an Availability Zone; its place in the list follows."""
@@ -111,7 +115,7 @@ class Resource:
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
         depends_on: Logical ids of the resources of its stack that it names in ``DependsOn``.
         is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
-        below: Keys from the resource to its properties; none in a task definition outside of a template.
+        below: Keys from the resource to its properties; none outside of a template.
     """
 
     logical_id: str
@@ -151,7 +155,7 @@ class Stack:
 
 
 class UnreadableError(GpuConstructsError):
-    """A file is not a template, a cloud assembly or a task definition, or it is too much to read.
+    """A file is not a template, a cloud assembly or a request, or it is too much to read.
 
     Args:
         reason: What is wrong with it.

@@ -85,6 +85,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "tasks": 1,
         "services": 1,
         "runs": 0,
+        "skipped_jobs": 0,
         "untried_parameter_values": 0,
     }
     assert report["acknowledged"][0]["reason"] == "until spring"

@@ -63,10 +63,11 @@ def on_hosts_of_these_files(context: Context) -> Problems:
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:
-    """Whether tasks certainly go to Amazon EC2, not to Fargate or to other machines."""
+    """Whether tasks go to Amazon EC2, as far as what is written tells, not to Fargate or to other machines."""
     if workload.strategy:
-        return any(each.pool is not None for each in workload.strategy)
-    return workload.launch_type == "EC2"
+        named = (each.provider for each in workload.strategy if each.pool is not None or isinstance(each.provider, str))
+        return any(each not in FARGATE_PROVIDERS for each in named)
+    return workload.launch_type in EC2_LAUNCH_TYPES
 
 
 def _runs_on_ec2(task: Task) -> bool:

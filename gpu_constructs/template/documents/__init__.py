@@ -1,7 +1,8 @@
 """What do the files say? The first step of reading: plain values, before anything in them is worked out.
 
-What a path turns out to be (`assembly`: a template, a cloud assembly, a task definition), which files may be opened for
-it (`sources`), and how a text becomes a `document` (`json_text`, `yaml_text`) of plain values (`node`) with lines.
+What a path turns out to be (`assembly`: a template, a cloud assembly, a request), which files may be opened for
+it (`sources`), what a call of the AWS CLI is given (`requests`), and how a text becomes a `document` (`json_text`,
+`yaml_text`) of plain values (`node`) with lines.
 """
 
 from gpu_constructs.template.documents.assembly import found_at, found_in

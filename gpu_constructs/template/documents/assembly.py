@@ -1,4 +1,4 @@
-"""What a path that a user names turns out to be: a template, a task definition, or a cloud assembly with its stacks.
+"""What a path that a user names turns out to be: a template, a request, or a cloud assembly with its stacks.
 
 A cloud assembly is what ``cdk synth`` writes to ``cdk.out``: https://docs.aws.amazon.com/cdk/v2/guide/deploy.html
 """
@@ -16,6 +16,7 @@ from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
 from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.requests import READ, request_in
 from gpu_constructs.template.documents.sources import (
     Source,
     asset_path,
@@ -23,7 +24,6 @@ from gpu_constructs.template.documents.sources import (
     nested_beside,
     published,
     stack_name_of,
-    task_definition,
 )
 from gpu_constructs.template.model import Resource, UnreadableError, Value
 
@@ -205,7 +205,7 @@ def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:
 
 
 _STDIN = "-"
-_ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or the cdk.out of cdk synth"
+_ALLOWED = f"a CloudFormation template with Resources, the cdk.out of cdk synth, or {READ}"
 
 
 _PROGRAMS = frozenset({".cjs", ".cs", ".fs", ".go", ".java", ".js", ".mjs", ".py", ".ts"})
@@ -213,7 +213,7 @@ _PROGRAMS = frozenset({".cjs", ".cs", ".fs", ".go", ".java", ".js", ".mjs", ".py
 
 
 def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
-    """The templates and task definitions behind one path."""
+    """The templates and requests behind one path."""
     if path == _STDIN:
         if stdin is None:
             raise UnreadableError("nothing came from the standard input", file=path)
@@ -236,15 +236,17 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
 
 
 def found_in(document: Document, *, name: str, region: str | None, files: Files | None = None) -> Source | Resource:
-    """The template or the task definition that one document is; without `files` nothing that it names is read."""
+    """The template or the request that one document is; without `files` nothing that it names is read."""
     data = document.data if isinstance(document.data, list) else document.object(_ALLOWED)
     if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
         source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
         return source if files is None else replace(source, nested=nested_beside(document.file, files))
-    found = task_definition(data, file=document.file, region=region)
+    found = request_in(data, file=document.file, region=region)
     if found is None:
         document.object(_ALLOWED)
-        raise UnreadableError("neither Resources nor containerDefinitions", file=document.file, allowed=_ALLOWED)
+        raise UnreadableError(
+            "neither Resources nor a request of Amazon ECS or AWS Batch", file=document.file, allowed=_ALLOWED
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""What runs tasks and submits jobs: rules, pipes and schedules of EventBridge, and states of Step Functions.
+"""What runs tasks and submits jobs: rules, pipes and schedules of EventBridge, states of Step Functions, and commands.
 
 Each calls ``RunTask`` (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html), which takes a
 strategy, a launch type and constraints as a service does, or ``SubmitJob``
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
-from gpu_constructs.template.model import Resource, Text, Value, end_of
+from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.json_texts import object_in
@@ -25,7 +25,13 @@ from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 
 _RULE, _SCHEDULE, _PIPE = "AWS::Events::Rule", "AWS::Scheduler::Schedule", "AWS::Pipes::Pipe"
-_STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
+_BY_HAND = {TASK_RUN: (RUN_TASK, "Cluster"), JOB_RUN: (SUBMIT_JOB, "JobQueue")}
+_STARTERS = {
+    _RULE: Starter.RULE,
+    _PIPE: Starter.PIPE,
+    _SCHEDULE: Starter.SCHEDULE,
+    **dict.fromkeys(_BY_HAND, Starter.COMMAND),
+}
 _BY_NAME = ":aws-sdk:"  # stands before the action in the ARN of a schedule that calls the API by its name
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
 _TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
@@ -63,6 +69,20 @@ class Call:
     def starter(self) -> Starter:
         """What kind of resource makes it."""
         return _STARTERS.get(self.resource.type, Starter.STATE_MACHINE)
+
+
+def calls_by_hand(index: Index, notes: Notes) -> Iterator[Call]:
+    """What files of their own give the AWS CLI."""
+    for resource in index.all(*_BY_HAND):
+        request, (action, target) = Section.of(resource, notes), _BY_HAND[resource.type]
+        yield Call(
+            resource=resource,
+            suffix="",
+            action=action,
+            request=request,
+            target=request.get(target),
+            overrides=request.section("Overrides"),
+        )
 
 
 def calls_of_events(index: Index, notes: Notes) -> Iterator[Call]:

@@ -36,7 +36,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
-from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_of_events, workload_of
+from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_hand, calls_of_events, workload_of
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
@@ -282,7 +282,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
 def _calls(index: Index, notes: Notes, *, may_run_tasks: bool) -> tuple[Call, ...]:
     """Everything that runs tasks or submits jobs, up to as many as there may be resources."""
     states = (calls_of_states(each, notes, may_run_tasks=may_run_tasks) for each in index.all(*STATE_MACHINES))
-    return tuple(islice(chain(calls_of_events(index, notes), *states), RESOURCES))
+    return tuple(islice(chain(calls_of_events(index, notes), calls_by_hand(index, notes), *states), RESOURCES))
 
 
 def _called(task: Task, name: str) -> Task:

@@ -12,7 +12,7 @@ from itertools import chain
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Relations, Scheduler, Submission, Task, Unknown
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import JOB_DEFINITION, Reference, Resource
 from gpu_constructs.template.resources.calls import SUBMIT_JOB, Call
 from gpu_constructs.template.resources.containers import (
     container_name,
@@ -178,7 +178,6 @@ def _open(container: Container) -> Container:
     return replace(container, requirements=requirements, cpu=UNKNOWN, memory_limit_mib=UNKNOWN)
 
 
-JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _GENERAL = frozenset({"MEMORY", "VCPU"})
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 

@@ -76,7 +76,9 @@ def test_a_place_in_a_task_has_a_line_whatever_the_case_of_its_names() -> None:
     [{}, {"containerDefinitions": {}}],
 )
 def test_an_object_that_is_neither_is_told_what_is_read(content: Any) -> None:
-    with pytest.raises(UnreadableError, match="neither Resources nor containerDefinitions; allowed: a CloudFormation"):
+    with pytest.raises(
+        UnreadableError, match="neither Resources nor a request of .*a task definition .containerDefinitions."
+    ):
         read_stacks([content])
 
 
