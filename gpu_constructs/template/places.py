@@ -164,9 +164,10 @@ class Places:
         resource = self._by_place.get((start.file, start.resource))
         above = "" if resource is None else resource.type.rpartition("::")[2]
         *wanted, last = [each.lower() for each in steps]
+        names = self._names(start)
         return [
             path
-            for path in self._names(start).get(last, ())
+            for path in names.get(last) or names.get(f"{last}override", ())  # ImageIdOverride of AWS Batch
             if _has_in_order([str(each).lower() for each in (above, *start.path[2:], *path[:-1])], wanted)
         ]
 

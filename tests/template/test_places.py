@@ -76,6 +76,13 @@ def test_a_place_is_that_of_the_property(name: str, value: object, resource: str
     assert (found.resource, found.line, found.column) == (resource, line, column)
 
 
+def test_the_image_of_an_environment_may_be_called_an_override() -> None:
+    text = HOSTS.replace("Name: gpus", "Ec2Configuration: [{ImageIdOverride: ami-2}]").replace(
+        "ImageId: !Ref Image", ""
+    )
+    assert place("ImageId", text=text).path == (*PROVIDER, "Properties", "Ec2Configuration", 0, "ImageIdOverride")
+
+
 @pytest.mark.parametrize("property_name", ["ContainerDefinitions.Memory", "Overrides.Memory"])
 def test_a_resource_with_thousands_of_findings_is_searched_once(property_name: str) -> None:
     numbers = range(3000)

@@ -156,7 +156,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
                 about=each.workload,
-                message=f"{wanted} tasks must run on different hosts (distinctInstance), and "
+                message=f"{wanted} task{'s' * (wanted > 1)} must run on different hosts (distinctInstance), and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
                 fix=f"raise {each.limit}, or remove distinctInstance",
                 ways=(
@@ -170,7 +170,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
 def _room_for(copies: Copies, hosts: int) -> Ways:
     if len(copies.pools) != 1:
         return ()
-    return one_way(f"raise MaxSize to {hosts} hosts", replace(copies.pools[0], max_instances=hosts))
+    return one_way(f"raise MaxSize to {hosts} host{'s' * (hosts > 1)}", replace(copies.pools[0], max_instances=hosts))
 
 
 def _shared(workload: Workload) -> tuple[PlacementConstraint, ...]:

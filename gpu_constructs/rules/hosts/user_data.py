@@ -209,7 +209,9 @@ def drains(pool: Pool) -> Problems:
         yield Problem(
             message=f"its hosts are {pool.bought.option}, and {variable} is {'off' if off else 'not set'}: tasks die "
             "with a host that is reclaimed",
-            fix=f"{variable}=true in /etc/ecs/ecs.config",
+            fix="enable-spot-instance-draining = true in [settings.ecs]"
+            if pool.operating_system is OperatingSystem.BOTTLEROCKET
+            else f"{variable}=true in /etc/ecs/ecs.config",
             property_name="UserData",
         )
 

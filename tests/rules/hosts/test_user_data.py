@@ -121,6 +121,12 @@ def test_spot_hosts_that_do_not_drain_lose_their_tasks(
     assert found["GPU059"].fix.startswith(f"{DRAINING}=true")
 
 
+def test_bottlerocket_drains_by_a_setting_of_its_own() -> None:
+    settings = agent_settings("[settings.ecs]\ncluster = 'gpu'\n", lambda _: None).data
+    hosts = a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64"), purchase=PurchaseOption.SPOT, user_data=settings)
+    assert asked(RULES, hosts)["GPU059"].fix == "enable-spot-instance-draining = true in [settings.ecs]"
+
+
 SCRIPT = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n"
 
 
