@@ -71,6 +71,7 @@ PART_OF = {
     "GPU292": "GPU020",
     "GPU302": "GPU089",
     "GPU303": "GPU042",
+    "GPU305": "GPU051",
     "GPU314": "GPU190",
     "GPU320": "GPU132",
     "GPU322": "GPU321",

@@ -157,11 +157,11 @@ def test_every_door_takes_a_declared_type_for_one_of_the_catalogue(capsys: pytes
     assert main(["instances", "--family", "g9"]) == 0
     assert "g9.xlarge (declared)" in capsys.readouterr().out
     gpus(name, configuration="gpu-constructs.json").has_no_findings()
-    assert [each.message for each in in_cfn_lint(name) if "GPU305" in each.message] == []
+    assert [each.message for each in in_cfn_lint(name) if "GPU051" in each.message] == []
     Path("gpu-constructs.json").rename("elsewhere.json")
-    assert rules_of_check(name, capsys=capsys) == ["GPU305"]
+    assert rules_of_check(name, capsys=capsys) == ["GPU051"]
     assert rules_of_check(name, "--config", "elsewhere.json", capsys=capsys) == []
-    assert [each.rule.id for each in in_cfn_lint(name) if "GPU305" in each.message] == ["E9805"]
+    assert [each.rule.id for each in in_cfn_lint(name) if "GPU051" in each.message] == ["W9551"]
 
 
 def in_cfn_lint(name: str) -> list[Any]:

@@ -113,7 +113,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
             "GPU050", on(hosts(instance_types=(), unknown_type_names=("g6xlarge",)), task(gpu())), id="no name"
         ),
         pytest.param(
-            "GPU305", on(hosts(instance_types=(), unknown_type_names=("g99.xlarge",)), task(gpu())), id="a new type"
+            "GPU051", on(hosts(instance_types=(), unknown_type_names=("g99.xlarge",)), task(gpu())), id="a new type"
         ),
         pytest.param("GPU052", on(hosts(image=PLAIN), task(gpu())), id="an image without a driver"),
         pytest.param("GPU052", on(hosts("g5g.xlarge"), task(gpu())), id="an image of another architecture"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.facts.catalogue import how_to_declare
+from gpu_constructs.facts.names import name_problem
 from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement import DoubtKind, demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
@@ -16,7 +18,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, info
 from gpu_constructs.rules.words import or_list
 
-_ASKED = "what placement constraints ask of"
+_ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
@@ -28,7 +30,7 @@ UNCHECKED: Final = "GPU229"
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    unless=("GPU040", "GPU042", "GPU070", "GPU098", "GPU305"),
+    unless=("GPU040", "GPU042", "GPU070", "GPU098"),
 )
 def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
@@ -47,9 +49,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 about=routes[name],
                 involves=tuple(senders.get(name, ())),
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
-                fix="constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
-                if all(each.startswith(_ASKED) for each in hosts)
-                else "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
+                fix=_fix(hosts),
             )
     for workload in context.fleet.workloads:
         if workload.task is None and _is_sent_to_hosts(workload):
@@ -60,6 +60,14 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 property_name="TaskDefinition",
                 fix="check the file that does together with these",
             )
+
+
+def _fix(missing: Iterable[str]) -> str:
+    if all(each.startswith(_ASKED) for each in missing):
+        return "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
+    if all(each.startswith(_FACTS) for each in missing):
+        return how_to_declare(next(iter(missing)).removeprefix(f"{_FACTS} "))
+    return "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4"
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:
@@ -100,7 +108,11 @@ def _missing(context: Context, route: Route) -> Iterator[str]:
     """What of the hosts of a task the files do not define."""
     for each in route.destinations:
         if not each.pool.types_are_known and isinstance(each.fit.answer, Unknown):
-            yield f"the instance types of {each.pool.name}"
+            names = () if each.pool.has_unknown_types else each.pool.unknown_type_names
+            new = () if any(map(name_problem, names)) else names
+            yield from map(f"{_FACTS} {{}}".format, new)
+            if not new:
+                yield f"the instance types of {each.pool.name}"
     workload = route.workload
     if workload is None:
         if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:

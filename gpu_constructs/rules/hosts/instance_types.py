@@ -62,7 +62,6 @@ def well_formed(pool: Pool) -> Problems:
     question="is the instance type in the catalogue?",
     because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
     source=_NAMES,
-    unless=("GPU305",),
 )
 def in_catalogue(context: Context) -> Problems:
     wanted = {each.pool.name for one in context.assignments if one.task.wants_gpu for each in one.destinations}

@@ -1,4 +1,4 @@
-"""Where a GPU task cannot run: on Fargate, on Windows, on Managed Instances with some settings, on unknown types."""
+"""Where a GPU task cannot run: on Fargate, on Windows, on Managed Instances with some settings."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import RECORDED
 from gpu_constructs.facts.aws_limits import (
     CONTAINER_SETTINGS_REFUSED,
     TASK_SETTINGS_REFUSED,
     VOLUME_SETTINGS_REFUSED,
 )
-from gpu_constructs.facts.catalogue import how_to_declare
-from gpu_constructs.facts.names import name_problem
-from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
+from gpu_constructs.fleet import PoolKind, Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import such_as
 from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import and_list, or_list, with_verb
+from gpu_constructs.rules.words import and_list, with_verb
 
 _NOT_MANAGED = {
     **TASK_SETTINGS_REFUSED,
@@ -122,37 +118,6 @@ def _refused_there(task: Task) -> Problems:
         )
 
 
-@error(
-    "GPU305",
-    question="are the instance types of hosts for GPU tasks known?",
-    because="nothing says whether a type that is newer than the catalogue, or misspelt, has a GPU, so nothing about "
-    "the task can be proved",
-    softer="where hosts of other files may take the task",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
-    unless=("GPU050",),
-)
-def on_known_hosts(context: Context) -> Problems:
-    waiting: dict[str, tuple[Pool, list[Route]]] = {}
-    for route in context.routed(lambda task: task.wants_gpu):
-        unknown = [each.pool for each in route.destinations if _is_unknown(each.pool)]
-        if route.every or len(unknown) == len(route.destinations):
-            for pool in unknown:
-                waiting.setdefault(pool.name, (pool, []))[1].append(route)
-    for pool, routes in waiting.values():
-        names = pool.unknown_type_names
-        tasks = dict.fromkeys(each.task.name for each in routes)
-        yield Problem(
-            about=pool,
-            message=f"{with_verb(tasks, 'asks', 'ask')} for GPUs on hosts of {pool.name}, and the catalogue of "
-            f"{RECORDED} does not have {or_list(names)}",
-            fix=f"a type of the catalogue, or, {how_to_declare(names[0])}",
-            property_name="InstanceType",
-            value=and_list(names),
-            is_certain=any(each.every or each.is_closed for each in routes),
-            involves=tuple(each.sender for each in routes),
-        )
-
-
 def _accelerated(task: Task) -> bool:
     return any(asks_for_accelerator(each) for each in task.containers)
 
@@ -173,15 +138,3 @@ def _refused(task: Task) -> Iterator[tuple[str, str]]:
         if container.shared_memory_mib is not None:
             yield "sharedMemorySize", "LinuxParameters.SharedMemorySize"
         yield from ((_NOT_MANAGED[key], key) for key in container.used_keys if key in _NOT_MANAGED)
-
-
-def _is_unknown(pool: Pool) -> bool:
-    """Whether all its types have names that a type can have, and nothing else is known of them."""
-    names = pool.unknown_type_names
-    return (
-        bool(names)
-        and not pool.instance_types
-        and not pool.has_unknown_types
-        and pool.kind is not PoolKind.BATCH  # names of families, and words for whatever AWS Batch prefers
-        and not any(map(name_problem, names))
-    )
