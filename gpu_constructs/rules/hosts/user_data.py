@@ -166,17 +166,18 @@ def joins(pool: Pool) -> Problems:
     question="does the user data run to its end?",
     because="the ECS agent starts after cloud-init has run the user data: systemctl waits until the agent has started, "
     "and both wait for each other; Amazon Linux 2023 has no amazon-linux-extras, at which a script of bash -e ends",
-    softer="where not every host comes to the command, or what it does not install is all that is missing",
+    softer="where not every host comes to the command, where the image may not be one of AWS, or what it does not "
+    "install is all that is missing",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
 )
 def runs_to_its_end(pool: Pool) -> Problems:
-    if (found := waits_for_agent(pool.user_data)) and _is_of_cloud_init(pool):
+    if found := waits_for_agent(pool.user_data):
         command, is_certain = found
         yield Problem(
             message=f"{command} waits for the agent, which waits for the user data to end",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service",
             property_name="UserData",
-            is_certain=is_certain,
+            is_certain=is_certain and _is_of_cloud_init(pool),
         )
     # https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
     on_2023 = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023

@@ -51,6 +51,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
 _LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
 _HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
 _OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
+_LINES = "#cloud-config"
 _TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
 _RUNS_OTHERS = re.compile(
     r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
@@ -137,7 +138,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         actions_never_taken=_never_done(plain) if complete else frozenset(),
         local_disks=_local_disks(plain),
         text=written(plain),
-        scripts=tuple(written(each) for each in parts or () if _SCRIPT.match(each)),
+        scripts=tuple(written(each) for each in map(_script, parts or ()) if each),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
@@ -224,7 +225,7 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
     if start.startswith("#!"):
         # A program in another language, which is not read.
         return UserDataFormat.SHELL, with_mentioned({}, text), True
-    if start.startswith("#cloud-config"):
+    if start.startswith(_LINES):
         return UserDataFormat.CLOUD_CONFIG, _settings_of_lines(text), template or bool(_RUNS_OTHERS.search(text))
     if _TOML.search(text):
         return UserDataFormat.TOML, _settings_of_toml(text), False
@@ -248,7 +249,9 @@ def _parts(text: str) -> list[str] | None:
             body = part.get_payload()
             if isinstance(body, str):
                 is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
-                found.append(_from_base64(body, otherwise="") if is_base64 else body)
+                body = _from_base64(body, otherwise="") if is_base64 else body
+                # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
+                found.append(f"{_LINES}\n{body}" if part.get_content_type() == "text/cloud-config" else body)
     except (MessageError, ValueError, LookupError, RecursionError):
         return None
     return found
@@ -287,6 +290,14 @@ def _settings_of_lines(text: str) -> Settings:
         put(settings, found, certain=is_certain)
     put(settings, settings_of_script("\n".join(commands))[0].items())
     return with_mentioned(settings, text)
+
+
+def _script(part: str) -> str:
+    """A script, or the commands of a cloud-config as one; empty for anything else."""
+    if _SCRIPT.match(part):
+        return part
+    lines = map(str.strip, part.splitlines()) if part.lstrip().startswith(_LINES) else ()
+    return "\n".join(_item(each) for each in lines if each.startswith("- "))
 
 
 def _item(line: str) -> str:

@@ -11,7 +11,9 @@ from gpu_constructs.fleet import (
     NO_USER_DATA,
     UNKNOWN,
     Fleet,
+    HostImage,
     PurchaseOption,
+    Unknown,
     UserData,
     UserDataFormat,
     Workload,
@@ -175,6 +177,8 @@ IN_BASE64 = base64.b64encode(b"#!/bin/bash\nsudo  systemctl restart ecs.service\
         ("text/x-shellscript\nContent-Transfer-Encoding: base64", IN_BASE64, "sudo systemctl restart ecs.service"),
         ("text/x-shellscript", "#!/bin/bash\nsystemctl restart ecs --no-block", ""),
         ("text/cloud-config", "#cloud-config\nwrite_files:\n- content: |\n    systemctl restart ecs", ""),
+        ("text/cloud-config", "runcmd:\n  - 'systemctl restart ecs'\n", "systemctl restart ecs"),
+        ("text/plain", "runcmd:\n  - systemctl restart ecs\n", ""),
     ],
 )
 def test_the_shell_scripts_of_an_archive_do_not_wait_for_the_agent(header: str, part: str, command: str) -> None:
@@ -203,6 +207,12 @@ def test_a_script_that_every_host_runs_and_that_waits_for_the_agent_is_an_error(
 ) -> None:
     found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines))).get("GPU273")
     assert (found and found.severity) == severity
+
+
+@pytest.mark.parametrize("image", [UNKNOWN, replace(of_image("al2023-gpu"), release="custom")])
+def test_an_image_of_ones_own_may_have_an_agent_that_waits_for_nothing(image: HostImage | Unknown) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", image=image, user_data=read("systemctl start ecs")))
+    assert found["GPU273"].severity is Severity.WARNING
 
 
 EXTRAS = "amazon-linux-extras install -y docker"
