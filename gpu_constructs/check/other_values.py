@@ -169,11 +169,13 @@ class Verdict:
         value: The value.
         is_default: Whether it is what is read where nothing is given.
         finding: Why it does not work, or what else of the template does not; None if everything does.
+        is_else: Whether that is found with the default too, and is about something else.
     """
 
     value: str
     is_default: bool
     finding: Finding | None = None
+    is_else: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +184,7 @@ class ValueTable:
 
     Attributes:
         parameter: Name of the parameter, or ``AWS::Region``.
-        subject: Name of the thing.
+        subject: Name of the thing; empty for all that the default breaks.
         origin: Where the parameter is declared.
         verdicts: Every value that was tried, the default first.
     """
@@ -211,31 +213,42 @@ class ValueTable:
 
 
 def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
-    """A table for each thing that does not work with every value; `found` is what the first reading brings."""
+    """A table for each thing that does not work with every value, and one for each parameter whose default breaks some.
+
+    `found` is what the first reading brings.
+    """
     grave = [each for each in found if each.is_grave and not each.parameter]
+    errors = {place(each) for each in grave if each.severity is Severity.ERROR}
     made: set[tuple[tuple[Choice, ...], str]] = set()
-    for trial in trials:
-        choices = trial.tried.choices
-        for each in trial.new:
-            if (choices, each.subject) in made:
-                continue
-            made.add((choices, each.subject))
-            default = trial.tried.default
-            first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
-            others = [
-                Verdict(value=other.tried.value, is_default=False, finding=_of(each, other.found, other.new))
-                for other in trials
-                if other.tried.choices == choices
-            ]
-            yield ValueTable(
-                parameter=trial.tried.parameter,
-                subject=each.subject,
-                origin=trial.tried.origin(each),
-                verdicts=(*first, *others),
-            )
+    decided = ((trial, None) for trial in trials if not errors <= {place(each) for each in trial.found})
+    brought = ((trial, each) for trial in trials for each in trial.new)
+    for tried, each in (*brought, *decided):
+        choices, subject = tried.tried.choices, "" if each is None else each.subject
+        if (choices, subject) in made or (each is None and any(choices == of for of, _ in made)):
+            continue
+        made.add((choices, subject))
+        default, about = tried.tried.default, None if each is None else place(each)[1:]
+        others = [other for other in trials if other.tried.choices == choices]
+        yield ValueTable(
+            parameter=tried.tried.parameter,
+            subject=subject,
+            origin=tried.tried.origin(each or grave[0]),
+            verdicts=(
+                *([] if default is None else [_verdict(default, about, grave, () if each else grave, is_default=True)]),
+                *(_verdict(other.tried.value, about, other.found, other.new, is_default=False) for other in others),
+            ),
+        )
 
 
-def _of(like: Finding, found: Iterable[Finding], elsewhere: Iterable[Finding] = ()) -> Finding | None:
+def _verdict(
+    value: str,
+    about: tuple[str, str, str | None] | None,
+    found: Iterable[Finding],
+    new: Iterable[Finding],
+    *,
+    is_default: bool,
+) -> Verdict:
     """What is found about the same thing, or else about another one."""
-    own = next((each for each in found if place(each)[1:] == place(like)[1:]), None)
-    return own or next(iter(elsewhere), None)
+    own = next((each for each in found if place(each)[1:] == about), None) or next(iter(new), None)
+    known = next((each for each in found if each.severity is Severity.ERROR), None)
+    return Verdict(value=value, is_default=is_default, finding=own or known, is_else=own is None and about is not None)

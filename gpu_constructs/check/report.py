@@ -42,6 +42,7 @@ from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
 from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
+from gpu_constructs.rules.words import and_list
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, UnreadableError, files_of
 from gpu_constructs.template.model import JOB_DEFINITION, Resource
 
@@ -286,6 +287,7 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
             kept.append(finding)
         else:
             acknowledged.append(replace(accepted, finding=finding))
+    kept = list(_once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
@@ -360,6 +362,20 @@ def _located(finding: Finding, places: Places) -> Finding:
     return replace(
         finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.about or finding.origin
     )
+
+
+def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Of what a rule says of the value of one parameter, with one fix, the first, with the names of the others."""
+    alike: dict[object, list[Finding]] = {}
+    for each in findings:
+        origin = None if each.parameter or each.origin is None else each.origin
+        is_of_one = origin is not None and origin.path[:1] == ("Parameters",)
+        key = (each.rule, each.severity, origin.file, origin.path, each.fix) if origin and is_of_one else id(each)
+        alike.setdefault(key, []).append(each)
+    for first, *others in alike.values():
+        names = [each for each in dict.fromkeys(each.subject for each in others) if each not in first.message]
+        also = f" (also of {and_list(names)})" if names else ""
+        yield replace(first, message=f"{first.message}{also}") if also else first
 
 
 def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:

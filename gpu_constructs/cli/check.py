@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
@@ -20,7 +20,6 @@ from gpu_constructs.cli.output import (
     pieces,
     say,
     show,
-    table,
     width_of,
     wrapped,
 )
@@ -100,17 +99,18 @@ _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
     """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
     tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
-    seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]
-    for file, of_file in groupby(seen, key=_file):
+    for file, of_file in groupby(_alike(review.findings, verbose=verbose), key=lambda same: _file(same[0])):
         yield [(file, "title")]
-        for heading, of_resource in groupby(of_file, key=_heading):
+        for heading, of_resource in groupby(of_file, key=lambda same: _heading(same[0])):
             yield [("  ", ""), (heading, "title")]
-            for finding in of_resource:
+            for finding, *others in of_resource:
                 key = finding.origin, finding.parameter, finding.subject
                 if not finding.parameter or finding.origin is None:
-                    yield from _lines(finding, width)
+                    yield from _lines(finding, others, width)
                 elif key in tables:
                     yield from _table(tables.pop(key), width)
+        for values in review.values:
+            yield from _table(values, width) if not values.subject and (values.origin.file or "") == file else ()
         yield []
     yield from _unchecked(review.unchecked, width)
     if review.acknowledged:
@@ -157,6 +157,28 @@ def _is_shown(finding: Finding, *, verbose: bool) -> bool:
     return finding.rule != UNCHECKED and (verbose or finding.severity is not Severity.INFO)
 
 
+def _alike(findings: Iterable[Finding], *, verbose: bool) -> Iterable[list[Finding]]:
+    """What is shown, each with what is the same in other places."""
+    alike: dict[object, list[Finding]] = {}
+    for each in findings:
+        if _is_shown(each, verbose=verbose):
+            alike.setdefault(_what(each), []).append(each)
+    return alike.values()
+
+
+def _what(finding: Finding) -> object:
+    """What makes findings in several places one to a reader: the rule, the value or the words, and the fix."""
+    if finding.parameter or not finding.fix:
+        return id(finding)
+    same = finding.message if finding.value is None else str(finding.value)
+    return finding.rule, finding.severity, same, finding.fix
+
+
+def _at(finding: Finding) -> str:
+    line = finding.origin.line if finding.origin else None
+    return _resource(finding) if line is None else f"{_resource(finding)} (line {line})"
+
+
 def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
     """What was not judged: a line for each task, as far as a reader wants to see them, and one for all that helps."""
     shown = findings[:_MOST_UNCHECKED]
@@ -167,7 +189,7 @@ def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
     yield from fix_lines(0, findings[0].fix if findings else "", width)
 
 
-def _lines(finding: Finding, width: int) -> Iterator[Line]:
+def _lines(finding: Finding, others: Sequence[Finding], width: int) -> Iterator[Line]:
     first, *rest = wrapped(brief(finding.message, MESSAGE), width=width, indent=_INDENT)
     yield [
         ("    ", ""),
@@ -178,26 +200,34 @@ def _lines(finding: Finding, width: int) -> Iterator[Line]:
     for part in rest:
         yield [(" " * _INDENT + part, "")]
     yield from fix_lines(_INDENT, brief(finding.fix, MESSAGE), width)
+    yield from pieces(f"{' ' * _INDENT}also: ", and_list(map(_at, others)) if others else "", width)
 
 
 def _table(values: ValueTable, width: int) -> Iterator[Line]:
     """What becomes of one thing with each value of a parameter, a line for all values that come to the same."""
-    label = f"{Severity.WARNING:<{_WORD}}"
     subject, parameter = brief(values.subject, LABEL), brief(values.parameter, LABEL)
-    yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
-    rows = [(and_list(map(_value, verdicts)), _verdict(finding, values)) for finding, verdicts in values.alike]
-    indent = " " * (4 + _WORD + 2)
-    for line in table(("value", "verdict"), rows, width=width - len(indent)):
-        yield [(indent, ""), *line]
+    label, of_all = f"{Severity.WARNING:<{_WORD}}", f"  values of {parameter} (line {values.origin.line})"
+    if subject:
+        yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
+    else:
+        yield [(of_all, "title")]
+    indent = 4 + _WORD + 2
+    for finding, verdicts in values.alike:
+        start = f"{and_list(map(_value, verdicts))}: "
+        first, *rest = wrapped(f"{start}{_verdict(finding, values, verdicts[0])}", width=width, indent=indent + 2)
+        yield [(f"{' ' * indent}{first}", "")]
+        yield from ([(f"{' ' * (indent + 2)}{each}", "")] for each in rest)
 
 
 def _value(verdict: Verdict) -> str:
     return f"{brief(verdict.value)}{' (default)' if verdict.is_default else ''}"
 
 
-def _verdict(finding: Finding | None, values: ValueTable) -> str:
+def _verdict(finding: Finding | None, values: ValueTable, first: Verdict) -> str:
     if finding is None:
         return "works"
+    if first.is_else:
+        return f"works but for {finding.rule} of {brief(finding.subject, LABEL)}"
     if finding.subject != values.subject:
         return f"{finding.rule}, see {brief(finding.subject, LABEL)}"
     fix = f"; fix: {brief(finding.fix, MESSAGE)}" if finding.fix else ""

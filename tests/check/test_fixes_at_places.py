@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from gpu_constructs.check.report import check_files
+from gpu_constructs.cli.check import lines
 from gpu_constructs.rules import Severity
 from tests.checked_templates import GOOD
 
@@ -53,3 +56,46 @@ def test_a_type_that_two_pools_share_is_one_that_both_can_have(
     default: str, allowed: str, fixes: dict[str, str]
 ) -> None:
     assert _fixes(_twice(default, allowed)) == {rule: {fix} for rule, fix in fixes.items()}
+
+
+def test_the_table_of_a_default_that_is_broken_says_which_value_works() -> None:
+    report = check_files(["-"], stdin=_twice("p2.xlarge", "p2.xlarge, g4dn.xlarge, g5.12xlarge").encode())
+    (table,) = report.values
+    said = [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.verdicts]
+    assert said == [("p2.xlarge", True, "GPU052"), ("g4dn.xlarge", False, "GPU060"), ("g5.12xlarge", False, None)]
+
+
+def test_a_default_with_an_error_elsewhere_does_not_work() -> None:
+    text = _twice("g5.12xlarge", "g5.12xlarge, g5.xlarge").replace("Memory: 4096", "Memory: 4194304", 1)
+    report = check_files(["-"], stdin=text.encode())
+    assert {each.subject for each in report.findings if each.severity is Severity.ERROR} == {"Train"}
+    (table,) = (each for each in report.values if each.subject == "Service2")
+    assert [(each.value, each.finding and each.finding.rule) for each in table.verdicts] == [
+        ("g5.12xlarge", "GPU063"),
+        ("g5.xlarge", "GPU060"),
+    ]
+    assert "g5.12xlarge (default): works but for GPU063 of Train" in "\n".join(_text(text))
+
+
+def _text(text: str) -> list[str]:
+    report = check_files(["-"], stdin=text.encode())
+    return ["".join(part for part, _ in line) for line in lines(report, width=100)]
+
+
+def test_what_one_value_breaks_in_several_places_is_told_once() -> None:
+    told = _text(_twice("p2.xlarge", "p2.xlarge, g4dn.xlarge, g5.12xlarge"))
+    assert len(told) <= 25
+    for once in (
+        "GPU052  image al2023-gpu cannot drive",
+        "also: Launch2 (line ",
+        "GPU001  p2.xlarge was",
+        "also of Prov",
+    ):
+        assert sum(once in each for each in told) == 1, once
+
+
+def test_no_verdict_of_a_table_is_longer_than_a_few_lines() -> None:
+    types = ", ".join(f"g5.{size}xlarge" for size in (12, 2, 4, 8, 16))
+    told = _text(_twice("g5.12xlarge", types).replace("Memory: 4096", "Memory: 100000"))
+    starts = [place for place, each in enumerate(told) if "with other values of Hosts" in each]
+    assert [end - start < 9 for start, end in pairwise([*starts, len(told) - 2])] == [True, True]

@@ -109,10 +109,9 @@ def test_people_see_with_which_values_something_works() -> None:
         "infra/app one.json\n"
         "  Parameters/Size (line 3)\n"
         "    warning  Hosts with other values of Size\n"
-        "             value            verdict\n"
-        "             small (default)  works\n"
-        "             large and huge   GPU009 too large; fix: less\n"
-        "             odd              GPU009, see Service\n"
+        "             small (default): works\n"
+        "             large and huge: GPU009 too large; fix: less\n"
+        "             odd: GPU009, see Service\n"
     )
 
 

@@ -132,7 +132,7 @@ def _asked(task: Task) -> str:
 
 def _beyond_all(task: Task) -> HostResource:
     demand, hosts = demand_of(task), accelerated()
-    if demand.memory_mib > max(each.memory_mib for each in hosts):
+    if demand.memory_mib >= max(each.memory_mib for each in hosts):  # a host registers less
         return HostResource.MEMORY
     return HostResource.CPU if demand.cpu > max(map(cpu_units, hosts)) else HostResource.GPU
 

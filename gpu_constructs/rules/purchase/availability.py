@@ -43,6 +43,7 @@ def offered(pool: Pool) -> Problems:
         for each in missing:
             doubts.setdefault(each.traits.offering_doubt, []).append(each)
         modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
+        types = (*map(instance_type, modern), *(each for each in pool.instance_types if each not in missing))
         offers = "; ".join(
             f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
             f"{f', though {doubt}' if doubt else ''}"
@@ -50,7 +51,8 @@ def offered(pool: Pool) -> Problems:
         )
         yield Problem(
             message=f"{offers}; only your account shows whether it may still launch it",
-            fix=f"modern replacements: {', '.join(modern)}" if modern else "",
+            fix="a type of a newer generation",
+            ways=one_way(f"modern replacements: {', '.join(modern)}", of_types(pool, types)) if modern else (),
         )
 
 
