@@ -12,6 +12,7 @@ from gpu_constructs.placement.destinations import by_hand, environments_by_hand,
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import either, one_way
+from gpu_constructs.rules.hosts.user_data import not_run
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Word, or_list
 
@@ -127,14 +128,18 @@ def listed(pool: Pool) -> Problems:
 @error(
     "GPU107",
     question="is the user data of a compute environment a MIME multi-part archive?",
-    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only",
+    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only; with any "
+    "other its environment is created, becomes INVALID, and starts no host "
+    "(github.com/aws-samples/quant-research-sample-using-amazon-ecs-and-aws-batch/issues/4)",
     source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
 )
 def mergeable(pool: Pool) -> Problems:
     form = pool.user_data.format
-    if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
+    is_other = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG} or not_run(pool.user_data)
+    if pool.kind is PoolKind.BATCH and is_other:
+        what = "no text that a host runs" if form is UserDataFormat.OTHER else f"a {form.value}"
         yield Problem(
-            message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
+            message=f"the user data is {what}, and AWS Batch takes a MIME multi-part archive only",
             fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
             property_name="UserData",
         )

@@ -47,6 +47,7 @@ HOLE = PIECE
 """Stands on both sides of a number in a text for a piece that is not text."""
 
 # One repetition for each character, so that a text of any size is looked at once.
+_GZIPPED = "H4sI"  # in base64; cloud-init unpacks it, and what is in it is not read here
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
 _LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
 _HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
@@ -121,7 +122,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     if value is None:
         return AgentSettings(data=replace(NO_USER_DATA, actions_never_taken=frozenset(HostAction)))
     flat = _flat(value)
-    if flat is None:
+    if flat is None or flat[0].lstrip().startswith(_GZIPPED):
         return NOT_KNOWN
     text, pieces = flat
     plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text

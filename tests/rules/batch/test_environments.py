@@ -280,3 +280,17 @@ def test_user_data_that_batch_cannot_merge_is_refused(form: UserDataFormat) -> N
     found = asked(OF_BATCH, _environment(form=form))
     assert list(found) == ["GPU107"]
     assert f"is a {form.value}, and AWS Batch takes a MIME multi-part archive only" in found["GPU107"].message
+
+
+@pytest.mark.parametrize(
+    ("user_data", "found"),
+    [
+        ("{Fn::Base64: echo hello}", ["GPU107"]),  # neither a script nor an archive
+        ("H4sIAAAAAAAAA8svyk0sAgBn9ZF9BQAAAA==", []),  # what is packed may be one
+        ("!Sub '${Script}'\nParameters: {Script: {Type: String}}", []),
+    ],
+)
+def test_user_data_that_is_no_archive_is_refused_where_it_is_known(user_data: str, found: list[str]) -> None:
+    value, _, parameters = user_data.partition("\n")
+    part = _BLOCK.replace("InstanceMarketOptions: {MarketType: capacity-block}", f"UserData: {value}")
+    assert rules_about(f"{part}{parameters}\n") == found
