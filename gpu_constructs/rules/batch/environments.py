@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import either, one_way
-from gpu_constructs.rules.hosts.user_data import not_run
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Word, or_list
 
@@ -122,26 +121,6 @@ def listed(pool: Pool) -> Problems:
             is_certain=pool.types_are_known
             and [*pool.instance_types] == unlisted
             and pool.details.names_image is not True,
-        )
-
-
-@error(
-    "GPU107",
-    question="is the user data of a compute environment a MIME multi-part archive?",
-    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only; with any "
-    "other its environment is created, becomes INVALID, and starts no host "
-    "(github.com/aws-samples/quant-research-sample-using-amazon-ecs-and-aws-batch/issues/4)",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
-)
-def mergeable(pool: Pool) -> Problems:
-    form = pool.user_data.format
-    is_other = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG} or not_run(pool.user_data)
-    if pool.kind is PoolKind.BATCH and is_other:
-        what = "no text that a host runs" if form is UserDataFormat.OTHER else f"a {form.value}"
-        yield Problem(
-            message=f"the user data is {what}, and AWS Batch takes a MIME multi-part archive only",
-            fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
-            property_name="UserData",
         )
 
 

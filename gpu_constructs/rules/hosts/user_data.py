@@ -99,6 +99,26 @@ def _is_of_cloud_init(pool: Pool) -> bool:
 
 
 @error(
+    "GPU107",
+    question="is the user data of a compute environment a MIME multi-part archive?",
+    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only; with any "
+    "other its environment is created, becomes INVALID, and starts no host "
+    "(github.com/aws-samples/quant-research-sample-using-amazon-ecs-and-aws-batch/issues/4)",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
+)
+def mergeable(pool: Pool) -> Problems:
+    form = pool.user_data.format
+    is_other = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG} or not_run(pool.user_data)
+    if pool.kind is PoolKind.BATCH and is_other:
+        what = "no text that a host runs" if form is UserDataFormat.OTHER else f"a {form.value}"
+        yield Problem(
+            message=f"the user data is {what}, and AWS Batch takes a MIME multi-part archive only",
+            fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
+            property_name="UserData",
+        )
+
+
+@error(
     "GPU058",
     question="does the ECS agent register the GPUs?",
     because="ecs-init looks for GPUs only where ECS_ENABLE_GPU_SUPPORT is the word true, not True or 1, and otherwise "

@@ -26,12 +26,15 @@ from gpu_constructs.rules.batch import environments
 from gpu_constructs.rules.batch.environments import has_gpus, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
-from gpu_constructs.rules.hosts import images
+from gpu_constructs.rules.hosts import images, user_data
 from tests.rules.batch.test_jobs import GPU_JOB, job
 from tests.rules.given import a_pool, asked, gpu, of_image, only, said
 from tools.rule_examples import example_of
 
-OF_BATCH = (*rules_of(environments), *(each for each in rules_of(images) if each.id == "GPU003"))
+OF_BATCH = (
+    *rules_of(environments),
+    *(each for each in (*rules_of(images), *rules_of(user_data)) if each.id in {"GPU003", "GPU107"}),
+)
 HOSTS = a_pool("g6.xlarge", name="Hosts", kind=PoolKind.BATCH)
 ARM = a_pool("g5g.xlarge", name="Arm", kind=PoolKind.BATCH)
 FARGATE = ComputeEnvironment(name="Small", lacks_gpus="is on Fargate, which has none", has_hosts=False)
@@ -234,8 +237,8 @@ def test_a_job_without_gpus_is_checked_where_its_environment_is_in_the_file(
 
 
 def _environment(*types: str, image: str = "al2023-gpu", release: str | None = None, form: object = None) -> Pool:
-    user_data = UserData(format=form or UserDataFormat.NONE)  # type: ignore[arg-type]
-    return a_pool(*types, kind=PoolKind.BATCH, image=of_image(image, release=release), user_data=user_data)
+    data = UserData(format=form or UserDataFormat.NONE)  # type: ignore[arg-type]
+    return a_pool(*types, kind=PoolKind.BATCH, image=of_image(image, release=release), user_data=data)
 
 
 @pytest.mark.parametrize(("image", "fix"), [("al2-gpu", "ECS_AL2023_NVIDIA"), ("al2", "ECS_AL2023")])
@@ -283,14 +286,14 @@ def test_user_data_that_batch_cannot_merge_is_refused(form: UserDataFormat) -> N
 
 
 @pytest.mark.parametrize(
-    ("user_data", "found"),
+    ("text", "found"),
     [
         ("{Fn::Base64: echo hello}", ["GPU107"]),  # neither a script nor an archive
         ("H4sIAAAAAAAAA8svyk0sAgBn9ZF9BQAAAA==", []),  # what is packed may be one
         ("!Sub '${Script}'\nParameters: {Script: {Type: String}}", []),
     ],
 )
-def test_user_data_that_is_no_archive_is_refused_where_it_is_known(user_data: str, found: list[str]) -> None:
-    value, _, parameters = user_data.partition("\n")
+def test_user_data_that_is_no_archive_is_refused_where_it_is_known(text: str, found: list[str]) -> None:
+    value, _, parameters = text.partition("\n")
     part = _BLOCK.replace("InstanceMarketOptions: {MarketType: capacity-block}", f"UserData: {value}")
     assert rules_about(f"{part}{parameters}\n") == found
