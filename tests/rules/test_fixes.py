@@ -10,7 +10,18 @@ from typing import Any
 import pytest
 
 from gpu_constructs.facts.budget import one_call
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ProviderList, ResourceRequirement, Task
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Fleet,
+    Origin,
+    Pool,
+    ProviderList,
+    ResourceRequirement,
+    Task,
+    UserData,
+    UserDataFormat,
+)
 from gpu_constructs.rules import Problem, catalogue, check, error
 from gpu_constructs.rules.finding import Way
 from tests.rules.given import a_pool, a_task, member_of, mps, of_image, on_launch_type, running_on, unpriced
@@ -116,6 +127,13 @@ def test_hosts_on_which_a_gpu_task_waits_are_told_no_image_without_a_driver() ->
     hosts = a_pool("c7i.large", image=of_image("al2", release=None))
     assert fixes(running_on(hosts, task=NGINX))["GPU003"].startswith("image al2023")
     assert "al2023" not in fixes(running_on(hosts, task=with_memory(1024, "1")))["GPU003"]
+
+
+def test_hosts_of_bottlerocket_join_the_cluster_that_their_script_named() -> None:
+    script = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"),))
+    hosts = a_pool("g5g.xlarge", image=of_image("al2-gpu"), cluster="gpu", user_data=script)
+    told = fixes(running_on(hosts, task=with_memory(4096, "1")))
+    assert told["GPU052"] == "image bottlerocket-ecs-2-nvidia-arm64, with its user data in TOML"
 
 
 def test_docker_chooses_no_host_port_in_network_mode_host() -> None:

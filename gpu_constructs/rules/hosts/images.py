@@ -305,7 +305,11 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
     was_shell = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
     is_other = isinstance(old, Unknown) or image.operating_system is not old.image.operating_system
     toml = was_shell and is_other and image.operating_system is OperatingSystem.BOTTLEROCKET
-    new = replace(pool, image=HostImage(image=image), user_data=NO_USER_DATA if toml else pool.user_data)
+    new = replace(
+        pool,
+        image=HostImage(image=image),
+        user_data=replace(NO_USER_DATA, agent=pool.user_data.agent) if toml else pool.user_data,
+    )
     name = Word(f"ImageType {_OF_BATCH[image.name]}") if _is_of_batch(pool, image) else f"image {image}"
     return Way(text=Text(name, ", with its user data in TOML" if toml else "", why), things=(new,))
 
