@@ -100,7 +100,8 @@ def _part(task: Task, demand: Demand, instance_type: InstanceType) -> Fraction |
         return None
     if demand.shared_memory_mib is not None:
         memory = instance_type.gpu_memory_mib
-        return None if memory is None else Fraction(demand.shared_memory_mib, memory * instance_type.gpus)
+        # A driver may show more of a GPU than EC2 reports, and a share beyond one GPU is refused as that.
+        return None if memory is None else Fraction(min(demand.shared_memory_mib, memory), memory * instance_type.gpus)
     return Fraction(task.least_gpus, instance_type.gpus)
 
 

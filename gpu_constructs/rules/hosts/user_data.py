@@ -183,11 +183,12 @@ def joins(pool: Pool) -> Problems:
 
 @error(
     "GPU273",
-    question="does the user data run to its end?",
+    question="does the user data run to its end, and leave the ECS agent to start then?",
     because="the ECS agent starts after cloud-init has run the user data: systemctl waits until the agent has started, "
-    "and both wait for each other; Amazon Linux 2023 has no amazon-linux-extras, at which a script of bash -e ends",
-    softer="where not every host comes to the command, where the image may not be one of AWS, or what it does not "
-    "install is all that is missing",
+    "and both wait for each other; to stop the agent takes that start away; Amazon Linux 2023 has no "
+    "amazon-linux-extras, at which a script of bash -e ends",
+    softer="where not every host comes to the command, where the image may not be one of AWS, where what it does not "
+    "install is all that is missing, or where a disabled agent starts this once",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
 )
 def runs_to_its_end(pool: Pool) -> Problems:
@@ -198,6 +199,15 @@ def runs_to_its_end(pool: Pool) -> Problems:
             fix="leave the command out, or systemctl enable --now --no-block ecs.service",
             property_name="UserData",
             is_certain=is_certain and _is_of_cloud_init(pool),
+        )
+    elif pool.has_provider and (off := keeps_agent_off(pool.user_data)) and _is_of_cloud_init(pool):
+        is_stopped = " stop" in off or "--now" in off
+        what = "so that its hosts never register" if is_stopped else "when a host starts again"
+        yield Problem(
+            message=f"after {off} in the user data the agent does not start, {what}",
+            fix="leave the command out, or systemctl enable --now --no-block ecs.service at the end",
+            property_name="UserData",
+            is_certain=is_stopped,
         )
     # https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
     on_2023 = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
@@ -308,6 +318,11 @@ _STARTS_AGENT = re.compile(
     r"[ \t]*((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:(?:re)?start|enable[ \t]+--now)[ \t]+(?:ecs|amazon-ecs)(?:\.service)?"
     r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
 )
+_STOPS_AGENT = re.compile(
+    r"((?:sudo[ \t]+)?systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+--now)?[ \t]+(?:amazon-)?ecs(?:\.service)?"
+    r"(?:[ \t]+--now)?)[ \t]*(?:$|[;#]|\|\||&&)"
+)
+_MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
 _CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
 _EXTRAS = re.compile(r"(?:sudo[ \t]+)?amazon-linux-extras\b[^\n|&;]*([|&;].*)?")
 _EXIT = re.compile(r"^exit\b[ \t\d]*$", re.MULTILINE)
@@ -373,6 +388,20 @@ def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
     started = ((each, _STARTS_AGENT.match(each.line)) for script in scripts for each in commands(script))
     found = [(" ".join(start[1].split()), each.is_certain) for each, start in started if start]
     return min(found, key=lambda each: not each[1], default=None)
+
+
+def keeps_agent_off(data: UserData) -> str:
+    """The command after which the ECS agent certainly does not start; empty without one.
+
+    Its start is a job that waits for cloud-init, and one that conflicts with it takes its place (systemctl(1),
+    ``--job-mode=replace``).
+    """
+    for script in data.scripts:
+        for each in commands(script):
+            found = _STOPS_AGENT.match(each.line) if each.is_certain else None
+            if found and not _MAY_START.search(script, each.at + found.end()):
+                return " ".join(found[1].split())
+    return ""
 
 
 def lacks_extras(data: UserData) -> bool | None:

@@ -125,7 +125,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     if flat is None or flat[0].lstrip().startswith(_GZIPPED):
         return NOT_KNOWN
     text, pieces = flat
-    plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
+    plain = _of_unix(_from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text)
     parts = _parts(plain)
     form, settings, fetches = _read(plain, parts)
     begins_unknown = any(
@@ -202,6 +202,11 @@ def _from_base64(text: str, *, otherwise: str) -> str:
         return otherwise
 
 
+def _of_unix(text: str) -> str:
+    """A text without the line ends of Windows, which cloud-init takes away where the first line has one."""
+    return text.replace("\r\n", "\n") if text.partition("\n")[0].endswith("\r") else text
+
+
 def _read(text: str, parts: Sequence[str] | None) -> tuple[UserDataFormat, Settings, bool]:
     """The form, the settings, and whether more may be set by something that is fetched."""
     if not _is_archive(text):
@@ -250,7 +255,7 @@ def _parts(text: str) -> list[str] | None:
             body = part.get_payload()
             if isinstance(body, str):
                 is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
-                body = _from_base64(body, otherwise="") if is_base64 else body
+                body = _of_unix(_from_base64(body, otherwise="") if is_base64 else body)
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
                 found.append(f"{_LINES}\n{body}" if part.get_content_type() == "text/cloud-config" else body)
     except (MessageError, ValueError, LookupError, RecursionError):

@@ -239,3 +239,25 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
     assert (found and found.severity) == severity
     on_al2 = a_pool(cluster="gpu", user_data=read(*lines), image=of_image("al2-gpu"))
     assert "GPU273" not in asked(RULES, on_al2)
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"),
+    [
+        (["systemctl stop ecs"], Severity.ERROR),
+        (["sudo systemctl disable --now ecs.service || true"], Severity.ERROR),
+        (["systemctl disable ecs.service"], Severity.WARNING),
+        (["systemctl stop ecs", "mount /dev/nvme1n1 /data", "systemctl start --no-block ecs"], None),
+        (["systemctl stop ecs", "reboot"], None),
+        (["if [ -f /golden ]; then", "systemctl stop ecs", "fi"], None),
+        (["[ -f /golden ] && systemctl disable --now ecs"], None),
+        (["systemctl enable ecs"], None),
+    ],
+)
+def test_a_script_after_which_the_agent_never_starts_is_an_error(lines: list[str], severity: Severity | None) -> None:
+    for end in ("\n", "\r\n"):  # cloud-init takes the line ends of Windows away
+        data = agent_settings(end.join(("#!/bin/bash", NAMES, *lines, "")), lambda _: None).data
+        found = asked(RULES, a_pool(cluster="gpu", user_data=data))
+        assert {name: each.severity for name, each in found.items()} == (
+            {} if severity is None else {"GPU273": severity}
+        )
