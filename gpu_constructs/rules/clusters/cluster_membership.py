@@ -142,8 +142,9 @@ def one_provider(context: Context) -> Problems:
     first: dict[str, Pool] = {}
     for pool in context.fleet.pools:
         # Of two that no cluster lists, a condition may make one or the other.
-        group = pool.group.name
-        if group is None or pool.associated is not True:
+        group, written = pool.group.name, context.resource(pool)
+        is_made = pool.associated is True or (written is not None and written.exists is True and pool.has_provider)
+        if group is None or not is_made:
             continue
         other = first.setdefault(group, pool)
         if other is not pool:

@@ -38,7 +38,7 @@ _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
     question="does every host send the signal that CloudFormation waits for?",
     because="with a ResourceSignal, or WaitOnResourceSignals in an update, CloudFormation waits for a signal of each "
     "host; the deploy fails after the timeout and is rolled back if nothing sends it",
-    softer="where only an update of the group waits",
+    softer="where an update may go on without any",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html",
     changes="UserData",
 )
@@ -53,7 +53,7 @@ def sends_signals(context: Context) -> Problems:
                 "sends none",
                 fix=f"cfn-signal at the end of the user data, or leave the signals out of {waits}",
                 property_name="UserData",
-                is_certain=waits == _CREATION,
+                is_certain=_must_come(group),
             )
 
 
@@ -107,6 +107,13 @@ def _awaits_signals(group: Resource) -> str:
     if isinstance(count, int) and count > 0:
         return _CREATION
     return _UPDATE if update.flag("WaitOnResourceSignals") is True else ""
+
+
+def _must_come(group: Resource) -> bool:
+    """Whether an update fails without signals, as far as it waits for some."""
+    update = Section(group.update_policy, group.origin, (_UPDATE,), []).section("AutoScalingRollingUpdate")
+    needed = given(update.integer("MinSuccessfulInstancesPercent"), 100)
+    return _awaits_signals(group) == _CREATION or (isinstance(needed, int) and needed > 0)
 
 
 def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:

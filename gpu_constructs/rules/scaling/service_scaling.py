@@ -5,12 +5,14 @@ from __future__ import annotations
 from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.template.resources.section import Section
 
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
 )
+_GROUP, _POLICY = "AWS::AutoScaling::AutoScalingGroup", "AWS::AutoScaling::ScalingPolicy"
 
 
 @warning(
@@ -18,7 +20,8 @@ _OF_RUNNING_TASKS = frozenset(
     question="does a deployment leave the numbers of copies and hosts to what scales them?",
     because="CloudFormation sets DesiredCount and DesiredCapacity again whenever it updates the service or the group, "
     "which starts copies and hosts that nothing asked for or ends hosts with tasks; where none is written, it leaves "
-    "the number as it is, and starts a new service with one copy",
+    "the number as it is, and starts a new service with one copy; and a group with a scaling policy of its own may get "
+    "none from managed scaling (containers-roadmap issue 1689)",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html",
 )
 def numbers_are_left(context: Context) -> Problems:
@@ -35,7 +38,7 @@ def numbers_are_left(context: Context) -> Problems:
             )
     for pool in context.fleet.pools:
         desired = pool.group.desired_instances
-        if pool.is_scaled_by_ecs and isinstance(desired, int) and desired != pool.min_instances:
+        if pool.is_scaled_by_ecs and isinstance(desired, int) and pool.min_instances != pool.max_instances:
             yield Problem(
                 about=pool,
                 property_name="DesiredCapacity",
@@ -43,6 +46,27 @@ def numbers_are_left(context: Context) -> Problems:
                 message=f"managed scaling moves the size of {pool.name}, and each deployment that changes the group "
                 f"sets it to {desired} again",
                 fix="leave DesiredCapacity out; MinSize keeps hosts that should always run",
+            )
+    yield from _scaled_twice(context)
+
+
+def _scaled_twice(context: Context) -> Problems:
+    """Groups with managed scaling and a policy of their own."""
+    groups = {found.reference: pool for pool in context.fleet.pools if (found := context.group(pool)) is not None}
+    for policy in context.index.all(_POLICY) if groups else ():
+        properties = Section.of(policy, [])
+        group = context.index.find(properties.get("AutoScalingGroupName"), _GROUP, policy.origin.place)
+        pool = None if group is None else groups.get(group.reference)
+        forecast = properties.section("PredictiveScalingConfiguration")
+        only_shows = forecast.keys and forecast.text("Mode") in {None, "ForecastOnly"}
+        if pool is not None and pool.is_scaled_by_ecs and not only_shows and policy.exists is True:
+            yield Problem(
+                about=pool,
+                property_name="AutoScalingGroupName",
+                message=f"{policy.logical_id} scales the group of {pool.name} beside managed scaling: each undoes what "
+                "the other does, or ECS makes no policy of its own and starts no hosts",
+                fix="leave the policy out, or turn managed scaling off",
+                origin=policy.origin,
             )
 
 

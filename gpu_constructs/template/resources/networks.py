@@ -76,8 +76,11 @@ _ROUTE_TABLE = "AWS::EC2::RouteTable"
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
 
-_Place = tuple[Reference, Reference]
+_Place = tuple["Reference | str", Reference]
 """A route table and its VPC."""
+
+_MAIN = "main"
+"""The main route table of a VPC, which no resource can give a route; it has none but the local one."""
 
 
 class Networks:
@@ -125,7 +128,7 @@ class Networks:
             return None
         vpcs: set[Reference] = set()
         for found in map(self._subnet, subnets):
-            place = None if found is None else self._places.get(found.reference)
+            place = None if found is None else self._places.get(found.reference) or self._of_main(found)
             if found is None or place is None:
                 return None
             is_private = without_address and is_off(found.properties.get("MapPublicIpOnLaunch"))
@@ -149,6 +152,23 @@ class Networks:
                 if vpc is not None:
                     places[subnet.reference] = (table.reference, vpc.reference)
         return places
+
+    def _of_main(self, subnet: Resource) -> _Place | None:
+        """The main route table of the VPC, where certainly no other is for the subnet.
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/WorkWithRouteTables.html#DefaultRouteTable
+        """
+        vpc = self._index.find(subnet.properties.get("VpcId"), _VPC)
+        if vpc is None or not self._associated.isdisjoint({None, subnet.reference}):
+            return None
+        return _MAIN, vpc.reference
+
+    @cached_property
+    def _associated(self) -> frozenset[Reference | None]:
+        """The subnets that have a route table; None for one that is not known."""
+        return frozenset(
+            self._index.reference(each.properties.get("SubnetId"), _SUBNET) for each in self._index.all(_ASSOCIATION)
+        )
 
     @cached_property
     def _routed(self) -> frozenset[Reference | None]:

@@ -94,3 +94,25 @@ def test_providers_that_the_cluster_does_not_have_are_refused(names: list[str], 
     assert [each.severity for each in findings] == [Severity.ERROR] * len(fixes)
     assert all(expected in each.fix for each, expected in zip(findings, fixes, strict=True))
     assert all("which no list of capacity providers associates" in each.message for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "severities"),
+    [
+        ("", "", [Severity.ERROR]),
+        ("", "Condition: 'Yes'", [Severity.WARNING]),
+        ("Condition: 'No'", "Condition: 'Yes'", []),
+    ],
+)
+def test_two_providers_of_one_group_are_refused_before_a_cluster_lists_them(
+    first: str, second: str, severities: list[Severity]
+) -> None:
+    group = "Properties: {AutoScalingGroupProvider: {AutoScalingGroupArn: !Ref Hosts}}"
+    findings = of_part(
+        "GPU124",
+        "Parameters: {Two: {Type: String}}\n"
+        "Conditions: {'Yes': !Equals [!Ref Two, 'yes'], 'No': !Not [Condition: 'Yes']}\n"
+        f"Resources:\n  Second: {{Type: AWS::ECS::CapacityProvider, {group}, {second}}}\n"
+        f"  Provider: {{{first}}}\n",
+    )
+    assert [each.severity for each in findings] == severities

@@ -115,6 +115,13 @@ def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
     assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in other] == [True]
 
 
+def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:
+    alone = found(tmp_path, SubnetRoutes=None, EcsEndpoint=None)
+    assert [each.startswith("the subnets of Provider have no route out") for each in alone] == [True]
+    of_any = resource("SubnetRouteTableAssociation", SubnetId={"Fn::ImportValue": "subnet"}, RouteTableId=_TABLE)
+    assert found(tmp_path, SubnetRoutes=of_any, EcsEndpoint=None) == []
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -40,7 +40,8 @@ def test_a_launch_hook_that_nothing_completes_is_named(part: str, count: int) ->
     ("part", "severities"),
     [
         (_WAITS, ["error"]),
-        (_UPDATES, ["warning"]),
+        (_UPDATES, ["error"]),
+        (_UPDATES.replace("true", "true, MinSuccessfulInstancesPercent: 0"), ["warning"]),
         ("  Hosts: {CreationPolicy: {ResourceSignal: {Count: !Ref Many}}}\n", []),
         (_WAITS + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
         (_WAITS + "  May: {Type: AWS::IAM::Policy, Properties: {Action: ['cloudformation:SignalResource']}}\n", []),
