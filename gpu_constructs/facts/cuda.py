@@ -14,7 +14,7 @@ from gpu_constructs.facts.values import dataclass
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
 # Letters of targets:
 # https://developer.nvidia.com/blog/nvidia-blackwell-and-nvidia-cuda-12-9-introduce-family-specific-architecture-features
-CUDA_RELEASE_NOTES = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"
+CUDA_OF_GPUS = "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html"
 
 Cuda = tuple[int, int]
 """A version of CUDA as (major, minor)."""
@@ -29,12 +29,14 @@ class CudaImage:
         has_kernels: Whether the image brings a framework that is compiled for GPUs, and not the toolkit alone.
         has_libraries: Whether it brings the libraries of the toolkit at least.
         is_compatible: Whether it uses its forward compatibility package by itself where the driver is older.
+        has_ptx: Whether it may bring PTX, which a driver compiles for GPUs that are newer than the CUDA.
     """
 
     cuda: Cuda
     has_kernels: bool = True
     has_libraries: bool = True
     is_compatible: bool = False
+    has_ptx: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +61,25 @@ _DLC = "https://github.com/aws/deep-learning-containers/blob/main/docs/{}/change
 _NUMBERS = r"(\d{1,4}(?:\.\d{1,4}){0,3})(?!\d)"
 _VERSION = f"v?{_NUMBERS}"
 _SERVER = f"server-cuda-v{_NUMBERS}"
+# Containers of NVIDIA of one month have one CUDA, which the release notes of each of them say.
+_NGC: tuple[tuple[tuple[int, ...], Cuda | None], ...] = (
+    ((23, 7), (12, 1)),
+    ((23, 8), (12, 2)),
+    ((23, 11), (12, 3)),
+    ((24, 3), (12, 4)),
+    ((24, 6), (12, 5)),
+    ((24, 8), (12, 6)),
+    ((25, 1), (12, 8)),
+    ((25, 4), (12, 9)),
+    ((25, 8), (13, 0)),
+    ((25, 12), (13, 1)),
+    ((26, 3), (13, 2)),
+)
 _RELEASES = (
     _Releases(
         repository="vllm/vllm-openai",
         tag=_VERSION,
-        since=(((0, 9), (12, 8)), ((0, 10), None), ((0, 13), (12, 9)), ((0, 20), (13, 0))),
+        since=(((0, 6), (12, 4)), ((0, 9), (12, 8)), ((0, 10), None), ((0, 13), (12, 9)), ((0, 20), (13, 0))),
         source="https://github.com/vllm-project/vllm/issues/18813",
     ),
     _Releases(
@@ -78,17 +94,18 @@ _RELEASES = (
         since=(((3,), (12, 4)),),
         source="https://github.com/huggingface/text-generation-inference/blob/main/Dockerfile",
     ),
-    _Releases(
-        repository="nvcr.io/nvidia/tritonserver",
-        tag=_VERSION,
-        since=(((25, 3), (12, 8)), ((25, 4), None)),
-        source="https://docs.nvidia.com/deeplearning/triton-inference-server/release-notes/rel-25-03.html",
-    ),
-    _Releases(
-        repository="nvcr.io/nvidia/pytorch",
-        tag=_VERSION,
-        since=(((26, 3), (13, 2)),),
-        source="https://docs.nvidia.com/deeplearning/frameworks/pytorch-release-notes/",
+    *(
+        _Releases(
+            repository=f"nvcr.io/nvidia/{name}",
+            tag=rf"{_NUMBERS}(?!.*trtllm)",  # those with TensorRT-LLM stand on older releases
+            since=_NGC,
+            source=f"https://docs.nvidia.com/deeplearning/{notes}/",
+        )
+        for name, notes in (
+            ("tritonserver", "triton-inference-server/release-notes"),
+            ("pytorch", "frameworks/pytorch-release-notes"),
+            ("tensorflow", "frameworks/tensorflow-release-notes"),
+        )
     ),
     _Releases(
         repository="nvcr.io/nvidia/sglang",
@@ -109,11 +126,17 @@ _BY_REPOSITORY = {each.repository: each for each in _RELEASES}
 # Tags that say the CUDA itself: 12.8.1-base-ubuntu24.04 of a toolkit, 2.11.0-cuda12.8-cudnn9-runtime and
 # 2.13-cu133-amzn2023 of frameworks.
 _TOOLKITS = frozenset({"nvidia/cuda", "nvcr.io/nvidia/cuda"})
-_WITH_SUFFIX = frozenset(
-    {"pytorch/pytorch", *(f"{_AWS}{each}" for each in ("pytorch", "pytorch-training", "pytorch-inference"))}
+_PYTORCH = "pytorch/pytorch"
+# PyTorch's own builds have binaries alone, and vLLM's image stands on them: "no kernel image is available"
+# (https://github.com/pytorch/pytorch/issues/31285, https://github.com/vllm-project/vllm/issues/17901).
+_BINARIES = frozenset({_PYTORCH, "vllm/vllm-openai"})
+# AWS's images, and copies of them under their names.
+_OF_AWS = re.compile(
+    r"(?:public\.ecr\.aws/deep-learning-containers|[0-9]{12}\.dkr\.ecr\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?)/"
+    r"(?:huggingface-|djl-)?(?:pytorch|tensorflow|inference|vllm|sglang)(?:-(?:training|inference|tgi-inference))?"
 )
 _WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
-_OF_NVIDIA = ("nvcr.io/nvidia/pytorch", "nvcr.io/nvidia/sglang")
+_OF_NVIDIA = ("nvcr.io/nvidia/pytorch", "nvcr.io/nvidia/sglang", "nvcr.io/nvidia/tensorflow")
 _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
@@ -124,6 +147,9 @@ _FIRST_BRANCH = {11: 450, 12: 525, 13: 580}
 # Maxwell, Pascal and Volta: "removed offline compilation and library support" (CUDA 13.0).
 _DROPPED_IN = 13
 _FIRST_OF_13 = (7, 5)
+# The first CUDA that compiles for a GPU, by the first number of its compute capability: a binary runs on every later
+# GPU with the same one (https://docs.nvidia.com/cuda/blackwell-compatibility-guide).
+_FIRST_CUDA: Mapping[int, Cuda] = {8: (11, 0), 9: (11, 8), 10: (12, 8), 12: (12, 8)}
 # The first compute capability with a target of each letter:
 # https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
 _FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
@@ -143,10 +169,12 @@ def cuda_image(image: str) -> CudaImage | None:
         has_libraries = _WITH_LIBRARIES.search(tag) is not None
         return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
     releases = _BY_REPOSITORY.get(repository)
-    suffix = _SUFFIX.search(tag) if releases or repository in _WITH_SUFFIX else None
+    is_of_aws = _OF_AWS.fullmatch(repository) is not None
+    suffix = _SUFFIX.search(tag) if releases or is_of_aws or repository == _PYTORCH else None
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
-    return None if cuda is None else CudaImage(cuda, is_compatible=repository.startswith((_AWS, *_OF_NVIDIA)))
+    is_compatible = is_of_aws or repository.startswith(_OF_NVIDIA)
+    return None if cuda is None else CudaImage(cuda, is_compatible=is_compatible, has_ptx=repository not in _BINARIES)
 
 
 def first_branch(cuda: Cuda) -> int | None:
@@ -161,6 +189,12 @@ def first_branch(cuda: Cuda) -> int | None:
 def is_dropped(compute_capability: tuple[int, int], cuda: Cuda) -> bool:
     """Whether a CUDA no longer compiles for a GPU, and its libraries have no code for it, whatever the driver."""
     return cuda[0] >= _DROPPED_IN and compute_capability < _FIRST_OF_13
+
+
+def newer_cuda_for(compute_capability: Cuda, cuda: Cuda) -> Cuda | None:
+    """The first CUDA that compiles for a GPU, where another one is older; None where that is not so, or not known."""
+    first = _FIRST_CUDA.get(compute_capability[0])
+    return first if first is not None and cuda < first else None
 
 
 def runs_on(compute_capability: Cuda, target: Cuda, features: str = "") -> bool:

@@ -9,11 +9,13 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts import Drivers, InstanceType, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
-    CUDA_RELEASE_NOTES,
+    CUDA_OF_GPUS,
+    Cuda,
     CudaImage,
     cuda_image,
     first_branch,
     is_dropped,
+    newer_cuda_for,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
 from gpu_constructs.fleet import Container, HostImage, Task, Unknown
@@ -27,6 +29,7 @@ from gpu_constructs.rules.words import and_list
 
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
+_OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
 
 
@@ -61,29 +64,39 @@ def recent_driver(context: Context) -> Problems:
 
 @error(
     "GPU235",
-    question="does the CUDA of the container image still have code for the GPUs of the hosts?",
-    because="CUDA 13 dropped Maxwell, Pascal and Volta: programs that are built with it, and its libraries, have no "
-    "kernels for GPUs below compute capability 7.5, whatever the driver",
-    softer="for images of the toolkit alone, in which a program may bring libraries of its own, and " + WHILE_SPARED,
-    source=CUDA_RELEASE_NOTES,
+    question="does the CUDA of the container image have code for the GPUs of the hosts?",
+    because="CUDA 13 dropped Maxwell, Pascal and Volta, and each CUDA is older than some GPUs, such as 12.6 than B200: "
+    "programs that are built with it, and its libraries, have no kernels for them, whatever the driver",
+    softer="for images of the toolkit alone, in which a program may bring libraries of its own, for programs that may "
+    f"bring PTX, which the driver compiles for newer GPUs, and {WHILE_SPARED}",
+    source=CUDA_OF_GPUS,
 )
 def still_compiled(context: Context) -> Problems:
     for route, container, found, each in _pairs(context, _lacks_kernels):
         if each.is_certain or (route.workload is None and route.is_closed):
+            first = _newer_cuda(found, each)
+            cuda, sample, other = _OLDER, _OF_12_6, "newer"
+            if first is not None:
+                cuda, sample, other = f"an image with CUDA {_version(first)} or later", _OF_12_8, "older"
             yield Problem(
                 about=route.task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(route.task, container, found)}, which has no code for the GPUs of {each.pool.name} "
-                f"({and_list(each.types)})",
-                fix=f"{_OLDER}, or hosts with newer GPUs",
+                f"({and_list(each.types)})"
+                + (f": CUDA compiles for them from {_version(first)} on" if first is not None else "")
+                + (", and only a program with PTX starts" if first is not None and found.has_ptx else ""),
+                fix=f"{cuda}, or hosts with {other} GPUs",
                 ways=(
-                    *one_way(f"{_OLDER}, such as 12.6", _with_image(route.task, container, _OF_12_6)),
-                    hosts_for(route.task, each.pool, "hosts with newer GPUs,", of_other_families=True),
+                    *one_way(
+                        f"{cuda}, such as {sample.partition(':')[2].partition('-')[0]}",
+                        _with_image(route.task, container, sample),
+                    ),
+                    hosts_for(route.task, each.pool, f"hosts with {other} GPUs,", of_other_families=True),
                 ),
                 property_name="Image",
                 value=container.image,
-                is_certain=found.has_kernels and not each.is_spared,
+                is_certain=found.has_kernels and not each.is_spared and (first is None or not found.has_ptx),
             )
 
 
@@ -118,7 +131,16 @@ def _drivers(there: Destination) -> Drivers | None:
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
-    return found.has_libraries and all(_is_dropped(each, found) for each in there.types)
+    is_dropped_by = all(_is_dropped(each, found) for each in there.types)
+    return found.has_libraries and (is_dropped_by or _newer_cuda(found, there) is not None)
+
+
+def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
+    """The first CUDA that compiles for all GPUs of a pool, where that of the image does for none."""
+    devices = [each.accelerators for each in there.types]
+    known = [None if each is None else each.compute_capability for each in devices]
+    needed = [None if each is None else newer_cuda_for(each, found.cuda) for each in known]
+    return None if None in needed else max(filter(None, needed), default=None)
 
 
 def _with_image(task: Task, container: Container, name: str) -> Callable[[], Task]:
@@ -139,8 +161,11 @@ def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:
-    version = "{}.{}".format(*found.cuda)
-    return f"container {container.name} of {task.name} has CUDA {version} ({brief(str(container.image))})"
+    return f"container {container.name} of {task.name} has CUDA {_version(found.cuda)} ({brief(str(container.image))})"
+
+
+def _version(cuda: Cuda) -> str:
+    return "{}.{}".format(*cuda)
 
 
 # Where these are, the number of GPUs may be in a file, come from a variable of a shell, or be spread over hosts.

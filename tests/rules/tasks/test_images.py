@@ -52,3 +52,25 @@ def test_a_task_that_no_workload_runs_is_judged_where_it_fits() -> None:
     alone = Fleet(pools=(old,), tasks=(_task(_CUDA_13),), is_whole=True)
     assert only(still_compiled, alone).severity is Severity.ERROR
     assert not said(still_compiled, replace(alone, pools=(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("types", "image", "severity"),
+    [
+        (["p6-b200.48xlarge"], "pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", Severity.ERROR),
+        (["g7e.2xlarge"], "vllm/vllm-openai:v0.8.5", Severity.ERROR),
+        (["p6-b200.48xlarge"], "nvidia/cuda:12.1.1-runtime-ubuntu22.04", Severity.WARNING),
+        (["p6-b200.48xlarge"], "nvidia/cuda:12.1.1-base-ubuntu22.04", None),  # a program brings the rest
+        (["p6-b200.48xlarge"], "nvcr.io/nvidia/pytorch:24.12-py3", Severity.WARNING),
+        (["p6-b200.48xlarge"], "nvcr.io/nvidia/pytorch:25.01-py3", None),
+        (["g6e.xlarge"], "pytorch/pytorch:1.13.1-cuda11.6-cudnn8-runtime", None),
+        (["g7e.2xlarge", "g6e.xlarge"], "pytorch/pytorch:2.6.0-cuda12.6-cudnn9-runtime", None),
+    ],
+)
+def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
+    types: list[str], image: str, severity: Severity | None
+) -> None:
+    found = said(still_compiled, _on(a_pool(*types), image))
+    assert [each.severity for each in found] == [severity][: severity is not None]
+    assert all("CUDA compiles for them from 12.8 on" in each.message for each in found)
+    assert all("an image with CUDA 12.8 or later, such as 12.8.1" in each.fix for each in found)
