@@ -21,7 +21,7 @@ from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.finding import Way, Ways
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.words import and_list, or_list
 
 _ELSEWHERE = "move one of them to a separate capacity provider"
 _LOWER = "lower the MaxCapacity of service auto scaling"
@@ -129,17 +129,28 @@ def daemons(context: Context) -> Problems:
                 )
 
 
-@info(
+@warning(
     "GPU085",
     question="can the tasks use every GPU of the hosts that they need?",
     because="a host that has no CPU, memory or network interface left takes no more tasks, however many GPUs are free "
-    "on it",
+    "on it, and neither do GPUs that are fewer than any task asks for; the price of the host is for all of them",
     source=_PLACEMENT,
     changes="InstanceType",
 )
 def stranded(context: Context) -> Problems:
     proof = context.proof
     for each in proof.pools:
+        if (left := _left_by_count(context, each)) is not None:
+            sizes = context.once(_gpus_asked)[each.pool.name]
+            even = [size for size in range(1, left.gpus_per_host + 1) if left.gpus_per_host % size == 0]
+            yield Problem(
+                about=each.pool,
+                message=f"tasks here ask for {or_list(map(str, sorted(sizes)))} GPUs, so that {left.gpus} of "
+                f"{left.gpus_per_host} GPUs of each {and_list(each.pool.instance_types)} can never be "
+                f"used{_wasted(each, left)}",
+                fix=f"{or_list(map(str, even))} GPUs for each task, or hosts with fewer GPUs",
+            )
+            continue
         for idle in each.stranded:
             if _by_interfaces(idle) and any(one.network.max_interfaces is None for one in each.pool.instance_types):
                 continue  # it may take more of them
@@ -228,6 +239,32 @@ def _rounded(proof: Proof) -> Mapping[str, int]:
             if share.item.pool is not None and not share.may_be_rounded_up:
                 found[share.item.pool.name] += (share.most or 0) - share.least
     return found
+
+
+def _left_by_count(context: Context, each: PoolProof) -> Stranded | None:
+    """GPUs of each host of a pool that are left however many tasks it has; None where tasks may use all."""
+    sizes, hosts = context.once(_gpus_asked).get(each.pool.name, ()), {host.gpus for host in each.pool.instance_types}
+    if not sizes or len(hosts) != 1:
+        return None
+    gpus = hosts.pop()
+    sums = {0}
+    for total in range(1, gpus + 1):
+        if any(total - size in sums for size in sizes):
+            sums.add(total)
+    idle = gpus - max(sums)
+    return Stranded(hosts=1, gpus=idle, gpus_per_host=gpus, exhausted=()) if 0 < idle < gpus else None
+
+
+def _gpus_asked(context: Context) -> Mapping[str, frozenset[int]]:
+    """Numbers of GPUs that tasks ask for, by the pool that they may go to; none where one takes whatever there is."""
+    found: dict[str, set[int]] = {}
+    for route in context.routes:
+        demand = demand_of(route.task)
+        is_open = demand.all_gpus or demand.part or demand.shared_memory_mib is not None or demand.unknown
+        for each in route.destinations:
+            if each.fit.answer is not False and (is_open or demand.gpus):
+                found.setdefault(each.pool.name, set()).add(1 if is_open or route.task.submissions else demand.gpus)
+    return {name: frozenset(sizes) for name, sizes in found.items()}
 
 
 def _by_interfaces(idle: Stranded) -> bool:

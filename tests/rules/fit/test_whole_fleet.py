@@ -54,10 +54,17 @@ L4 = pool()
         ), pytest.param(
             [service("chat", L4, 1, 2, vcpus=40)],
             "GPU085",
-            Severity.INFO,
+            Severity.WARNING,
             ["3 of 4 GPUs of each g6.12xlarge stay idle", "CPU", "40 vCPU and 4096 MiB for each task leave room for 1",
              "$6.90 of $9.20 an hour", "2026-07-20"],
             id="stranded GPUs",
+        ), pytest.param(
+            [service("chat", L4, 3, 2)],
+            "GPU085",
+            Severity.WARNING,
+            ["1 of 4 GPUs of each g6.12xlarge can never be used", "tasks here ask for 3 GPUs", "$1.15 of $4.60 an hour",
+             "1, 2 or 4 GPUs for each task"],
+            id="GPUs that are fewer than any task asks for",
         )],
 )  # fmt: skip
 def test_what_is_found_is_said_with_the_numbers(
@@ -85,6 +92,7 @@ def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
     "workloads",
     [
         pytest.param([service("chat", L4, 3, 2), service("rank", L4, 1, 2)], id="all of them fit"),
+        pytest.param([service("chat", L4, 3, 2), service("rank", L4, 2, 0)], id="two of the smaller fill a host"),
         pytest.param([service("chat", L4, 4, 3)], id="one alone is another rule's"),
         pytest.param([service("chat", L4, 4, 3), service("rank", L4)], id="one that has no room alone"),
         pytest.param([service("chat", L4, 4, UNKNOWN), service("rank", L4, 4)], id="an unknown count"),

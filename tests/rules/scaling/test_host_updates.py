@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.scaling import host_updates
-from tests.rules.given import a_pool, asked, running_on
+from tests.rules.given import a_pool, asked, running_on, said
 
 RULES = rules_of(host_updates)
 REFRESH = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
@@ -100,3 +100,12 @@ def test_a_service_before_its_capacity_block_waits(starts: Any, said: str) -> No
     (found,) = asked(RULES, _service(2, starts)).values()
     assert found.rule == "GPU226"
     assert said in found.message
+
+
+@pytest.mark.parametrize(("associated", "severity"), [(True, Severity.ERROR), (None, Severity.WARNING)])
+def test_a_group_that_is_replaced_takes_the_provider_of_a_service_with_it(
+    associated: bool | None, severity: Severity
+) -> None:
+    pool = replace(_updated(HostUpdate(method=UpdateMethod.REPLACING)), associated=associated)
+    assert [each.severity for each in said(RULES, running_on(pool))] == [severity]
+    assert [each.severity for each in said(RULES, Fleet(pools=(pool,)))] == [Severity.WARNING]
