@@ -62,6 +62,12 @@ def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site) -> No
     assert site.warnings() == []
 
 
+def test_a_share_of_all_that_a_driver_shows_of_the_only_gpu_brings_the_whole_host(site: Site) -> None:
+    task = site.task(site.capacity("g5.xlarge"))
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=22_950))  # EC2 reports 22,888
+    assert task.task.cpu == 4096
+
+
 def test_shares_of_one_task_add_up_on_one_gpu(tenant: Tenant) -> None:
     task = tenant.task()
     task.add_gpu_container("first", image=tenant.image, gpus=GpuShare(memory_mib=10_000))

@@ -11,6 +11,8 @@ from gpu_constructs.facts.aws_limits import (
     CPU_UNITS_PER_VCPU,
     SPOT_NOTICE_SECONDS,
 )
+from gpu_constructs.facts.cuda import cuda_image
+from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
@@ -108,6 +110,7 @@ def left_to_ecs(task: Task) -> Problems:
 )
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
+    landing = context.once(_on_gpu_hosts_alone)
     for task in context.tasks:
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
@@ -122,7 +125,9 @@ def asked_of_ecs(context: Context) -> Problems:
                     "unless NVIDIA is the default runtime there",
                     fix=_OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable",
                 )
-            elif not any(each.unknown_keys for each in task.containers) and (sign := _sign_of_gpu(container)):
+            elif not any(each.unknown_keys for each in task.containers) and (
+                sign := _sign_of_gpu(container, at_gpus=task.name in landing and task.name not in daemons)
+            ):
                 yield Problem(
                     about=task,
                     container=container,
@@ -256,9 +261,25 @@ def _larger(task: Task) -> str:
     return "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual"
 
 
-def _sign_of_gpu(container: Container) -> str:
+def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
+    """Tasks without a request for GPUs whose hosts all have some, by name."""
+    return frozenset(
+        each.task.name
+        for each in context.assigned(lambda task: any(map(_is_made_for_gpus, task.containers)))
+        if each.destinations and all(host.gpus for there in each.destinations for host in there.pool.instance_types)
+    )
+
+
+def _is_made_for_gpus(container: Container) -> bool:
+    image = container.image
+    return isinstance(image, str) and (cuda_image(image) or server_of_image(image)) is not None
+
+
+def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
     if container.devices:
         return ""
+    if at_gpus and container.privileged is not True and _is_made_for_gpus(container):
+        return f"has an image for GPUs ({brief(str(container.image))}) on hosts that have some,"
     if container.needs is not None:
         return "states what it needs of a GPU,"
     if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):

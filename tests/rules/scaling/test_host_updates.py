@@ -15,6 +15,7 @@ from gpu_constructs.fleet import (
     Pool,
     PurchaseOption,
     Reservation,
+    Unknown,
     UpdateMethod,
 )
 from gpu_constructs.rules import Severity, rules_of
@@ -102,9 +103,9 @@ def test_a_service_before_its_capacity_block_waits(starts: Any, said: str) -> No
     assert said in found.message
 
 
-@pytest.mark.parametrize(("associated", "severity"), [(True, Severity.ERROR), (None, Severity.WARNING)])
+@pytest.mark.parametrize(("associated", "severity"), [(True, Severity.ERROR), (UNKNOWN, Severity.WARNING)])
 def test_a_group_that_is_replaced_takes_the_provider_of_a_service_with_it(
-    associated: bool | None, severity: Severity
+    associated: bool | Unknown, severity: Severity
 ) -> None:
     pool = replace(_updated(HostUpdate(method=UpdateMethod.REPLACING)), associated=associated)
     assert [each.severity for each in said(RULES, running_on(pool))] == [severity]

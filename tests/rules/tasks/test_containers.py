@@ -27,6 +27,26 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
     assert finding.fix.startswith("nvidia as the default Docker runtime")
 
 
+_CUDA = "nvidia/cuda:12.8.1-runtime-ubuntu24.04"
+
+
+@pytest.mark.parametrize(
+    ("image", "types", "changes", "count"),
+    [
+        (_CUDA, ["g6.xlarge"], {}, 1),
+        ("vllm/vllm-openai:v0.11.0", ["g6.xlarge"], {}, 1),
+        ("python:3.12", ["g6.xlarge"], {}, 0),
+        (_CUDA, ["g6.xlarge", "m7i.xlarge"], {}, 0),
+        (_CUDA, ["g6.xlarge"], {"daemon": True}, 0),  # it may watch the GPUs
+    ],
+)
+def test_an_image_for_gpus_on_hosts_with_gpus_asks_for_one(
+    image: str, types: list[str], changes: dict[str, Any], count: int
+) -> None:
+    fleet = running_on(a_pool(*types), task=task_of(replace(container(), image=image)), **changes)
+    assert ["has an image for GPUs" in each.message for each in said(asked_of_ecs, fleet)] == [True] * count
+
+
 @pytest.mark.parametrize("value", ["all", UNKNOWN])
 def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
     asking = replace(container(gpu()), environment=(("NVIDIA_VISIBLE_DEVICES", value),))
