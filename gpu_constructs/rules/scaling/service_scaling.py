@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, warning
-from gpu_constructs.template.resources.section import Section
 
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"
@@ -54,11 +55,12 @@ def _scaled_twice(context: Context) -> Problems:
     """Groups with managed scaling and a policy of their own."""
     groups = {found.reference: pool for pool in context.fleet.pools if (found := context.group(pool)) is not None}
     for policy in context.index.all(_POLICY) if groups else ():
-        properties = Section.of(policy, [])
-        group = context.index.find(properties.get("AutoScalingGroupName"), _GROUP, policy.origin.place)
+        group = context.index.find(policy.properties.get("AutoScalingGroupName"), _GROUP, policy.origin.place)
         pool = None if group is None else groups.get(group.reference)
-        forecast = properties.section("PredictiveScalingConfiguration")
-        only_shows = forecast.keys and forecast.text("Mode") in {None, "ForecastOnly"}
+        forecast = policy.properties.get("PredictiveScalingConfiguration")
+        only_shows = forecast is not None and (
+            not isinstance(forecast, Mapping) or forecast.get("Mode") != "ForecastAndScale"
+        )
         if pool is not None and pool.is_scaled_by_ecs and not only_shows and policy.exists is True:
             yield Problem(
                 about=pool,
