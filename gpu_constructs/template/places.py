@@ -47,6 +47,8 @@ _BESIDE = frozenset(
 # Texts that are JSON, with what a run has in place of its definition: a change is made there, not in the definition.
 _TEXTS = frozenset({"DefinitionString", "Input"})
 _OVERRIDES = frozenset({"ContainerOverrides", "EcsPropertiesOverride"})
+# What each resource says of itself alone.
+_OWN = frozenset({"DependsOn"})
 # Where a property is to be written that no resource has yet.
 _HOMES: Mapping[str, tuple[str, Path]] = {
     **dict.fromkeys(
@@ -141,7 +143,7 @@ class Places:
         self, file: str | None, resource: str, steps: tuple[str, ...]
     ) -> tuple[Origin | None, Origin | None, Origin | None]:
         """The part that a property names, the first one that has it, and the one that is to get it."""
-        parts = self._parts(file, resource)
+        parts = self._parts(file, resource)[: 1 if steps[-1] in _OWN else None]
         named = (each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[-1])
         written = (each.origin for each in parts if self._paths(each.origin, steps))
         kind, below = _HOMES.get(steps[-1], ("", ()))

@@ -99,3 +99,43 @@ def test_no_verdict_of_a_table_is_longer_than_a_few_lines() -> None:
     told = _text(_twice("g5.12xlarge", types).replace("Memory: 4096", "Memory: 100000"))
     starts = [place for place, each in enumerate(told) if "with other values of Hosts" in each]
     assert [end - start < 9 for start, end in pairwise([*starts, len(told) - 2])] == [True, True]
+
+
+_OF_G4 = "PlacementConstraints: [{Type: memberOf, Expression: 'attribute:ecs.instance-type =~ g4dn.*'}]"
+_UNRUN = GOOD[: GOOD.index("  Service:\n")]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "place", "fix"),
+    [
+        (_UNRUN, {"4096": "100000"}, "Memory", "memory no higher than 15155 MiB"),
+        (_UNRUN, {"'1'": "'0.25'"}, "Value", "ask for less, or larger hosts"),
+        (_UNRUN, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "a constraint that is true for hosts here"),
+        (GOOD, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "an expression that is true for hosts of"),
+        (
+            GOOD.replace("[g6.xlarge]", "[g6.xlarge, g4dn.xlarge]"),
+            {"RequiresCompatibilities: [EC2]": _OF_G4},
+            "Expression",
+            "Hosts g4dn.xlarge",
+        ),
+        (GOOD, {"    DependsOn: Association\n": ""}, "Service", "DependsOn the AWS::ECS::ClusterCapacity"),
+    ],
+)
+def test_a_finding_is_at_what_is_short_and_its_fix_follows_what_is_written(
+    text: str, changes: dict[str, str], place: str, fix: str
+) -> None:
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (found,) = (each for each in check_files(["-"], stdin=text.encode()).findings if each.severity is not Severity.INFO)
+    assert found.origin is not None
+    assert next(each for each in reversed(found.origin.path) if isinstance(each, str)) == place
+    assert found.fix.startswith(fix)
+
+
+def test_what_has_to_wait_is_the_service_though_its_launch_template_waits_too() -> None:
+    text = GOOD.replace("    DependsOn: Association\n", "").replace(
+        "LaunchTemplate\n    P", "LaunchTemplate\n    DependsOn: Cluster\n    P"
+    )
+    (found,) = (each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU259")
+    assert found.origin is not None
+    assert found.origin.resource == "Service"

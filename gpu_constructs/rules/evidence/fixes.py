@@ -86,12 +86,24 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
     """
     old = {each.family for each in pool.instance_types} if of_other_families else ()
     types = [each for each in alternatives(task, like=pool) if each.family not in old]
-    lists = tuple(each for each in task.constraints if each not in without_type_lists(task.constraints))
-    query = joined(readable(lists))
-    asked = [each for each in types if query is not None and evaluate(query, host_of(each)) is not False]
+    asked = _asked(types, task.constraints)
     others = [each for each in types if each not in asked]
     ways = (_as(task, pool, each, what, is_asked=each in asked) for each in (*asked, *others)[:_MOST_TYPES])
     return tuple(ways)
+
+
+def hosts_asked(task: Task, pool: Pool, constraints: Iterable[PlacementConstraint]) -> tuple[Way, ...]:
+    """Types that can run a task and that some constraints name, as a user wrote them."""
+    types = _asked(alternatives(task, like=pool), constraints)[:_MOST_TYPES]
+    return tuple(_as(task, pool, each, "hosts of a type", is_asked=True) for each in types)
+
+
+def _asked(types: Iterable[InstanceType], constraints: Iterable[PlacementConstraint]) -> list[InstanceType]:
+    """Those types that constraints name."""
+    every = tuple(constraints)
+    lists = tuple(each for each in every if each not in without_type_lists(every))
+    query = joined(readable(lists))
+    return [each for each in types if query is not None and evaluate(query, host_of(each)) is not False]
 
 
 def such_as(task: Task) -> str:
@@ -111,7 +123,7 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str, *, is_as
     too = ", in its placement constraint too" if listed else ""
     return Way(
         text=Text(Word(f"{what} such as"), f" {instance_type}{driven}{costs}{too}"),
-        things=(new, replace(task, constraints=kept)),
+        things=(new,) if is_asked else (new, replace(task, constraints=kept)),
     )
 
 
@@ -208,7 +220,7 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
     if not most and pool.shape is not None and is_of_parts:
         part = pool.shape.partition
         if part == 1:
-            return ((Way(text="whole GPUs"),),)
+            return ((Way(text="whole GPUs"),),) if demand_of(task).part else ()
         with_part = _with_gpus(task, f"{part:g}")
         return () if with_part is None else one_way(f"{part:g} of a GPU, as its hosts have", with_part)
     return ()

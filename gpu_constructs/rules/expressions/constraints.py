@@ -18,7 +18,8 @@ from gpu_constructs.rules.evidence.expressions import (
     required_attributes,
     syntax_problem,
 )
-from gpu_constructs.rules.evidence.fixes import own_strategies, provider_for
+from gpu_constructs.rules.evidence.fixes import hosts_asked, own_strategies, provider_for
+from gpu_constructs.rules.finding import Way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list
 
@@ -82,13 +83,18 @@ def satisfied_by_hosts(context: Context) -> Problems:
         if not barred or enough_left or own_strategies(context.fleet, assignment.workload):
             continue  # GPU060 names the strategy that is missing
         first = barred[0]
+        task, constraints = assignment.task, (*assignment.task.constraints, *assignment.workload.constraints)
+        fix = (
+            f"an expression that is true for hosts of {first[0].pool.name} "
+            f"({and_list(first[0].pool.instance_types)}), or no constraint"
+        )
         yield Problem(
             about=assignment.workload,
             involves=(assignment.task,),
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
             f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
-            fix=f"an expression that is true for hosts of {first[0].pool.name} "
-            f"({and_list(first[0].pool.instance_types)}), or no constraint",
+            fix=fix,
+            ways=(hosts_asked(task, first[0].pool, constraints), (Way(text=fix),)),
             # A daemon has "exactly one task on each active container instance that meets all of the task placement
             # constraints": without such a host it wants none, and is stable.
             # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service-options.html

@@ -10,13 +10,16 @@ from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, 
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
+from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of, worst
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import and_list
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
+_CONSTRAINT = "PlacementConstraints.Expression"
+_PLACES = {each: PROPERTIES[each] for each in (HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES)}
+_OTHERS = "a constraint that is true for hosts here, or hosts for which it is true"
 _FIX = "check the files that define its hosts together with these"
 
 
@@ -34,11 +37,15 @@ _FIX = "check the files that define its hosts together with these"
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:_MOST_NAMED])
+        first = worst(seen[0][1].shortfalls)
+        is_barred = first is None and any(each.kind is ObstacleKind.CONSTRAINT for each in seen[0][1].obstacles)
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the {'GPU hosts' if task.wants_gpu else 'hosts'} here ({where})",
-            fix=LESS,
+            fix=_OTHERS if is_barred else LESS,
             ways=ways_of(task, *seen[0]),
+            value=None if first is None else first.asked,
+            changes=_CONSTRAINT if is_barred else "" if first is None else _PLACES.get(first.resource, ""),
         )
     yield from _only_elsewhere(context)
 
