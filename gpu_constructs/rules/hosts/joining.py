@@ -57,7 +57,7 @@ def has_credentials(context: Context) -> Problems:
                 about=pool,
                 message=message,
                 fix=fix,
-                property_name="IamInstanceProfile",
+                property_name=_profile_of(pool),
                 is_certain=_joins(context, pool),
             )
         if data.section("MetadataOptions").text("HttpEndpoint") == "disabled":
@@ -88,7 +88,7 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
     if not data.has("IamInstanceProfile"):
         return (
             f"the hosts of {pool.name} have no instance profile, and the agent cannot register them without its role",
-            f"IamInstanceProfile, with a role that ec2.amazonaws.com may assume and {_POLICY}",
+            f"{_profile_of(pool)}, with a role that ec2.amazonaws.com may assume and {_POLICY}",
         )
     if isinstance(profile, Mapping):
         profile = profile.get("Arn") or profile.get("Name")
@@ -96,7 +96,7 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
     if _is_role(roles, profile):
         return (
             f"the hosts of {pool.name} name a role where EC2 takes an instance profile, which holds one",
-            "an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in IamInstanceProfile",
+            f"an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in {_profile_of(pool)}",
         )
     role = roles.of_profile(profile)
     if role is not None and is_closed_to(role, _EC2):
@@ -107,6 +107,10 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
     if role is not None and roles.allow(role, _REGISTERS) is False:
         return f"the role of the hosts of {pool.name} does not allow ecs:RegisterContainerInstance", _POLICY
     return None
+
+
+def _profile_of(pool: Pool) -> str:
+    return "ComputeResources.InstanceRole" if pool.kind is PoolKind.BATCH else "IamInstanceProfile"
 
 
 def _roles(context: Context) -> Roles:
@@ -184,7 +188,9 @@ def lets_out(context: Context) -> Problems:
                 message=f"security group {groups[0].logical_id} of {pool.name} lets nothing out at port 443, where the "
                 "agent reaches ECS",
                 fix="SecurityGroupEgress with IpProtocol tcp and port 443; in CDK allow_all_outbound=True",
-                property_name="SecurityGroupIds",
+                property_name="ComputeResources.SecurityGroupIds"
+                if pool.kind is PoolKind.BATCH
+                else "SecurityGroupIds",
             )
 
 

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
@@ -24,14 +25,13 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches, image_of
+from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches, image_of, template_of
 from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
-
-_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+from gpu_constructs.template.resources.submissions import ENVIRONMENT
 
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
@@ -53,7 +53,7 @@ _NVIDIA = "_NVIDIA"
 def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
     """Reads every compute environment that has its own hosts and runs its jobs on ECS."""
     networks = Networks(index)
-    for resource in index.all(_ENVIRONMENT):
+    for resource in index.all(ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")
         fargate = resources.text("Type") in FARGATE_PROVIDERS
@@ -66,7 +66,7 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[Foun
 
 def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
     """Those without hosts of ECS that may have GPUs."""
-    for resource in index.all(_ENVIRONMENT):
+    for resource in index.all(ENVIRONMENT):
         properties = Section.of(resource, [])
         resources = properties.section("ComputeResources")
         kind, names = resources.text("Type"), resources.texts("InstanceTypes")
@@ -86,6 +86,23 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
                 lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs",
                 origin=resources.origin,
             )
+
+
+def launch_of_batch(environment: Resource, index: Index) -> Section | None:
+    """What the hosts of a compute environment are made from, in the words of a launch template.
+
+    Its own role and security groups take the place of those of its template, whose role AWS Batch ignores:
+    https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
+    """
+    resources = Section.of(environment, []).section("ComputeResources")
+    if resources.is_unknown or resources.has("ManagedInstancesProvider"):
+        return None
+    template = template_of(resources.section("LaunchTemplate"), index)
+    data = {} if template is None else Section.of(template, []).section("LaunchTemplateData").values
+    groups, role = resources.get("SecurityGroupIds"), resources.get("InstanceRole")
+    own: dict[str, Value] = {} if groups is None else {"SecurityGroupIds": groups}
+    own["IamInstanceProfile"] = UNKNOWN if role is None else {"Arn": role}  # Batch refuses none at once
+    return replace(resources, values={**data, **own})
 
 
 def _pool(resource: Resource, section: Section, launches: Launches, networks: Networks, index: Index) -> Pool:

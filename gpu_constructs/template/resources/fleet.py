@@ -35,7 +35,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
-from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
+from gpu_constructs.template.resources.batch_hosts import batch_pools, launch_of_batch, other_environments
 from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_hand, calls_of_events, workload_of
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
@@ -46,7 +46,7 @@ from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import calls_of_states, steps_of
-from gpu_constructs.template.resources.submissions import Submissions, batch_tasks, job_queues
+from gpu_constructs.template.resources.submissions import ENVIRONMENT, Submissions, batch_tasks, job_queues
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 _LAUNCHED = frozenset({AUTO_SCALING_GROUP, "AWS::EC2::Instance"})
@@ -168,8 +168,10 @@ class Files:
         return any(each.has("WeightedCapacity") for each in overrides)
 
     def launch(self, pool: Pool) -> Section | None:
-        """What the hosts of a pool are made from: of its launch template, launch configuration or instance."""
+        """What the hosts of a pool are made from: of its launch template, configuration, instance or environment."""
         found = self.group(pool) or self.resource(pool)
+        if found is not None and found.type == ENVIRONMENT:
+            return launch_of_batch(found, self.index)
         return None if found is None or found.type not in _LAUNCHED else launch_data(found, self.index)
 
     def missing_providers(self, workload: Workload) -> tuple[str, ...]:

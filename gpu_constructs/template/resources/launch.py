@@ -155,7 +155,7 @@ class Launches:
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
-        resource = _template_of(specification, self._index)
+        resource = template_of(specification, self._index)
         return UNKNOWN_LAUNCH if resource is None else self._once(resource)
 
     def configured(self, group: Section) -> Launch:
@@ -263,11 +263,12 @@ def launch_data(resource: Resource, index: Index) -> Section | None:
     if configuration is not None:
         return Section.of(configuration, [])
     mixed = section.section("MixedInstancesPolicy").section("LaunchTemplate").section("LaunchTemplateSpecification")
-    found = _template_of(mixed if section.has("MixedInstancesPolicy") else section.section("LaunchTemplate"), index)
+    found = template_of(mixed if section.has("MixedInstancesPolicy") else section.section("LaunchTemplate"), index)
     return None if found is None else Section.of(found, []).section("LaunchTemplateData")
 
 
-def _template_of(specification: Section, index: Index) -> Resource | None:
+def template_of(specification: Section, index: Index) -> Resource | None:
+    """The launch template that a ``LaunchTemplateSpecification`` points at; None where no file that was read has it."""
     names = (specification.get(each) for each in ("LaunchTemplateId", "LaunchTemplateName"))
     place = specification.resource.place
     return next(filter(None, (index.find(each, _LAUNCH_TEMPLATE, place) for each in names)), None)

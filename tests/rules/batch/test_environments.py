@@ -297,3 +297,54 @@ def test_user_data_that_is_no_archive_is_refused_where_it_is_known(text: str, fo
     value, _, parameters = text.partition("\n")
     part = _BLOCK.replace("InstanceMarketOptions: {MarketType: capacity-block}", f"UserData: {value}")
     assert rules_about(f"{part}{parameters}\n") == found
+
+
+_HOSTS = """
+Resources:
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument:
+        Statement: [{Effect: Allow, Action: "sts:AssumeRole", Principal: {Service: ec2.amazonaws.com}}]
+      ManagedPolicyArns: ["arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"]
+  Profile: {Type: AWS::IAM::InstanceProfile, Properties: {Roles: [!Ref Role]}}
+  Closed:
+    Type: AWS::EC2::SecurityGroup
+    Properties:
+      GroupDescription: hosts
+      VpcId: vpc-1
+      SecurityGroupEgress: [{IpProtocol: icmp, FromPort: 252, ToPort: 86, CidrIp: 255.255.255.255/32}]
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData: {IamInstanceProfile: {Arn: !GetAtt Role.Arn}, MetadataOptions: {HttpTokens: required}}
+  Environment:
+    Properties:
+      ComputeResources:
+        InstanceRole: !GetAtt Profile.Arn
+        SecurityGroupIds: [sg-1]
+        LaunchTemplate: {LaunchTemplateId: !Ref Template}
+Parameters: {Profile: null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("", "", []),  # Batch ignores the profile of a launch template
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !GetAtt Role.Arn", [("GPU264", "InstanceRole")]),
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role", []),  # a profile may have the same name
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: null", []),  # which the API says
+        ("Service: ec2.amazonaws.com", "Service: ecs-tasks.amazonaws.com", [("GPU264", "InstanceRole")]),
+        ("service-role/AmazonEC2ContainerServiceforEC2Role", "AmazonS3ReadOnlyAccess", [("GPU264", "InstanceRole")]),
+        ("[sg-1]", "[!Ref Closed]", [("GPU277", "SecurityGroupIds")]),
+        ("HttpTokens: required", "HttpEndpoint: disabled", [("GPU264", "HttpEndpoint")]),
+    ],
+)
+def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tuple[str, str]]) -> None:
+    assert old in _HOSTS
+    part = _HOSTS.replace(old, new) if old else _HOSTS
+    findings = check_files(["-"], stdin=example_of("GPU296").file(part).encode()).findings
+    errors = [each for each in findings if each.severity is Severity.ERROR]
+    assert [(each.rule, each.property_name.rpartition(".")[2]) for each in errors] == found
+    assert all(each.origin is not None and each.origin.line for each in errors)
