@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
+from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, RESERVED_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.section import Section
@@ -51,12 +51,13 @@ class _Target(NamedTuple):
         return None if self.group is None else Section.of(self.group, []).text("TargetType") or "instance"
 
 
-@warning(
+@error(
     "GPU206",
     question="do security groups let requests of load balancers through to the port of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
     f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}, usually up to "
     f"{USUAL_DYNAMIC_PORTS[1]}",
+    softer="where some of the ports are open, or other files may have more rules",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html",
 )
 def a_way_for_requests(context: Context) -> Problems:
@@ -73,6 +74,7 @@ def a_way_for_requests(context: Context) -> Problems:
                 changes="SecurityGroupEgress" if gap.is_of_load_balancer else "SecurityGroupIngress",
                 message=f"load balancers do not reach container {target.container_name}: {_closed(gap, whose)}",
                 fix=_rule_for(gap, whose),
+                is_certain=context.fleet.is_whole and not gap.open_ports,
             )
 
 
@@ -100,11 +102,12 @@ def time_to_load(context: Context) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU307",
     question="do health checks go to a port at which the container is reached?",
     because="a container without a host port gets another port of the host each time, and its target group checks one "
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again",
+    softer="where something else on the hosts may listen at that port",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
 )
 def checked_where_it_listens(context: Context) -> Problems:
@@ -122,6 +125,7 @@ def checked_where_it_listens(context: Context) -> Problems:
                 message=f"health checks of {target.workload.name} go to port {port} of its hosts, and container "
                 f"{target.container_name} has a host port of {_DYNAMIC}, another one each time",
                 fix="HealthCheckPort: traffic-port, which is the default",
+                is_certain=not _may_listen(context, port),
             )
 
 
@@ -184,4 +188,16 @@ def _is_taken(context: Context, port: int) -> bool:
         or any(on_host == port for _, on_host in each.port_mappings)
         for task in context.tasks
         for each in task.containers
+    )
+
+
+def _may_listen(context: Context, port: int) -> bool:
+    """Whether something else than the tasks of the files may answer at a port of the hosts."""
+    fleet = context.fleet
+    return (
+        not fleet.is_whole
+        or bool(fleet.strays)
+        or (port, "tcp") in RESERVED_PORTS  # the agent, or SSH
+        or any(not each.has_image_of_aws or not each.user_data.complete for each in fleet.pools)
+        or any(str(port) in each.user_data.text for each in fleet.pools)
     )

@@ -19,7 +19,7 @@ def found(part: str) -> list[str]:
     """What the rules say of a service behind its load balancer, with this difference."""
     template = example_of("GPU206").file(f"Resources:\n{part}")
     findings = check_files(["-"], stdin=template.encode()).findings
-    return [f"{each.rule} {each.message}; {each.fix}" for each in findings if each.rule == "GPU206"]
+    return [f"{each.severity} {each.rule} {each.message}; {each.fix}" for each in findings if each.rule == "GPU206"]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,7 @@ def test_what_may_be_let_in_is_no_hole(part: str) -> None:
 def test_what_cannot_work_is_said(part: str, expected: str) -> None:
     (finding,) = found(part)
     assert expected in finding
+    assert finding.startswith("warning" if "49153" in expected else "error")
 
 
 @pytest.mark.parametrize(
@@ -93,19 +94,26 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: str, is_too_shor
 
 
 @pytest.mark.parametrize(
-    ("changes", "count"),
+    ("changes", "severities"),
     [
-        ("", 1),
-        ("  Targets: {Properties: {HealthCheckPort: !Ref Port}}", 0),
+        ("", ["error"]),
+        ("  Targets: {Properties: {HealthCheckPort: '22', HealthCheckProtocol: TCP}}", ["warning"]),
+        (
+            _CHECKED_AT_8000
+            + "  Template: {Properties: {LaunchTemplateData: {UserData: {'Fn::Base64': !Sub '#!/bin/bash\n"
+            "echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\nnode-agent --port 8000'}}}}",
+            ["warning"],
+        ),
+        ("  Targets: {Properties: {HealthCheckPort: !Ref Port}}", []),
         (
             _CHECKED_AT_8000 + "  Exporter: {Type: AWS::ECS::TaskDefinition, Properties: {ContainerDefinitions: "
             "[{Name: x, Image: x, Memory: 64, PortMappings: [{ContainerPort: 80, HostPort: 8000}]}]}}",
-            0,
+            [],
         ),
     ],
 )
-def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes: str, count: int) -> None:
+def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes: str, severities: list[str]) -> None:
     example = example_of("GPU307")
     text = example.file(f"Resources:\n{changes or _CHECKED_AT_8000}")
     found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU307"]
-    assert len(found) == count
+    assert [str(each.severity) for each in found] == severities
