@@ -246,7 +246,9 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
         for kind, number in types.items()
     ]
     strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown)]
-    return replace(fleet, pools=(*fleet.pools, *pools), workloads=workloads, strays=tuple(strays))
+    still = {each.pool.name for workload in workloads for each in workload.strategy if each.pool is not None}
+    kept = [each for each in fleet.pools if not each.is_of_unknown_group or each.name in still]
+    return replace(fleet, pools=(*kept, *pools), workloads=workloads, strays=tuple(strays))
 
 
 def _region(on_them: Iterable[Workload | Task]) -> str | None:
@@ -264,7 +266,10 @@ def _number(name: str, number: int) -> int:
 def _is_elsewhere(fleet: Fleet, workload: Workload) -> bool:
     """Whether no file says on which hosts a workload runs."""
     if workload.strategy:
-        return all(each.pool is None and each.provider not in FARGATE_PROVIDERS for each in workload.strategy)
+        return all(
+            each.pool.is_of_unknown_group if each.pool else each.provider not in FARGATE_PROVIDERS
+            for each in workload.strategy
+        )
     return workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(fleet, workload)
 
 

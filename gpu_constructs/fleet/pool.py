@@ -261,6 +261,12 @@ class Pool(HostSetup):
         return self.has_provider and self.managed_scaling is True
 
     @property
+    def is_of_unknown_group(self) -> bool:
+        """Whether it is a capacity provider of whose Auto Scaling group the files say nothing."""
+        says = self.instance_types or self.unknown_type_names or self.group.name or isinstance(self.max_instances, int)
+        return self.kind is PoolKind.AUTO_SCALING_GROUP and self.has_provider and self.has_unknown_types and not says
+
+    @property
     def runs_launch_type_ec2(self) -> bool:
         """Whether tasks of launch type EC2 can be placed on its hosts."""
         return self.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}

@@ -45,6 +45,7 @@ _UNRESOLVED = re.compile(
 _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
+_PLAIN_BOTTLEROCKET = re.compile(rf"{_BOTTLEROCKET}\d+(?:-fips)?/")
 _NEAR = 0.6
 _MOST_NAMES = 5
 _OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
@@ -103,6 +104,7 @@ def _given_to_batch(context: Context) -> Problems:
     "parameter up, so no host is launched",
     softer="where the parameter may be newer than the catalogue",
     source=_PAGE,
+    unless=("GPU309",),
     in_fleet=_given_to_batch,
 )
 def holds_an_id(pool: Pool) -> Problems:
@@ -131,14 +133,25 @@ def holds_an_id(pool: Pool) -> Problems:
     "GPU309",
     question="is the machine image of GPU tasks made for ECS on Linux?",
     because="a host without the ECS agent does not join a cluster, and a host without an NVIDIA driver does not "
-    "register its GPUs; AWS installs them on images that are made for ECS, and on any other image you install them",
+    "register its GPUs; AWS installs them on images that are made for ECS with GPUs, and on any other image but "
+    "Bottlerocket you install them",
     softer="where the user data may install them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-install.html",
 )
 def made_for_ecs(context: Context) -> Problems:
-    for pool, waiting in context.awaited(lambda pool: bool(_what_it_is(_parameter(pool), _NOT_ON_ECS))):
+    for pool, waiting in context.awaited(_is_not_for_gpus):
         name = _parameter(pool)
-        if HostAction.INSTALLS in pool.user_data.actions_never_taken and _what_it_is(name, _WITHOUT_AGENT):
+        asks = with_verb((each.name for each in waiting), "asks", "ask")
+        if _PLAIN_BOTTLEROCKET.match(name):
+            yield Problem(
+                about=pool,
+                message=f"{asks} for GPUs, and {shown(brief(name))} is Bottlerocket without an NVIDIA driver: the "
+                "names of its variants with one end with -nvidia, and no script can install one",
+                fix="a variant that ends with -nvidia",
+                ways=(_near(pool, name.removesuffix(_LEAF).rpartition("/")[0]),),
+                property_name="ImageId",
+            )
+        elif HostAction.INSTALLS in pool.user_data.actions_never_taken and _what_it_is(name, _WITHOUT_AGENT):
             yield Problem(
                 about=pool,
                 message=f"no host of {pool.name} joins a cluster: {shown(brief(name))} is "
@@ -152,8 +165,7 @@ def made_for_ecs(context: Context) -> Problems:
         elif _what_it_is(name, _NOT_OF_ECS):
             yield Problem(
                 about=pool,
-                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
-                f"{shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
+                message=f"{asks} for GPUs, and {shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
                 fix="the parameter of an image for ECS with an NVIDIA driver",
                 ways=(
                     tuple(
@@ -171,6 +183,11 @@ def _parameter(pool: Pool) -> str:
     """The SSM parameter that stands for the image of a pool; empty if none does, or its image is known."""
     found = _PARAMETER.fullmatch((pool.image_written or "").strip()[:MESSAGE])
     return found[1] if found else ""
+
+
+def _is_not_for_gpus(pool: Pool) -> bool:
+    name = _parameter(pool)
+    return bool(_what_it_is(name, _NOT_ON_ECS)) or _PLAIN_BOTTLEROCKET.match(name) is not None
 
 
 def _what_it_is(name: str, images: Mapping[str, str]) -> str:

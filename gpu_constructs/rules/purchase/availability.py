@@ -18,6 +18,7 @@ from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
 
 _GIVE = "give the file that defines it too"
 _REFER = "a reference to the group, or the file that defines it"
+_DESCRIBE = "describe its hosts, such as --hosts g6.xlarge=4"
 _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
@@ -81,16 +82,17 @@ def offered_here(pool: Pool) -> Problems:
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
     changes="InstanceType",
 )
-def known_before_deploy(pool: Pool) -> Problems:
-    values = {
-        "InstanceType": pool.has_unknown_types,
-        "MinSize": isinstance(pool.min_instances, Unknown),
-        "MaxSize": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
-    }
-    unknown = [argument for argument, is_unknown in values.items() if is_unknown]
-    if unknown:
-        message, fix = _unknown(pool, unknown)
-        yield Problem(message=f"{message}, so what depends on that was not checked", fix=fix)
+def known_before_deploy(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        values = {
+            "InstanceType": pool.has_unknown_types,
+            "MinSize": isinstance(pool.min_instances, Unknown),
+            "MaxSize": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
+        }
+        unknown = [argument for argument, is_unknown in values.items() if is_unknown]
+        if unknown:
+            message, fix = _unknown(context, pool, unknown)
+            yield Problem(about=pool, message=f"{message}, so what depends on that was not checked", fix=fix)
 
 
 @info(
@@ -155,7 +157,7 @@ def _is_limited(pool: Pool) -> bool:
     return pool.kind is not PoolKind.MANAGED_INSTANCES and not in_vcpus
 
 
-def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
+def _unknown(context: Context, pool: Pool, arguments: list[str]) -> tuple[str, str]:
     """What is not known, why it may not be, and what would help."""
     if arguments == ["InstanceType"]:
         if pool.kind is PoolKind.MANAGED_INSTANCES:
@@ -165,8 +167,11 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
         unread = isinstance(pool.image, Unknown) and pool.image_written is None
         if unread and isinstance(pool.user_data.format, Unknown):
             return f"the launch template of {pool.name} is not in the files that were read", _GIVE
-    everything = len(arguments) == 3 and pool.group.name is None  # noqa: PLR2004 - types, least and most
-    if everything and pool.has_provider and pool.kind is PoolKind.AUTO_SCALING_GROUP:
+    if pool.is_of_unknown_group:
+        provider = context.section(pool)
+        arn = None if provider is None else provider.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
+        if (maker := context.index.custom(arn)) is not None:
+            return f"a custom resource, {maker.logical_id}, makes the Auto Scaling group of {pool.name}", _DESCRIBE
         return f"no file that was read shows which Auto Scaling group {pool.name} has", _REFER
     verb = "is" if len(arguments) == 1 else "are"
     return (

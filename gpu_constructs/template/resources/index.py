@@ -194,6 +194,12 @@ class Index:
         found = self._by_key.get((reference.stack, reference.logical_id))
         return found if found is not None and resource_type in {None, found.type} else None
 
+    def custom(self, value: Value) -> Resource | None:
+        """The custom resource that a property points at."""
+        reference = _pointed_at(value)
+        found = None if reference is None else self.at(reference)
+        return found if found is not None and found.type.startswith(_CUSTOM) else None
+
     def find(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Resource | None:
         """The resource that a property names: by reference, ARN, name, or a parameter of Parameter Store with one.
 

@@ -56,6 +56,20 @@ def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter
     assert said(made_for_ecs, running_on(written(parameter), task=a_task(name="web"))) == []
 
 
+@pytest.mark.parametrize(
+    ("variant", "rules"),
+    [("aws-ecs-1", ["GPU309"]), ("aws-ecs-9-fips", ["GPU309"]), ("aws-ecs-1-nvidia", ["GPU130"])],
+)
+def test_bottlerocket_has_an_nvidia_driver_in_variants_of_that_name_only(variant: str, rules: list[str]) -> None:
+    pool = written(f"/aws/service/bottlerocket/{variant}/x86_64/latest/image_id")
+    found = said(RULES, running_on(pool))
+    assert [(each.rule, each.severity is Severity.ERROR) for each in found] == [
+        (each, each == "GPU309") for each in rules
+    ]
+    assert "-nvidia/x86_64/latest/image_id" in found[0].fix
+    assert [each.rule for each in said(RULES, running_on(pool, task=a_task(name="web")))] == ["GPU130"]
+
+
 DEEP_LEARNING = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id"
 INSTALLS_NOTHING = replace(NO_USER_DATA, actions_never_taken=frozenset({HostAction.INSTALLS}))
 
