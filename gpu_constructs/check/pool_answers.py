@@ -68,7 +68,7 @@ def _works(here: Destination, way: Way) -> bool:
 
 
 def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[PoolAnswer]:
-    """Pools that the task is sent to, then the others that could take it, those that do first."""
+    """Pools that the task is sent to, those which take it first; where one does not, others of its cluster."""
     services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
     found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
     for route in routes:
@@ -77,7 +77,13 @@ def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[Poo
             found.setdefault(key, each)
             services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
     reached = {name for name, _ in found}
-    others = [each for each in by_hand(fleet, task).destinations if each.pool.name not in reached]
+    clusters = {each.workload.cluster for each in routes if each.workload is not None}
+    others = [
+        each
+        for each in by_hand(fleet, task).destinations
+        if each.pool.name not in reached and each.pool.cluster in clusters and each.answer is True
+    ]
+    others = [] if found and all(each.answer is True for each in found.values()) else others
     fits = any(each.answer is True for each in (*found.values(), *others))
     needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
     about = {each.pool.name for each in (*found.values(), *others)}

@@ -18,7 +18,7 @@ from gpu_constructs.placement import alternatives
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Answer, Elsewhere, Route
-from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules import Finding, Severity, rules_without
 from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
 from gpu_constructs.rules.words import and_list, or_list
@@ -34,7 +34,7 @@ examples:
   aws ecs describe-task-definition --task-definition chat | gpu-constructs explain chat - template.yaml
 
 exit codes:
-  0 it certainly fits wherever it is sent, 1 it does not or may not, 2 wrong usage or a file that cannot be read
+  0 it certainly runs wherever it is sent, 1 it does not or may not, 2 wrong usage or a file that cannot be read
 """
 
 
@@ -54,27 +54,39 @@ def run(arguments: argparse.Namespace) -> int:
     """Explains where a task fits.
 
     Returns:
-        0 if it certainly fits wherever it is sent, something starts a host for it, and its images run there, else 1.
+        0 if it certainly fits wherever it is sent, something starts a host for it, its images run there, and nothing
+        else keeps it from running, else 1.
     """
-    fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
+    configuration = found_configuration(arguments.config)
+    report = reviewed(arguments, configuration, rules=rules_without(configuration.ignore))
+    fleet = report.fleet
     task = _task_called(fleet, arguments.task)
     routes = routes_of(fleet, task)
     senders = {each.workload.name for each in routes if each.workload is not None}
     waits = found_by(fleet, has_a_first_host, about=senders)
     fails = found_by(fleet, recent_driver, still_compiled, about={task.name})
     answer, pools = answer_of(routes), pools_of_task(fleet, task, routes)
+    about = {task.name, *senders, *(each.destination.pool.name for each in pools if each.counts)}
+    told = {each.rule for each in (*waits, *fails)}
+    errors = [each for each in report.findings if _is_error(each) and each.subject in about and each.rule not in told]
     if arguments.format == "json":
         facts = {
             **_facts(task, answer, pools, _elsewhere(routes)),
             "no_first_host": [each.message for each in waits],
             "image_fails": [each.message for each in fails],
+            "errors": [f"{each.rule} {each.message}" for each in errors],
         }
         sys.stdout.write(json_text(facts))
     else:
         width = width_of(sys.stdout)
-        lines = _lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails)
+        others = errors if answer is True else []
+        lines = _lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails, others=others)
         show(lines, sys.stdout)
-    return 0 if answer is True and not waits and not fails else 1
+    return 0 if answer is True and not waits and not fails and not errors else 1
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
 
 
 def _task_called(fleet: Fleet, name: str) -> Task:
@@ -110,6 +122,7 @@ def _lines(
     width: int,
     waits: Sequence[Finding],
     fails: Sequence[Finding],
+    others: Sequence[Finding],
 ) -> Iterator[Line]:
     yield from headed([(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")], width=width)
     for found in pools:
@@ -122,9 +135,9 @@ def _lines(
         yield from headed([(brief(each.text, LABEL), "title"), (aside, "aside"), (word, _STYLES[word])], width=width)
         if each.why:
             yield [(f"  {each.why}", "")]
-    for finding in (*waits, *fails):
+    for finding in (*waits, *fails, *others):
         yield []
-        yield from pieces("", brief(finding.message, MESSAGE), width)
+        yield from pieces(f"{finding.rule} " if finding in others else "", brief(finding.message, MESSAGE), width)
         yield from fix_lines(2, finding.fix, width)
     yield []
     if waits and all(each.destination.answer is True for each in pools if each.counts):
@@ -133,6 +146,9 @@ def _lines(
     if fails and answer is True:
         verb = "may not" if all(each.severity is Severity.WARNING for each in fails) else "does not"
         yield [(f"it fits, and its container image {verb} run there", "error")]
+        return
+    if others:
+        yield [(f"there is room for it, and it does not run there: {and_list(each.rule for each in others)}", "error")]
         return
     if pools or elsewhere:
         yield [(_summary(answer, pools), _STYLES[_word(answer)])]

@@ -11,6 +11,7 @@ import pytest
 
 from gpu_constructs.cli import main
 from tests.cli.templates import template, written
+from tests.reports import examples, of_wrong
 
 
 def explained(
@@ -156,12 +157,28 @@ def test_a_fix_satisfies_the_placement_constraint_or_names_it(
     assert fix in pool["fix"] if fix else pool["fix"] == ""
 
 
-def test_where_a_pool_fits_the_others_have_one_reason_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hosts_that_the_task_cannot_reach_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template(gpus="2", instance_type="g6.12xlarge")
-    assert main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"]) == 0
-    output = capsys.readouterr().out
-    assert "where no service places it: does not fit\n  GPUs: 2 asked, g6.xlarge has 1\n\nit fits\n" in output
-    assert "fix: " not in output
+    for hosts in ("g6.xlarge=1", "g6.48xlarge=1"):
+        assert main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", hosts]) == 0
+        assert "described host" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rule", ["GPU106", "GPU264", "GPU217"])
+def test_nothing_fits_where_check_has_an_error_about_it(
+    rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text(examples()[rule].file(examples()[rule].wrong), encoding="utf-8")
+    report = of_wrong(rule)
+    (task,) = (each for each in report.fleet.tasks if each.wants_gpu)
+    assert [each.rule for each in report.findings if each.severity == "error"] == [rule]
+    assert main(["explain", task.name, str(file)]) == 1
+    said = capsys.readouterr().out
+    assert said.count(f"{rule} ") == 1
+    assert said.endswith(f"there is room for it, and it does not run there: {rule}\n")
+    main(["explain", task.name, str(file), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["errors"][0].startswith(rule)
 
 
 @pytest.mark.parametrize("run_by", ["Service", None])
