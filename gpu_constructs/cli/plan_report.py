@@ -15,6 +15,7 @@ from gpu_constructs.check.planning.in_words import (
     partly,
     rows_of,
     rows_of_level,
+    rows_of_starts,
 )
 from gpu_constructs.check.planning.plan_difference import PlanDifference, Status
 from gpu_constructs.check.planning.updates import Update
@@ -48,6 +49,11 @@ def lines(plan: FleetPlan, *, width: int) -> Iterator[Line]:
         yield [(brief(pool.pool.name, LABEL), "title")]
         for name, text in rows_of(pool).items():
             yield from pieces(f"  {name:<{_INDENT - 2}}", text, width)
+    if plan.starts:
+        yield []
+        yield [("jobs", "title"), (" (one start of each, without other tasks on its hosts)", "aside")]
+    for name, text in rows_of_starts(plan).items():
+        yield from pieces(f"  {name}: ", text, width)
     if plan.quotas:
         yield []
         yield [("quotas", "title"), (" (vCPUs, of each account and region)", "aside")]
@@ -107,10 +113,11 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
         yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
         for row in pool.rows:
             yield from pieces(f"  {row.what}: ", _SHOWN[pool.status].format(row=row), width)
-    if found.quotas:
-        yield []
-        yield [("quotas", "title")]
-        for row in found.quotas:
+    for title, changed in (("jobs", found.starts), ("quotas", found.quotas)):
+        if changed:
+            yield []
+            yield [(title, "title")]
+        for row in changed:
             yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
 
 
@@ -146,6 +153,7 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
             for each in found.pools
         ],
         "quotas": [asdict(each) for each in found.quotas],
+        "starts": [asdict(each) for each in found.starts],
         "refused": [asdict(each) for each in update.refused],
         "replaced": update.replaced,
         "old": facts_of(old),
@@ -198,6 +206,7 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
             }
             for each in plan.quotas
         ],
+        "starts": [asdict(each) for each in plan.starts],
         "not_planned": list(plan.elsewhere),
         "not_planned_environments": [each.name for each in plan.unplanned],
     }

@@ -37,7 +37,11 @@ class Step:
         task: What it runs; None where the files that were read do not define it.
         waits: Whether it waits until that ends.
         is_limited: Whether something ends it at some time: a time limit, of the state or of the whole execution.
-        retries: How often Step Functions starts a task again that fails.
+        limit_seconds: Seconds after which Step Functions ends what the state runs, as its own time limit says; None
+            without, and where it does not wait for the end itself.
+        whole_seconds: Likewise, as the time limit of the whole execution says.
+        attempts: How often Step Functions starts that at most by its ``Retry`` and those of the states around it.
+        may_come_back: Whether a way may lead from it, or a state around it, to the same one.
         way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
             way, or something on it may end it.
         origin: Where it was written.
@@ -47,7 +51,10 @@ class Step:
     task: Task | None
     waits: bool = False
     is_limited: bool | Unknown = False
-    retries: int | Unknown = 0
+    limit_seconds: int | Unknown | None = None
+    whole_seconds: int | Unknown | None = None
+    attempts: int | Unknown = 1
+    may_come_back: bool = False
     way_back: tuple[str, ...] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -81,6 +88,8 @@ class Submission:
         share: Whether it names a share identifier.
         priority: Whether it or its job definition sets a scheduling priority.
         attempt_seconds: Seconds after which an attempt ends, where it says so itself.
+        attempts: How often the job is tried at most, likewise.
+        copies: Jobs that it submits at once: the size of an array.
         origin: Where it was written.
     """
 
@@ -91,4 +100,6 @@ class Submission:
     share: bool | Unknown = False
     priority: bool | Unknown = False
     attempt_seconds: int | Unknown | None = None
+    attempts: int | Unknown | None = None
+    copies: int | Unknown = 1
     origin: Origin | None = field(default=None, compare=False, repr=False)

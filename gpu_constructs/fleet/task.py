@@ -225,6 +225,7 @@ class Task:
         has_task_role: Whether it names a task role; unknown where that is written elsewhere.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
+        attempts: How often AWS Batch tries it at most; only templates say so.
         environments: Names of the compute environments that AWS Batch may place it on; none of a queue of other files,
             None where any may be meant.
         submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
@@ -256,6 +257,7 @@ class Task:
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = False
     attempt_seconds: int | Unknown | None = None
+    attempts: int | Unknown = field(default=1, compare=False)
     environments: frozenset[str] | None = None
     submissions: tuple[Task, ...] = ()
     nodes: int | Unknown | None = None

@@ -93,6 +93,50 @@ def test_hosts_that_batch_chooses_are_named_and_keep_no_budget(
     assert json.loads(capsys.readouterr().out)["not_planned_environments"] == (["Chosen"] if code else [])
 
 
+def with_job(limit: int) -> dict[str, Any]:
+    """The template with a state machine that runs its task for some seconds, three times at most."""
+    body = template()
+    state = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::ecs:runTask.sync",
+        "Parameters": {
+            "Cluster": "${Cluster}",
+            "TaskDefinition": "${Chat}",
+            "CapacityProviderStrategy": [{"CapacityProvider": "${Provider}"}],
+        },
+        "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 2}],
+        "TimeoutSeconds": limit,
+        "End": True,
+    }
+    definition = json.dumps({"StartAt": "Train", "States": {"Train": state}})
+    machine = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": {"Fn::Sub": definition}}}
+    return {**body, "Resources": {**body["Resources"], "Machine": machine}}
+
+
+def test_what_a_start_of_a_job_costs_is_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    _, facts = planned(with_job(7200), tmp_path, capsys, "--region", "us-east-1")
+    (start,) = facts["starts"]
+    assert (start["job"], start["pools"], start["hosts"], start["limit_seconds"]) == (
+        "Machine[Train]",
+        ["Provider"],
+        1,
+        7200,
+    )
+    costs = (start["usd_per_hour"]["most"], start["usd_until_limit"]["least"], start["usd_at_most"])
+    assert costs == pytest.approx((0.8048, 1.6096, 4.8288))
+    row = "Machine[Train]: 1 host of Provider, $0.80 an hour; $1.61 until its time limit of 2 hours, at most $4.83 with"
+    assert main(["plan", str(tmp_path / "t.json")]) == 0
+    assert f"  {row} all retries\n" in capsys.readouterr().out
+    sides = written(with_job(7200), tmp_path / "old.json"), written(with_job(3600), tmp_path / "new.json")
+    assert main(["plan", "--diff", *sides]) == 0
+    output = capsys.readouterr().out
+    assert "\njobs\n  Machine[Train]: 1 host of Provider" in output
+    assert "at most $4.83 with all retries -> 1 host of Provider, $0.80 an hour; $0.80 until" in output
+
+
 def changed(tmp_path: Path, **changes: Any) -> list[str]:
     """Arguments that compare a template with itself after changes of its group."""
     new = template()

@@ -10,9 +10,9 @@
     found.quotas                                       # vCPUs by quota code
 
 What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
-`host_price` says hosts cost and how many there are. `plan_difference` compares two plans, and `in_words` puts one into
-words and holds it against a budget. `updates` says what AWS refuses or replaces. `model_shapes` has published shapes of
-models, and `model_memory` the GPU memory that they need.
+`host_price` says hosts cost and how many there are, and `starts` says what one start of a job takes. `plan_difference`
+compares two plans, and `in_words` puts one into words and holds it against a budget. `updates` says what AWS refuses or
+replaces. `model_shapes` has published shapes of models, and `model_memory` the GPU memory that they need.
 """
 
 from __future__ import annotations

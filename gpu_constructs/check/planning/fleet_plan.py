@@ -1,8 +1,8 @@
 """The plan of a fleet: hosts of each pool, what they cost, what they need of the account's quotas.
 
 It counts hosts of which a packing was found (`gpu_constructs.placement.prove`). Jobs are not among the copies that run
-all the time. Service auto scaling keeps its minimum of copies at least,
-and that stands for a desired count that nothing else says.
+all the time: `starts` says what one start takes. Service auto scaling keeps its minimum of copies at least, and that
+stands for a desired count that nothing else says.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from gpu_constructs.check.planning.host_price import (
     sum_of,
     warm_hosts,
 )
+from gpu_constructs.check.planning.starts import JobStart, per_host, starts_of
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, PoolProof, Proof, demand_of, percentages_of, prove
-from gpu_constructs.placement.assumptions import need_of
+from gpu_constructs.placement import PoolProof, Proof, percentages_of, prove
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
-from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.reach import items_with_tasks
 from gpu_constructs.placement.reasons import listed
 
@@ -137,6 +136,7 @@ class FleetPlan:
         desired: All pools at the desired counts of what runs on them.
         maximum: All pools at MaxSize.
         quotas: What is needed of the quotas.
+        starts: What one start of each job takes.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
         unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.
     """
@@ -146,6 +146,7 @@ class FleetPlan:
     desired: Level
     maximum: Level
     quotas: tuple[QuotaNeed, ...]
+    starts: tuple[JobStart, ...]
     elsewhere: tuple[str, ...]
     unplanned: tuple[ComputeEnvironment, ...]
 
@@ -185,6 +186,7 @@ def plan(fleet: Fleet) -> FleetPlan:
         desired=_sum([each.desired for each in pools]),
         maximum=_sum([each.maximum for each in pools]),
         quotas=_quotas(pools),
+        starts=starts_of(fleet),
         elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
         unplanned=tuple(each for each in fleet.environments if each.has_hosts),
     )
@@ -237,7 +239,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload],
         short=0 if isinstance(needed, Unknown) or isinstance(hosts, Unknown) else max(0, needed - hosts),
         misfits=misfits,
         price=price,
-        tasks=tuple((each, _per_host(proof, each)) for each in tenants if each.daemon is not True),
+        tasks=tuple((each, per_host(proof.room, each.task, each)) for each in tenants if each.daemon is not True),
         deploying=deploying if services else None,
     )
 
@@ -297,16 +299,6 @@ def _sum(levels: Sequence[Level]) -> Level:
         known_gpus=sum(each.known_gpus for each in levels),
         usd_per_hour=sum_of(known_amounts) if known_amounts or not levels else None,
     )
-
-
-def _per_host(proof: PoolProof, workload: Workload) -> int | Unknown:
-    if proof.room is None or workload.task is None:
-        return UNKNOWN
-    need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
-    if need is None:
-        return UNKNOWN
-    copies = copies_per_host(need, proof.room)
-    return min(copies, 1) if workload.distinct_instances else copies
 
 
 def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:

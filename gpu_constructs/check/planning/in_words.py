@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan, QuotaNeed
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Usd
+from gpu_constructs.check.planning.starts import JobStart
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
@@ -95,6 +96,25 @@ def _task(workload: Workload, copies: int | Unknown, pool: Pool) -> str:
     return f"{name}: {number(copies)} on a host{wanted}"
 
 
+def rows_of_starts(plan: FleetPlan) -> dict[str, str]:
+    """What a report says of one start of each job, by the name of the job."""
+    return {brief(each.job, LABEL): _start(each) for each in plan.starts}
+
+
+def _start(each: JobStart) -> str:
+    stack = each.job[: each.job.find("/") + 1]
+    of = f"of {listed((of.removeprefix(stack) for of in each.pools), 'or')}"
+    if each.hosts is None:
+        return f"{NOT_KNOWN} how many hosts {of}"
+    text = f"{_of(each.hosts, 'host')} {of}, {amount(each.usd_per_hour)} an hour"
+    if each.limit_seconds is None or each.usd_until_limit is None:
+        return text if each.usd_per_hour is None else f"{text}; no time limit is known, so neither is the cost"
+    unit, size = next(of for of in (("hour", 3600), ("minute", 60), ("second", 1)) if each.limit_seconds >= of[1])
+    text += f"; {each.usd_until_limit} until its time limit of {_of(each.limit_seconds / size, unit)}"
+    most = NOT_KNOWN if each.usd_at_most is None else f"at most {dollars(each.usd_at_most)}"
+    return text if each.usd_until_limit.most == each.usd_at_most else f"{text}, {most} with all retries"
+
+
 def _deploying(each: PoolPlan) -> str:
     """How many hosts a deployment of all services of a pool takes."""
     if each.deploying is None:
@@ -157,8 +177,8 @@ def summary(plan: FleetPlan) -> tuple[str, ...]:
     return tuple(map(clean, said))
 
 
-def _of(count: int, what: str) -> str:
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+def _of(count: float, what: str) -> str:
+    return f"{count:,.10g} {what}{'' if count == 1 else 's'}"
 
 
 BUDGET = "budget"

@@ -11,7 +11,15 @@ from enum import Enum
 
 from gpu_constructs.check.planning.fleet_plan import FleetPlan, Level, PoolPlan
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH
-from gpu_constructs.check.planning.in_words import LEVELS, NOT_KNOWN, about_quota, partly, rows_of, rows_of_level
+from gpu_constructs.check.planning.in_words import (
+    LEVELS,
+    NOT_KNOWN,
+    about_quota,
+    partly,
+    rows_of,
+    rows_of_level,
+    rows_of_starts,
+)
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
@@ -71,27 +79,31 @@ class PlanDifference:
         totals: Hosts and costs of the whole fleet, the same ones too.
         pools: Pools that are not the same.
         quotas: What is needed of quotas, where that is not the same.
+        starts: What one start of a job takes, likewise.
     """
 
     totals: tuple[Row, ...]
     pools: tuple[PoolDifference, ...]
     quotas: tuple[Row, ...]
+    starts: tuple[Row, ...]
 
     @property
     def is_empty(self) -> bool:
         """Whether both plans say the same."""
-        return not self.pools and not self.quotas and not any(each.is_change for each in self.totals)
+        return not (self.pools or self.quotas or self.starts or any(each.is_change for each in self.totals))
 
 
 def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
     """What a change does to a plan."""
-    rows = [(pair, _rows(*pair)) for pair in _pairs(old.pools, new.pools)]
+    pairs = _pairs(old.pools, new.pools)
+    rows = [(pair, _rows(*({} if each is None else rows_of(each) for each in pair))) for pair in pairs]
     changed = [pair for pair, changes in rows if changes]
     names = {each.pool.name for pair in changed for each in pair if each is not None}
     return PlanDifference(
         totals=tuple(_totals(old, new, changed)),
         pools=tuple(_of_pool(*pair, changes) for pair, changes in rows if changes),
         quotas=tuple(each for each in _quotas(old, new, names) if each.is_change),
+        starts=_rows(rows_of_starts(old), rows_of_starts(new)),
     )
 
 
@@ -123,9 +135,8 @@ def _called(plan: PoolPlan) -> Hashable:
     return plan.pool.name
 
 
-def _rows(old: PoolPlan | None, new: PoolPlan | None) -> tuple[Row, ...]:
-    """The values of a pool that are not the same."""
-    before, after = ({} if each is None else rows_of(each) for each in (old, new))
+def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Row, ...]:
+    """The values that are not the same."""
     return tuple(
         Row(what=what, old=before.get(what, _NOTHING), new=after.get(what, _NOTHING))
         for what in dict.fromkeys((*after, *before))

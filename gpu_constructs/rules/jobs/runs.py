@@ -55,13 +55,13 @@ def ends_at_some_time(context: Context) -> Problems:
                 fix="a Retry with MaxAttempts in place of the way back, a Choice that counts, or TimeoutSeconds of the "
                 "whole state machine",
             )
-        if isinstance(step.retries, int) and step.retries > _MANY_RETRIES:
+        if isinstance(step.attempts, int) and step.attempts - 1 > _MANY_RETRIES:
             yield Problem(
                 about=step,
                 involves=(task,),
                 property_name="Retry.MaxAttempts",
-                value=step.retries,
-                message=f"{brief(step.name)} starts {task.name} again up to {step.retries:,} times when it fails, "
+                value=step.attempts - 1,
+                message=f"{brief(step.name)} starts {task.name} again up to {step.attempts - 1:,} times when it fails, "
                 "whatever the reason is",
                 allowed=f"up to {_MANY_RETRIES}",
                 fix="a smaller MaxAttempts, and more only for errors that go away by themselves, such as "

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import FOLLOWED
-from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
 from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call
 from gpu_constructs.template.resources.json_texts import object_in
@@ -30,12 +31,15 @@ _FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 # Ends the ARN of a state that waits until something sends its token back.
 _CALLBACK = "waitForTaskToken"
-_PATTERNS = frozenset({"", "sync", _CALLBACK})
+# Ends that of a state that waits until what it runs ends, and ends it with itself.
+_JOB = "sync"
+_PATTERNS = frozenset({"", _JOB, _CALLBACK})
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
 _FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
 _DEFAULT_RETRIES = 3
+_MOST_STATES = 100  # among which a way back is looked for; beyond that there may be one
 _NOWHERE = Origin(resource="")
 # Calls that say that something failed, and decide nothing.
 _NOTICES = (":sns:publish", ":sqs:sendMessage", ":events:putEvents")
@@ -61,7 +65,7 @@ def calls_of_states(resource: Resource, notes: Notes, *, may_run_tasks: bool) ->
     if definition is None:
         _note_unread(properties, may_run_tasks=may_run_tasks)
         return
-    is_limited = definition.get("TimeoutSeconds") is not None
+    whole_seconds = _seconds(definition)
     for path, frames in _calling(definition, ("Properties", key), ()):
         name, among = frames[0]
         state = among[name]
@@ -77,7 +81,7 @@ def calls_of_states(resource: Resource, notes: Notes, *, may_run_tasks: bool) ->
                 request=request,
                 target=request.get("Cluster" if action == RUN_TASK else "JobQueue"),
                 overrides=request.section("Overrides"),
-                step=_step(frames, pattern, resource.origin.at(*path), is_limited=is_limited),
+                step=_step(frames, pattern, resource.origin.at(*path), whole_seconds),
             )
         elif values is not None:
             _note(f"the input of {brief(name)} says what it runs, which is not checked", request)
@@ -164,7 +168,7 @@ def _ends_itself(job: Submission) -> bool:
     return seconds is not None and job.queue is not None and bool(job.queue.wait_seconds)
 
 
-def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, *, is_limited: bool) -> Step:
+def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, whole_seconds: int | Unknown | None) -> Step:
     """How a state ends.
 
     Args:
@@ -172,47 +176,72 @@ def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, *, is_limite
             state around these, and so on.
         pattern: How it waits for the end.
         origin: Where it was written.
-        is_limited: Whether its whole state machine has a time limit.
+        whole_seconds: The time limit of its whole state machine.
     """
     name, among = frames[0]
-    state, failing = among[name], list(_failing(frames))
+    state = among[name]
     limits = (*_LIMITS, *(_HEARTBEATS if pattern == _CALLBACK else ()))
+    is_limited, is_job = whole_seconds is not None, pattern == _JOB
     return Step(
         name=name,
         task=None,
         waits=bool(pattern),
         is_limited=is_limited or any(state.get(each) is not None for each in limits),
-        retries=max(map(_retries, failing), key=known),
-        way_back=None if is_limited else _way_back(failing[-1]),
+        limit_seconds=_seconds(state) if is_job else None,
+        whole_seconds=whole_seconds if is_job else None,
+        attempts=_attempts(frames) if pattern else 1,
+        may_come_back=any(map(_may_come_back, frames)),
+        way_back=None if is_limited else _way_back([*_failing(frames)][-1]),
         origin=origin,
     )
+
+
+def _seconds(of: Mapping[str, Value]) -> int | Unknown | None:
+    """The time limit of a state or of a state machine."""
+    section = Section(of, _NOWHERE)
+    return UNKNOWN if section.has("TimeoutSecondsPath") else section.integer("TimeoutSeconds")
+
+
+def _attempts(frames: Iterable[_Frame]) -> int | Unknown:
+    """How often at most an execution starts what a state runs; each entry of ``Retry`` counts by itself."""
+    of_each = (_of_failure(each, "Retry", _FAILURES | {"States.Timeout"}) for each in frames)
+    counts = [total(given(each.integer("MaxAttempts"), _DEFAULT_RETRIES) for each in entries) for entries in of_each]
+    return UNKNOWN if UNKNOWN in counts else prod(1 + known(each) for each in counts)
+
+
+def _may_come_back(frame: _Frame) -> bool:
+    """Whether a way may lead from a state back to it."""
+    name, states = frame
+    left, seen = [name], set[str]()
+    while left and name not in seen and len(seen) <= _MOST_STATES:
+        state = Section(states[left.pop()], _NOWHERE)
+        after = (state, *state.sections("Choices"), *state.sections("Catch"))
+        ways = (each.get(key) for each in after for key in ("Next", "Default"))
+        left += [to for to in ways if isinstance(to, str) and to in states and to not in seen]
+        seen.update(left)
+    return name in seen or bool(left)
 
 
 def _failing(frames: Iterable[_Frame]) -> Iterator[_Frame]:
     """A state and those around it that its failure reaches: up to the first one that catches it."""
     for frame in frames:
         yield frame
-        if _of_failure(frame, "Catch") is not None:
+        if _of_failure(frame, "Catch"):
             return
 
 
-def _of_failure(frame: _Frame, key: str) -> Section | None:
-    """The first entry of ``Retry`` or ``Catch`` that a failed task matches, which counts."""
+def _of_failure(frame: _Frame, key: str, errors: frozenset[str] = _FAILURES) -> list[Section]:
+    """The entries of ``Retry`` or ``Catch`` that a task matches which did not end well."""
     name, states = frame
     entries = Section(states[name], _NOWHERE).sections(key)
-    return next((each for each in entries if not _FAILURES.isdisjoint(each.texts("ErrorEquals"))), None)
-
-
-def _retries(frame: _Frame) -> int | Unknown:
-    entry = _of_failure(frame, "Retry")
-    return 0 if entry is None else given(entry.integer("MaxAttempts"), _DEFAULT_RETRIES)
+    return [each for each in entries if not errors.isdisjoint(each.texts("ErrorEquals"))]
 
 
 def _way_back(frame: _Frame) -> tuple[str, ...] | None:
     """The states from what catches the failure of a state back to it, where none on the way may decide to end it."""
     name, states = frame
     caught = _of_failure(frame, "Catch")
-    at = None if caught is None else caught.get("Next")
+    at = caught[0].get("Next") if caught else None
     way: list[str] = []
     while at != name:
         state = states.get(at) if isinstance(at, str) else None

@@ -111,6 +111,8 @@ class Submissions:
                 share=UNKNOWN if request.is_unknown else request.has("ShareIdentifier"),
                 priority=UNKNOWN if request.is_unknown else priority is not None,
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
+                attempts=request.section("RetryStrategy").integer("Attempts"),
+                copies=given(request.section("ArrayProperties").integer("Size"), 1),
                 origin=request.origin,
             )
 
@@ -200,6 +202,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
+            attempts=given(properties.section("RetryStrategy").integer("Attempts"), 1),
             nodes=_nodes(properties),
             origin=resource.origin,
         )

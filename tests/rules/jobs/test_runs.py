@@ -35,7 +35,7 @@ def test_only_a_state_that_waits_for_a_gpu_task_is_meant(changes: dict[str, Any]
     [
         ({"way_back": ()}, "each time that chat fails, Machine[Train] starts it again, and nothing counts how often"),
         ({"way_back": ("A", "B")}, "by way of A, B"),
-        ({"retries": 101}, "again up to 101 times when it fails"),
+        ({"attempts": 102}, "again up to 101 times when it fails"),
     ],
 )
 def test_what_never_stops_is_said_with_the_way(changes: dict[str, Any], words: str) -> None:
@@ -43,9 +43,9 @@ def test_what_never_stops_is_said_with_the_way(changes: dict[str, Any], words: s
 
 
 @pytest.mark.parametrize("limit", [True, UNKNOWN])
-@pytest.mark.parametrize("retries", [0, 100, UNKNOWN])
-def test_what_ends_or_may_end_is_fine(limit: Any, retries: Any) -> None:
-    assert said(ends_at_some_time, _fleet(is_limited=limit, retries=retries)) == []
+@pytest.mark.parametrize("attempts", [1, 101, UNKNOWN])
+def test_what_ends_or_may_end_is_fine(limit: Any, attempts: Any) -> None:
+    assert said(ends_at_some_time, _fleet(is_limited=limit, attempts=attempts)) == []
 
 
 SPOT = a_pool(bought=Bought(option=PurchaseOption.SPOT))

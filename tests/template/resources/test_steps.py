@@ -57,6 +57,56 @@ def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any],
 
 
 @pytest.mark.parametrize(
+    ("pattern", "train", "seconds"),
+    [
+        (".sync", {"TimeoutSeconds": 60}, (60, 90)),
+        (".sync", {"TimeoutSecondsPath": "$.limit"}, (UNKNOWN, 90)),
+        (".sync", {}, (None, 90)),
+        (".waitForTaskToken", {"TimeoutSeconds": 60}, (None, None)),  # the task goes on
+        ("", {"TimeoutSeconds": 60}, (None, None)),
+    ],
+)
+def test_limits_that_end_what_runs_have_their_seconds(pattern: str, train: dict[str, Any], seconds: Any) -> None:
+    found = step({"Resource": f"arn:aws:states:::ecs:runTask{pattern}", **train}, top={"TimeoutSeconds": 90})
+    assert (found.limit_seconds, found.whole_seconds) == seconds
+
+
+@pytest.mark.parametrize(
+    ("retry", "attempts"),
+    [
+        ([], 1),
+        ([{"ErrorEquals": ALL}], 4),
+        ([{"ErrorEquals": ["States.Timeout"], "MaxAttempts": 2}, {"ErrorEquals": ALL, "MaxAttempts": 5}], 8),
+        ([{"ErrorEquals": ["ECS.AmazonECSException"], "MaxAttempts": 9}], 1),  # which RunTask says: nothing ran
+        ([{"ErrorEquals": ALL, "MaxAttempts": "{% $n %}"}], UNKNOWN),
+    ],
+)
+def test_each_entry_of_retry_counts_by_itself(retry: Any, attempts: Any) -> None:
+    assert step({"Retry": retry}).attempts == attempts
+    assert step({"Retry": retry, "Resource": "arn:aws:states:::ecs:runTask"}).attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("train", "back"),
+    [
+        ({"End": True}, False),
+        ({"Next": "Judge"}, True),
+        ({"Catch": [{"ErrorEquals": ["Mine"], "Next": "Judge"}], "End": True}, True),
+        ({"Next": "Done"}, False),
+    ],
+)
+def test_a_way_back_may_be_a_choice(train: dict[str, Any], back: bool) -> None:
+    judge = {"Type": "Choice", "Choices": [{"Next": "Done"}, {"Next": "Train"}], "Default": "Done"}
+    assert step(train, others={"Judge": judge, "Done": {"Type": "Succeed"}}).may_come_back is back
+
+
+@pytest.mark.parametrize(("states", "back"), [(50, False), (200, True)])
+def test_a_long_way_may_lead_back(states: int, back: bool) -> None:
+    others = {f"S{number}": {"Type": "Pass", "Next": f"S{number + 1}"} for number in range(states)}
+    assert step({"Next": "S0"}, others=others).may_come_back is back
+
+
+@pytest.mark.parametrize(
     ("train", "others", "way"),
     [
         ({"Catch": [{"ErrorEquals": ALL, "Next": "Train"}]}, {}, ()),
@@ -83,8 +133,9 @@ def around(kind: str, **outer: Any) -> Step:
 @pytest.mark.parametrize("kind", ["Map", "Parallel"])
 def test_a_failure_reaches_the_state_around(kind: str) -> None:
     assert around(kind, Catch=[{"ErrorEquals": ALL, "Next": "Rest"}]).way_back == ("Rest",)
-    assert around(kind, Retry=[{"ErrorEquals": ALL, "MaxAttempts": 9999}]).retries == 9999
-    assert (around(kind).way_back, around(kind).retries) == (None, 0)
+    assert around(kind, Retry=[{"ErrorEquals": ALL, "MaxAttempts": 9999}]).attempts == 10_000
+    assert (around(kind).way_back, around(kind).attempts) == (None, 1)
+    assert around(kind, Catch=[{"ErrorEquals": ALL, "Next": "Rest"}]).may_come_back
 
 
 @pytest.mark.parametrize(
@@ -127,6 +178,17 @@ def test_a_schedule_submits_what_its_request_says() -> None:
     request = {**SUBMIT, "ShareIdentifier": "a", "SchedulingPriorityOverride": 1}
     found = submission(Nightly=schedule("arn:aws:scheduler:::aws-sdk:batch:submitJob", request))
     assert (found.share, found.priority) == (True, True)
+
+
+def test_a_submission_says_how_many_jobs_and_attempts() -> None:
+    written = {"RetryStrategy": {"Attempts": 4}, "ArrayProperties": {"Size": 20}}
+    request = {"JobDefinition": {"Ref": "Job"}, "JobName": "x", **written}
+    found = submission(Uploaded=target(BatchParameters=request))
+    assert (found.attempts, found.copies) == (4, 20)
+    plain = submission(Uploaded=target(BatchParameters={"JobDefinition": {"Ref": "Job"}, "JobName": "x"}))
+    assert (plain.attempts, plain.copies) == (None, 1)
+    retried = {**JOB, "Properties": {**JOB["Properties"], "RetryStrategy": {"Attempts": 3}}}  # type: ignore[dict-item]
+    assert [each.attempts for of in (JOB, retried) for each in fleet({"Job": of}).tasks] == [1, 3]
 
 
 @pytest.mark.parametrize(("policy", "shares"), [(FAIR, True), (QUOTAS, UNKNOWN), (None, UNKNOWN)])
