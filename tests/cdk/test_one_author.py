@@ -264,6 +264,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU125": "the launch types are those of the capacity",
     "GPU359": "no construct overrides containers",
     "GPU107": "the user data of a compute environment is MIME multi-part",
+    "GPU273": "the user data of a capacity is written for the user, and starts and stops no agent",
     "GPU221": "HostReplacement is an instance refresh",
 }
 """Rules that no call of a constructor breaks, and why."""
