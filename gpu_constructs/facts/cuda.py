@@ -136,7 +136,7 @@ _OF_AWS = re.compile(
     r"(?:huggingface-|djl-)?(?:pytorch|tensorflow|inference|vllm|sglang)(?:-(?:training|inference|tgi-inference))?"
 )
 _WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
-_OF_NVIDIA = ("nvcr.io/nvidia/pytorch", "nvcr.io/nvidia/sglang", "nvcr.io/nvidia/tensorflow")
+_OF_NVIDIA = "nvcr.io/nvidia/"
 _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")

@@ -53,8 +53,10 @@ def numbers_are_left(context: Context) -> Problems:
 
 def _scaled_twice(context: Context) -> Problems:
     """Groups with managed scaling and a policy of their own."""
-    groups = {found.reference: pool for pool in context.fleet.pools if (found := context.group(pool)) is not None}
-    for policy in context.index.all(_POLICY) if groups else ():
+    policies = tuple(context.index.all(_POLICY))
+    pools = context.fleet.pools if policies else ()
+    groups = {found.reference: pool for pool in pools if (found := context.group(pool)) is not None}
+    for policy in policies:
         group = context.index.find(policy.properties.get("AutoScalingGroupName"), _GROUP, policy.origin.place)
         pool = None if group is None else groups.get(group.reference)
         forecast = policy.properties.get("PredictiveScalingConfiguration")

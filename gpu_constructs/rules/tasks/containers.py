@@ -265,7 +265,9 @@ def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
     """Tasks without a request for GPUs whose hosts all have some, by name."""
     return frozenset(
         each.task.name
-        for each in context.assigned(lambda task: any(map(_is_made_for_gpus, task.containers)))
+        for each in context.assigned(
+            lambda task: not is_accelerated(task) and any(map(_is_made_for_gpus, task.containers))
+        )
         if each.destinations and all(host.gpus for there in each.destinations for host in there.pool.instance_types)
     )
 

@@ -32,10 +32,11 @@ def _on(pool: Pool, image: str) -> Fleet:
     [
         _on(_old("g5.xlarge"), "vllm/vllm-openai:v0.27.1-cu129"),
         _on(_old("g5.xlarge"), "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.4"),
+        _on(_old("g5.xlarge"), "nvcr.io/nvidia/tritonserver:25.08-py3"),
         _on(a_pool("g5.xlarge"), _CUDA_13),
         _on(a_pool("g5.xlarge", image=UNKNOWN), _CUDA_13),
     ],
-    ids=["of its major version", "with its own compatibility package", "recent", "of an unknown image"],
+    ids=["of its major version", "with its own compatibility package", "likewise", "recent", "of an unknown image"],
 )
 def test_other_drivers_are_not(fleet: Fleet) -> None:
     assert not said(recent_driver, fleet)
