@@ -28,8 +28,8 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         "paths",
         nargs=nargs,
         metavar="PATH",
-        help="a template in JSON or YAML, what aws ecs or batch takes as JSON (task, job, service, run), a cloud "
-        "assembly such as cdk.out, or - for stdin",
+        help="a template in JSON or YAML, what aws ecs or aws batch takes as JSON (task, job, queue, service, run), "
+        "a cloud assembly such as cdk.out, or - for stdin",
     )
     parser.add_argument(
         "--partial", action="store_true", help="these files are only a part: hosts in other files may take any task"

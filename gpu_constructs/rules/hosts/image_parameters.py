@@ -90,7 +90,7 @@ def _given_to_batch(context: Context) -> Problems:
                 yield Problem(
                     about=pool,
                     message=f"{name} names the parameter {shown(brief(found[1]))}, and AWS Batch takes an AMI id there",
-                    fix=f"{{{{resolve:ssm:{found[1]}}}}}, which CloudFormation replaces by the AMI id",
+                    fix=f"the AMI id, for which {{{{resolve:ssm:{found[1]}}}}} stands in CloudFormation",
                     property_name=name,
                     value=written,
                 )

@@ -1,6 +1,6 @@
 """What a call of Amazon ECS or AWS Batch is given in a file of its own, as CloudFormation would write it.
 
-A task definition, a job definition, a service, and a run of a task or a job, as ``--cli-input-json`` of the AWS CLI
+A task definition, a service, what AWS Batch has, and a run of a task or a job, as ``--cli-input-json`` of the AWS CLI
 takes them and ``describe-task-definition`` gives the first. The APIs write names in camel case, CloudFormation in
 Pascal case, and a few differ in more than that:
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html,
@@ -19,7 +19,8 @@ from gpu_constructs.template.model import JOB_DEFINITION, JOB_RUN, TASK_RUN, Res
 
 READ = (
     "what the AWS CLI takes: a task definition (containerDefinitions), a job definition (containerProperties, "
-    "nodeProperties or ecsProperties), a service (serviceName and taskDefinition), or a run of a task or a job"
+    "nodeProperties or ecsProperties), a service (serviceName and taskDefinition), a run of a task or a job, a compute "
+    "environment or a job queue"
 )
 """What is read, in words."""
 
@@ -90,6 +91,10 @@ def _kind_of(properties: Mapping[str, Value]) -> tuple[str, str]:
         return _TASK, _NAMED
     if any(isinstance(properties.get(each), dict) for each in _OF_JOB):
         return JOB_DEFINITION, "JobDefinitionName"
+    if isinstance(properties.get("ComputeResources"), dict):
+        return "AWS::Batch::ComputeEnvironment", "ComputeEnvironmentName"
+    if isinstance(properties.get("ComputeEnvironmentOrder"), list):
+        return "AWS::Batch::JobQueue", "JobQueueName"
     if isinstance(properties.get("TaskDefinition"), (str, Unknown)):
         is_service = any(each in properties for each in _OF_SERVICE)
         return ("AWS::ECS::Service", "ServiceName") if is_service else (TASK_RUN, "")

@@ -106,23 +106,23 @@ def test_a_run_is_judged_with_what_it_overrides() -> None:
     assert (run.is_service, run.desired_count, run.starter.value) == (False, 2, "command")
 
 
-def test_a_submission_is_judged_on_the_queue_that_it_names() -> None:
+@pytest.mark.parametrize("is_template", [True, False])
+def test_a_submission_is_judged_on_the_queue_that_it_names(*, is_template: bool) -> None:
     resources = {"type": "EC2", "instanceTypes": ["g6.xlarge"], "maxvCpus": 64}
     environment = {"type": "MANAGED", "computeEnvironmentName": "hosts", "computeResources": resources}
     order = [{"order": 1, "computeEnvironment": "hosts"}]
-    there = in_template(
-        hosts=("AWS::Batch::ComputeEnvironment", environment),
-        queue=("AWS::Batch::JobQueue", {"jobQueueName": "queue", "computeEnvironmentOrder": order}),
-    )
+    queue = {"jobQueueName": "queue", "computeEnvironmentOrder": order}
+    template = in_template(hosts=("AWS::Batch::ComputeEnvironment", environment), queue=("AWS::Batch::JobQueue", queue))
+    there = [template] if is_template else [environment, queue]
     large = {**SUBMISSION, "containerOverrides": {"resourceRequirements": [{"type": "GPU", "value": "4"}]}}
 
     def errors(*contents: Mapping[str, Any]) -> list[tuple[str, str]]:
         found = check_files([*contents]).findings
         return [(each.rule, each.subject) for each in found if each.severity is Severity.ERROR]
 
-    assert errors(there, ONE, SUBMISSION) == []
-    assert errors(there, ONE, large) == [("GPU061", "night")]
-    assert errors(there, ONE, {**large, "jobQueue": "of-others"}) == []
+    assert errors(*there, ONE, SUBMISSION) == []
+    assert errors(*there, ONE, large) == [("GPU061", "night")]
+    assert errors(*there, ONE, {**large, "jobQueue": "of-others"}) == []
 
 
 @pytest.mark.parametrize("content", [OF_EKS, in_template(pods=("AWS::Batch::JobDefinition", OF_EKS))])
@@ -150,6 +150,6 @@ def test_wrong_kinds_of_values_are_no_crash(content: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("content", [{"taskDefinition": 5}, {"containerProperties": "x"}, {"jobQueue": "queue"}])
 def test_what_is_no_request_is_told_what_is_read(content: Mapping[str, Any]) -> None:
     with pytest.raises(
-        UnreadableError, match="a service .serviceName and taskDefinition., or a run of a task or a job"
+        UnreadableError, match="a service .serviceName and taskDefinition., a run of a task or a job, a compute"
     ):
         read_stacks([content])
