@@ -1,0 +1,142 @@
+"""Roles of a task: may ECS assume them, and read with them what a task gets? Only files define roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gpu_constructs.errors import brief
+from gpu_constructs.fleet import Scheduler, Task
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import is_accelerated
+from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.template.model import Value
+from gpu_constructs.template.resources.containers import container_name
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
+from gpu_constructs.template.resources.section import Section
+
+_TASKS = "ecs-tasks.amazonaws.com"
+_EXECUTION = "ExecutionRoleArn"
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+_SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
+_NOT_GIVEN_BY = frozenset(
+    {
+        "AmazonEC2ContainerRegistryReadOnly",
+        "AmazonECSTaskExecutionRolePolicy",
+        "AmazonS3ReadOnlyAccess",
+        "CloudWatchLogsFullAccess",
+    }
+)
+_GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
+_READS_SECRET: Final = Permission(
+    action="secretsmanager:GetSecretValue",
+    given_by=_GIVEN_BY_ALL | {"SecretsManagerReadWrite"},
+    not_given_by=_NOT_GIVEN_BY,
+)
+_READS_PARAMETER: Final = Permission(
+    action="ssm:GetParameters",
+    given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
+    not_given_by=_NOT_GIVEN_BY,
+)
+
+
+@error(
+    "GPU257",
+    question="may ECS read the secrets, environment files and registry credentials of a task with its execution role?",
+    because="the agent reads them with the task execution role before a container starts; without the permission, or "
+    "without a role, every task stops with ResourceInitializationError or unable to find execution role credentials, "
+    "and its service starts the next one; the task role and the role of the hosts do not count, and "
+    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; that secrets need a "
+    "role is said by RegisterTaskDefinition",
+    softer="where a policy of the secret itself may allow it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
+    unless=("GPU275",),
+)
+def read_with_a_role(context: Context) -> Problems:
+    for task, definition in _definitions(context):
+        of_task = _unreadable if definition.has(_EXECUTION) else _without_role
+        first = max(of_task(task, definition, context.index), key=lambda each: each.is_certain, default=None)
+        if first is not None:
+            yield first
+
+
+@error(
+    "GPU275",
+    question="may ECS act with the roles of the task?",
+    because="ECS assumes the roles of a task as ecs-tasks.amazonaws.com, whatever starts the task; it registers a task "
+    "with a role that does not trust this principal, and starts none",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
+)
+def roles_are_assumed(context: Context) -> Problems:
+    for task, definition in _definitions(context):
+        for name in (_EXECUTION, "TaskRoleArn"):
+            role = Roles(context.index).named(definition.get(name))
+            if role is not None and is_closed_to(role, _TASKS):
+                yield Problem(
+                    about=task,
+                    message=f"{name} of {task.name} names a role that ecs-tasks.amazonaws.com may not assume",
+                    fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
+                    property_name=name,
+                )
+
+
+def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
+    """Tasks of ECS with accelerators, whose whole definition is in the files."""
+    for task in context.tasks:
+        definition = context.section(task)
+        if definition is not None and task.scheduler is Scheduler.ECS and not task.is_part and is_accelerated(task):
+            yield task, definition
+
+
+def _without_role(task: Task, definition: Section, _: Index) -> Problems:
+    """What the agent does not read without a role (amazon-ecs-agent, agent/taskresource/envFiles/envfile.go)."""
+    for container in definition.sections("ContainerDefinitions"):
+        what = ""
+        if container.section("RepositoryCredentials").has("CredentialsParameter"):
+            what = "has an image of a private registry"
+        if any(not each.is_unknown for each in container.sections("EnvironmentFiles")):
+            what = "gets environment files from S3"
+        if what:
+            yield Problem(
+                about=task,
+                message=f"container {brief(container_name(container))} of {task.name} {what}, and the task definition "
+                "has no task execution role",
+                fix="ExecutionRoleArn, a role that ecs-tasks.amazonaws.com may assume and that may read them",
+                property_name=_EXECUTION,
+                origin=container.origin,
+            )
+
+
+def _unreadable(task: Task, definition: Section, index: Index) -> Problems:
+    """Secrets that the task execution role does not let ECS read."""
+    roles = Roles(index)
+    role = roles.named(definition.get(_EXECUTION))
+    for container in definition.sections("ContainerDefinitions") if role is not None else ():
+        for each in container.sections("Secrets"):
+            name = each.text("Name")
+            needed, is_certain = _needed(each.get("ValueFrom"), index)
+            if role is None or needed is None or not isinstance(name, str) or roles.allow(role, needed) is not False:
+                continue
+            yield Problem(
+                about=task,
+                message=f"container {brief(container_name(container))} of {task.name} gets the secret {brief(name)}, "
+                f"and the task execution role does not allow {needed.action}",
+                fix=f"a policy of the role that allows {needed.action} of the secret",
+                property_name=_EXECUTION,
+                is_certain=is_certain,
+            )
+
+
+def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:
+    """What reads a secret, and whether nothing but the role may allow it."""
+    if index.find(source, _SECRET) is not None:
+        return _READS_SECRET, not any(True for _ in index.all(_SECRET_POLICY))
+    if not isinstance(source, str) or not source:
+        return None, False
+    if ":secretsmanager:" in source:
+        return _READS_SECRET, False
+    if source.startswith("arn:") and ":ssm:" not in source:
+        return None, False
+    # Without an ARN it is a parameter of this account, and a policy of its own is for other accounts.
+    return _READS_PARAMETER, ":" not in source

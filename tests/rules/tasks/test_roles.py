@@ -1,0 +1,94 @@
+"""What the roles of a task allow, who may assume them, and what ECS does not read without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.changed import severities
+
+_EXECUTION = "arn:aws:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
+
+
+def _container(**properties: Any) -> dict[str, Any]:
+    gpu = {"Type": "GPU", "Value": "1"}
+    return {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [gpu], **properties}
+
+
+def _getting(source: Any) -> dict[str, Any]:
+    return {"Task": {"ContainerDefinitions": [_container(Secrets=[{"Name": "HF_TOKEN", "ValueFrom": source}])]}}
+
+
+def _allowing(*actions: str) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": [*actions], "Resource": "*"}
+    return {"ExecutionRole": {"Policies": [{"PolicyName": "Own", "PolicyDocument": {"Statement": [statement]}}]}}
+
+
+def _apart(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Apart": {"Type": kind, "Properties": properties}}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"Fn::Sub": "${Token}:key::"}, ["error"]),
+        ("arn:aws:secretsmanager:us-east-1:111122223333:secret:token", ["warning"]),
+        ("arn:aws:ssm:us-east-1:111122223333:parameter/token", ["warning"]),
+        ("/vllm/token", ["error"]),
+        ({"Fn::ImportValue": "Token"}, []),
+    ],
+)
+def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, expected: list[str]) -> None:
+    assert severities("GPU257", _getting(source)) == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "resources"),
+    [
+        (_allowing("secretsmanager:GetSecretValue"), {}),
+        ({"ExecutionRole": {"ManagedPolicyArns": [_EXECUTION, {"Fn::ImportValue": "Policy"}]}}, {}),
+        ({}, _apart("AWS::IAM::Policy", Roles=[{"Ref": "ExecutionRole"}])),
+    ],
+)
+def test_a_role_that_allows_it_or_may_is_fine(properties: dict[str, Any], resources: dict[str, Any]) -> None:
+    assert severities("GPU257", properties, **resources) == []
+
+
+def test_another_permission_is_not_enough() -> None:
+    assert severities("GPU257", _allowing("secretsmanager:DescribeSecret", "ssm:*")) == ["error"]
+    assert severities("GPU257", {}, **_apart("AWS::SecretsManager::ResourcePolicy", SecretId="x")) == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("principal", "expected"),
+    [
+        ({"Service": "ec2.amazonaws.com"}, ["error"]),
+        ({"Service": ["ec2.amazonaws.com", "ecs-tasks.amazonaws.com"]}, []),
+        ({"Service": {"Fn::ImportValue": "Service"}}, []),
+        ("*", []),
+    ],
+)
+def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
+    trust = {"ExecutionRole": {"AssumeRolePolicyDocument": {"Statement": [statement]}}}
+    assert severities("GPU275", trust) == expected
+    own = {"Task": {"TaskRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}, "ExecutionRoleArn": None}}
+    assert severities("GPU275", {**trust, **own}) == expected
+
+
+def _without_role(**container: Any) -> dict[str, Any]:
+    return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({"RepositoryCredentials": {"CredentialsParameter": "a"}}, ["error"]),
+        ({"EnvironmentFiles": [{"Type": "s3", "Value": "arn:aws:s3:::a/b.env"}]}, ["error"]),
+        ({"EnvironmentFiles": {"Fn::ImportValue": "Files"}}, []),
+        ({"Secrets": [{"Name": "A", "ValueFrom": "/a"}]}, []),  # RegisterTaskDefinition says that
+    ],
+)
+def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], expected: list[str]) -> None:
+    assert severities("GPU257", _without_role(**written)) == expected
