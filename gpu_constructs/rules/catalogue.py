@@ -91,6 +91,7 @@ _READ_SECTIONS = frozenset(
         "clusters.roles",
         "files.metrics",
         "scaling.awaited_hosts",
+        "tasks.roles",
     }
 )
 """Modules whose rules read the sections of files: without files they find nothing, and constructors have none."""

@@ -10,10 +10,10 @@ from functools import cached_property
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Task, Unknown
 from gpu_constructs.rules.context import Context
-from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
+from gpu_constructs.template.model import Reference, Resource, mentioned
+from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
@@ -64,6 +64,7 @@ class Balancing:
         self._index = context.index
         self._security = SecurityGroups(self._index)
         self._known: dict[Reference, Groups] = {}
+        self._orders: dict[Reference, Order] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
     def target_group(self, entry: Section) -> Resource | None:
@@ -121,6 +122,41 @@ class Balancing:
                         key = None if listener is None else listener.reference
                         found.setdefault(group.reference, {})[key] = listener
         return found
+
+    @cached_property
+    def _forwarders(self) -> dict[Reference, list[Resource]]:
+        found: dict[Reference, list[Resource]] = {}
+        for resource in self._index.all(_LISTENER, _RULE):
+            for reference in mentioned(resource)[1]:
+                group = self._index.at(reference, _TARGET_GROUP)
+                if group is not None:
+                    found.setdefault(group.reference, []).append(resource)
+        return found
+
+    @cached_property
+    def _mentioned_elsewhere(self) -> frozenset[tuple[str, str]]:
+        """What nested stacks and custom resources are given, which may make listeners."""
+        resources = (*self._index.all(_STACK), *self._index.of_custom_types())
+        return frozenset((one.stack, one.logical_id) for each in resources for one in mentioned(each)[1])
+
+    def has_listener(self, group: Resource) -> bool | Unknown:
+        """Whether requests are sent to a target group, which nothing outside can send any before it is made."""
+        here = self._forwarders.get(group.reference, ())
+        if any(each.exists is True for each in here):
+            return True
+        is_known = not here and (group.stack, group.logical_id) not in self._mentioned_elsewhere
+        return False if is_known and group.exists is True else UNKNOWN
+
+    def late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
+        """The listeners of the stack of a service that may come after it, if none comes before."""
+        here = self._forwarders.get(group.reference, [])
+        own = [each for each in here if each.stack == service.stack]
+        if not own or len(own) < len(here) or any(each.exists is not True for each in own):
+            return ()
+        if group.reference not in self._orders:
+            self._orders[group.reference] = Order(self._index, [each.reference for each in own])
+        order = self._orders[group.reference]
+        return () if order.puts_after(service) else tuple(each.logical_id for each in own)
 
     def _balancers_before(self, target_group: Resource) -> Groups:
         balancers: dict[Reference, Resource] = {}

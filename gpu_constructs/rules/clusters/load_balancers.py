@@ -16,13 +16,17 @@ from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.words import and_list, or_list
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.section import Section
 
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
+_LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
+# "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
+# (https://github.com/hashicorp/terraform/issues/24266).
+_INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance", ("host", "ip"): "instance"}
 
 
 class _Target(NamedTuple):
@@ -52,13 +56,108 @@ class _Target(NamedTuple):
 
 
 @error(
+    "GPU204",
+    question="does the task of a service have what its target groups register?",
+    because="a target group registers addresses of tasks in network mode awsvpc or ports of hosts in the others, each "
+    "for a container and a port that it maps; ECS refuses a service whose task has something else, which is created "
+    "last, after load balancers and hosts, so that the deploy fails after minutes",
+    source=_LOAD_BALANCER,
+)
+def registers_the_tasks(context: Context) -> Problems:
+    for target in _targets(context):
+        yield from _of_target_type(target)
+        yield from _of_port(target)
+
+
+def _of_target_type(target: _Target) -> Problems:
+    task, target_type = target.task, str(target.target_type)
+    wanted = _INCOMPATIBLE.get((str(task.network_mode), target_type))
+    if wanted is not None:
+        yield Problem(
+            about=target.workload,
+            origin=target.entry.origin,
+            property_name="TargetType",
+            value=target_type,
+            message=f"{target.workload.name} has a target group of target type {target_type}, and {task.name} has "
+            f"network mode {task.network_mode}, whose tasks are registered by "
+            + ("their address" if wanted == "ip" else "host and port"),
+            fix=f"TargetType {wanted}",
+        )
+
+
+def _of_port(target: _Target) -> Problems:
+    workload, task, container, name = target.workload, target.task, target.container, target.container_name
+    if task.is_part or not task.containers or not isinstance(name, str):
+        return
+    if container is None:
+        if not task.has_open_name:
+            yield Problem(
+                about=workload,
+                origin=target.entry.origin,
+                property_name="ContainerName",
+                value=name,
+                message=f"{workload.name} has requests sent to container {name}, and {task.name} has none of that name",
+                fix=or_list(each.name for each in task.containers),
+            )
+        return
+    mapped, port = container.port_mappings, target.port
+    if isinstance(port, int) and not isinstance(mapped, Unknown) and port not in {inside for inside, _ in mapped}:
+        yield Problem(
+            about=workload,
+            origin=target.entry.origin,
+            property_name="ContainerPort",
+            value=port,
+            message=f"{workload.name} has requests sent to port {port} of container {container.name}, which does not "
+            "map it",
+            fix=f'"PortMappings": [{{"ContainerPort": {port}}}] of the container'
+            + (f", or ContainerPort {or_list(str(inside) for inside, _ in mapped)}" if mapped else ""),
+        )
+
+
+@error(
+    "GPU298",
+    question="does a listener send requests to the target group of a service before the service is created?",
+    because='ECS refuses a service whose target group is behind no load balancer: "The target group does not have an '
+    'associated load balancer"; CloudFormation creates a service beside a listener that it does not depend on, so that '
+    "the same files deploy one time and fail another",
+    softer="where there is a listener, which may be made after the service",
+    source="https://github.com/hashicorp/terraform/issues/32908",
+)
+def has_listener(context: Context) -> Problems:
+    balancing = context.once(Balancing)
+    for target in _targets(context):
+        workload, group, service = target.workload, target.group, context.resource(target.workload)
+        if group is None or service is None:
+            continue
+        if balancing.has_listener(group) is False:
+            yield Problem(
+                about=workload,
+                origin=target.entry.origin,
+                property_name="TargetGroupArn",
+                message=f"no listener and no rule of one sends requests to the target group of {workload.name}, which "
+                "then has no load balancer",
+                fix="an AWS::ElasticLoadBalancingV2::Listener with a default action that forwards to it",
+            )
+        elif late := balancing.late_listeners(group, service):
+            yield Problem(
+                about=workload,
+                changes="DependsOn",
+                message=f"{workload.name} may be created before {or_list(late)}, while its target group has no load "
+                "balancer, and ECS refuses it then",
+                fix=f"DependsOn: {late[0]}",
+                is_certain=False,
+            )
+
+
+@error(
     "GPU206",
     question="do security groups let requests of load balancers through to the port of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
     f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}, usually up to "
     f"{USUAL_DYNAMIC_PORTS[1]}",
     softer="where some of the ports are open, or other files may have more rules",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html",
+    source=_LOAD_BALANCER,
+    unless=("GPU204",),
 )
 def a_way_for_requests(context: Context) -> Problems:
     balancing = context.once(Balancing)
@@ -84,7 +183,7 @@ def a_way_for_requests(context: Context) -> Problems:
     because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
     "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
-    unless=("GPU206",),
+    unless=("GPU204", "GPU206"),
 )
 def time_to_load(context: Context) -> Problems:
     for target in _targets(context):
@@ -109,6 +208,7 @@ def time_to_load(context: Context) -> Problems:
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again",
     softer="where something else on the hosts may listen at that port",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
+    unless=("GPU204",),
 )
 def checked_where_it_listens(context: Context) -> Problems:
     for target in _targets(context):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.check.report import check_files
+from tests.rules.changed import severities
 from tools.rule_examples import example_of
 
 _CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
@@ -117,3 +118,41 @@ def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes:
     text = example.file(f"Resources:\n{changes or _CHECKED_AT_8000}")
     found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU307"]
     assert [str(each.severity) for each in found] == severities
+
+
+@pytest.mark.parametrize(
+    ("mode", "target_type", "is_said"),
+    [("awsvpc", "instance", True), ("bridge", "ip", True), ("host", "ip", True), ("awsvpc", "ip", False)],
+)
+def test_a_target_group_registers_what_tasks_of_a_network_mode_have(
+    mode: str, target_type: str, *, is_said: bool
+) -> None:
+    changes = {"Task": {"NetworkMode": mode}, "Targets": {"TargetType": target_type}}
+    assert severities("GPU204", changes) == ["error"] * is_said
+
+
+_MAKES_LISTENERS = {
+    "Listener": {"Type": "AWS::SNS::Topic"},
+    "Edge": {
+        "Type": "AWS::CloudFormation::Stack",
+        "Properties": {"TemplateURL": "x", "Parameters": {"Targets": {"Ref": "Targets"}}},
+    },
+}
+_OF_ELSEWHERE = {
+    "ContainerName": "vllm",
+    "ContainerPort": 8000,
+    "TargetGroupArn": "arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/a/1",
+}
+
+
+@pytest.mark.parametrize(
+    ("properties", "resources"),
+    [
+        pytest.param({}, _MAKES_LISTENERS, id="a nested stack that may make one"),
+        pytest.param({"Service": {"LoadBalancers": [_OF_ELSEWHERE]}}, {}, id="a target group of elsewhere"),
+    ],
+)
+def test_a_listener_that_may_be_elsewhere_is_not_missing(
+    properties: dict[str, object], resources: dict[str, object]
+) -> None:
+    assert severities("GPU298", properties, **resources) == []
