@@ -61,6 +61,7 @@ class _Target(NamedTuple):
     because="a target group registers addresses of tasks in network mode awsvpc or ports of hosts in the others, each "
     "for a container and a port that it maps; ECS refuses a service whose task has something else, which is created "
     "last, after load balancers and hosts, so that the deploy fails after minutes",
+    softer="for target type ip in network mode host, of which no refusal is recorded",
     source=_LOAD_BALANCER,
 )
 def registers_the_tasks(context: Context) -> Problems:
@@ -82,6 +83,7 @@ def _of_target_type(target: _Target) -> Problems:
             f"network mode {task.network_mode}, whose tasks are registered by "
             + ("their address" if wanted == "ip" else "host and port"),
             fix=f"TargetType {wanted}",
+            is_certain=task.network_mode != "host",
         )
 
 

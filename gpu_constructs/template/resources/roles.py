@@ -70,29 +70,44 @@ class Roles:
 
 def is_closed_to(role: Resource, service: str) -> bool:
     """Whether a trust policy is written out, and lets a service such as ``ec2.amazonaws.com`` not assume the role."""
-    document = role.properties.get("AssumeRolePolicyDocument")
+    return _is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service)
+
+
+def is_closed_to_unnamed(policy: Value, action: str) -> bool:
+    """Whether the policy of a resource is written out, and allows an action to nobody who has no role or user."""
+    return _is_closed(policy, action.lower(), "*")
+
+
+def _is_closed(document: Value, action: str, service: str) -> bool:
     statements = document.get("Statement") if isinstance(document, Mapping) else None
-    return all(_is_for_others(each, service) for each in (statements if is_list(statements) else (statements,)))
+    listed = statements if is_list(statements) else (statements,)
+    return all(_is_for_others(each, action, service) for each in listed)
 
 
-def _is_for_others(statement: Value, service: str) -> bool:
-    """Whether a statement certainly lets nobody assume a role, or others only; a condition is taken to be met."""
+def _is_for_others(statement: Value, action: str, service: str) -> bool:
+    """Whether a statement certainly allows an action to nobody, or to others only; a condition is taken to be met."""
     if not isinstance(statement, Mapping):
         return False
     actions, principal = _listed(statement, "Action"), statement.get("Principal")
-    if statement.get("Effect") == "Deny" or (actions and not any(map(_may_be_to_assume, actions))):
+    if statement.get("Effect") == "Deny" or (actions and not any(_may_be(action, each) for each in actions)):
         return True
     # In China a service has the suffix .cn, and CDK writes the region's suffix as a reference. A principal of AWS is an
     # account, a user or a role, and no service unless it is "*".
     return (
         isinstance(principal, Mapping)
         and all(isinstance(each, str) and not each.startswith(service) for each in _listed(principal, "Service"))
-        and all(isinstance(each, (str, Text)) and each != "*" for each in _listed(principal, "AWS"))
+        and all(map(_is_somebody, _listed(principal, "AWS")))
     )
 
 
-def _may_be_to_assume(action: Value) -> bool:
-    return not isinstance(action, str) or fnmatchcase(_ASSUME, action.lower())
+def _is_somebody(principal: Value) -> bool:
+    if isinstance(principal, Reference):
+        return principal.attribute is not None
+    return isinstance(principal, (str, Text)) and principal != "*"
+
+
+def _may_be(action: str, pattern: Value) -> bool:
+    return not isinstance(pattern, str) or fnmatchcase(action, pattern.lower())
 
 
 def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:

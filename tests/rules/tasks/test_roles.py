@@ -1,4 +1,4 @@
-"""What the roles of a task allow, who may assume them, and what ECS does not read without one."""
+"""What the roles of a task allow, who may assume them, and what ECS neither reads nor mounts without one."""
 
 from __future__ import annotations
 
@@ -92,3 +92,48 @@ def _without_role(**container: Any) -> dict[str, Any]:
 )
 def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], expected: list[str]) -> None:
     assert severities("GPU257", _without_role(**written)) == expected
+
+
+_ROLE = {"AWS": {"Fn::GetAtt": ["Task", "Role"]}}
+_WRITE = "elasticfilesystem:ClientWrite"
+
+
+def _statement(action: Any, principal: Any = "*", effect: Any = "Allow") -> dict[str, Any]:
+    return {"Effect": effect, "Principal": principal, "Action": action}
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({"Statement": [_statement("elasticfilesystem:*", _ROLE)]}, ["error"]),
+        ({"Statement": [_statement("*", effect="Deny"), _statement(_WRITE)]}, ["error"]),
+        ({"Statement": [_statement("elasticfilesystem:Client*")]}, []),
+        ({"Statement": [_statement("*", {"AWS": ["*"]})]}, []),
+        ({"Statement": [_statement("*", {"AWS": {"Fn::ImportValue": "Who"}})]}, []),
+        ({"Fn::ImportValue": "Policy"}, []),
+        (None, []),
+    ],
+)
+def test_a_policy_that_may_let_everyone_mount_is_fine(policy: Any, expected: list[str]) -> None:
+    # The statement of the example is taken away, so that nothing of it is left in a policy.
+    files = {"Type": "AWS::EFS::FileSystem", "Properties": {} if policy is None else {"FileSystemPolicy": policy}}
+    assert severities("GPU237", Files=files) == expected
+
+
+@pytest.mark.parametrize("multi_node", [False, True])
+def test_a_job_of_aws_batch_mounts_it_likewise(*, multi_node: bool) -> None:
+    container: dict[str, Any] = {
+        "Image": "x",
+        "ResourceRequirements": [{"Type": "GPU", "Value": "1"}],
+        "Volumes": [{"Name": "models", "EfsVolumeConfiguration": {"FileSystemId": {"Ref": "Files"}}}],
+    }
+    ranges = {"NumNodes": 2, "NodeRangeProperties": [{"TargetNodes": "0:", "Container": container}]}
+    of_job = {"NodeProperties": ranges} if multi_node else {"ContainerProperties": container}
+    job = {"Type": "AWS::Batch::JobDefinition", "Properties": of_job}
+    with_task: dict[str, Any] = {"Task": {"Volumes": []}}
+    assert severities("GPU237", with_task, Job=job) == ["error"]
+    container["Volumes"][0]["EfsVolumeConfiguration"] |= {
+        "AuthorizationConfig": {"Iam": "ENABLED"},
+        "TransitEncryption": "ENABLED",
+    }
+    assert severities("GPU237", with_task, Job=job) == []
