@@ -174,6 +174,9 @@ MIN_JOB_TIMEOUT_SECONDS = 60
 MAX_JOB_ATTEMPTS = 10
 """Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
 
+JOB_ARRAY_SIZE = (2, 10_000)
+"""Jobs of an array of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_ArrayProperties.html)."""
+
 MAX_JOB_CONDITIONS = 5
 """Conditions of its retries (same page)."""
 

@@ -89,7 +89,7 @@ class Submission:
         priority: Whether it or its job definition sets a scheduling priority.
         attempt_seconds: Seconds after which an attempt ends, where it says so itself.
         attempts: How often the job is tried at most, likewise.
-        copies: Jobs that it submits at once: the size of an array.
+        copies: Jobs of the array that it submits; None for one job, which is no array.
         origin: Where it was written.
     """
 
@@ -101,5 +101,5 @@ class Submission:
     priority: bool | Unknown = False
     attempt_seconds: int | Unknown | None = None
     attempts: int | Unknown | None = None
-    copies: int | Unknown = 1
+    copies: int | Unknown | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -11,6 +11,7 @@ _PAIR = "two things do not go together, and the example changes the other one"
 _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
 
 ELSEWHERE = {
+    "GPU298": "the listener lacks an action, and the finding is at the service that needs one",
     "GPU004": _PAIR,
     "GPU030": _TASK_OR_HOSTS,
     "GPU032": _TASK_OR_HOSTS,
@@ -34,6 +35,8 @@ ELSEWHERE = {
     "GPU234": _TASK_OR_HOSTS,
     "GPU235": _TASK_OR_HOSTS,
     "GPU254": "the example adds a rule of the security group, which is a resource of its own",
+    "GPU257": "the task names the role, and the example changes what it allows",
+    "GPU275": "the role is named here, and the example changes whom it trusts",
     "GPU277": "the launch template names the group, and the example changes a rule of it",
     "GPU342": "the finding is at the nodes that wait, and the example gives their job a time limit",
 }

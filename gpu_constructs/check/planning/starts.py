@@ -73,7 +73,8 @@ def _of_batch(fleet: Fleet, steps: Mapping[str, Step]) -> Iterator[JobStart]:
     for name, task in jobs.items():
         runs = {run.name.removesuffix(task.name.removeprefix(name)): run for run in task.submissions}
         for by in submitted.get(name, (None,)):
-            called, origin, copies = (name, task.origin, 1) if by is None else (by.name, by.origin, by.copies)
+            called, origin = (name, task.origin) if by is None else (by.name, by.origin)
+            copies = 1 if by is None or by.copies is None else by.copies
             run = runs.get(called, task)
             limit = run.attempt_seconds if by is None or by.attempt_seconds is None else by.attempt_seconds
             attempts = run.attempts if by is None or by.attempts is None else by.attempts

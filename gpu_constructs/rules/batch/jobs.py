@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import known_type
+from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
 from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.rules.context import Context
@@ -145,6 +146,7 @@ def reach_each_other(context: Context) -> Problems:
 
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"
+_TRIED_LATER = (Starter.SCHEDULE, Starter.STATE_MACHINE)  # whose requests are sent when they run, and not before
 _WITHOUT_SHARES = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
@@ -179,6 +181,36 @@ def says_what_ends_a_job(context: Context) -> Problems:
                 f"to {attempts} times",
                 fix=f"{_THE_REST} as the last condition",
             )
+
+
+@error(
+    "GPU350",
+    question="does AWS Batch accept the numbers that a schedule or a state submits a GPU job with?",
+    because="AWS Batch refuses an array of fewer than 2 or more than 10,000 jobs, fewer than 1 or more than 10 "
+    "attempts and a timeout below 60 seconds; nobody looks at what a schedule or a state submits before it does, and "
+    "each job is lost then",
+    source=_SUBMIT,
+)
+def accepted_numbers(context: Context) -> Problems:
+    for each in context.fleet.submissions:
+        if each.starter not in _TRIED_LATER or each.task is None or not each.task.wants_gpu:
+            continue
+        for name, value, (least, most) in (
+            ("ArrayProperties.Size", each.copies, JOB_ARRAY_SIZE),
+            ("RetryStrategy.Attempts", each.attempts, (1, MAX_JOB_ATTEMPTS)),
+            ("Timeout.AttemptDurationSeconds", each.attempt_seconds, (MIN_JOB_TIMEOUT_SECONDS, None)),
+        ):
+            if isinstance(value, int) and (value < least or (most is not None and value > most)):
+                allowed = f"{least} or more" if most is None else f"{least} to {most:,}"
+                yield Problem(
+                    about=each,
+                    involves=(each.task,),
+                    property_name=name,
+                    value=value,
+                    message=f"{brief(each.name)} submits {each.task.name} with {name} {value}",
+                    allowed=allowed,
+                    fix=f"{name} of {allowed}",
+                )
 
 
 @error(

@@ -20,7 +20,7 @@ from gpu_constructs.rules.words import and_list, with_verb
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until they are terminated by hand",
     source="https://github.com/aws/containers-roadmap/issues/2862",
-    unless=("GPU165",),
+    unless=("GPU123", "GPU165"),
 )
 def unprotected(pool: Pool) -> Problems:
     if pool.managed_termination_protection is True:
@@ -30,6 +30,22 @@ def unprotected(pool: Pool) -> Problems:
             "deleting the stack while hosts run waits until they are terminated by hand "
             "(containers-roadmap issue 2862)",
             fix="turn it off; managed draining lets tasks end without it",
+        )
+
+
+@warning(
+    "GPU123",
+    question="does managed termination protection have the managed scaling that it needs?",
+    because="managed scaling lifts the protection of hosts without tasks; without it the protection does not work, as "
+    "the page says, and hosts that the group protects stay when something scales the group in, and cost",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
+)
+def protection_works(pool: Pool) -> Problems:
+    if pool.managed_termination_protection is True and pool.managed_scaling is False:
+        yield Problem(
+            property_name="ManagedTerminationProtection",
+            message="managed termination protection is on and managed scaling is off, and the first needs the second",
+            fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
         )
 
 

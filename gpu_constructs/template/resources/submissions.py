@@ -112,7 +112,7 @@ class Submissions:
                 priority=UNKNOWN if request.is_unknown else priority is not None,
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
                 attempts=request.section("RetryStrategy").integer("Attempts"),
-                copies=given(request.section("ArrayProperties").integer("Size"), 1),
+                copies=request.section("ArrayProperties").integer("Size"),
                 origin=request.origin,
             )
 

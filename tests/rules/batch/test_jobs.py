@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
     Task,
 )
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.batch.jobs import share_as_its_queue
+from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
 from gpu_constructs.rules.tasks.requests import taken
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 from tools.rule_examples import example_of
@@ -91,6 +91,20 @@ def test_a_share_goes_with_the_policy_of_the_queue(changes: dict[str, Any], word
 )
 def test_what_may_be_right_is_not_said(changes: dict[str, Any]) -> None:
     assert said(share_as_its_queue, _submitted(**changes)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "fixes"),
+    [
+        ({"copies": 1}, ["ArrayProperties.Size of 2 to 10,000"]),
+        ({"attempts": 11}, ["RetryStrategy.Attempts of 1 to 10"]),
+        ({"attempt_seconds": 59}, ["Timeout.AttemptDurationSeconds of 60 or more"]),
+        ({"copies": 2, "attempts": UNKNOWN, "attempt_seconds": 60}, []),
+        ({"copies": 1, "starter": Starter.RULE}, []),  # EventBridge refuses the target itself
+    ],
+)
+def test_numbers_that_only_a_run_would_see_refused(changes: dict[str, Any], fixes: list[str]) -> None:
+    assert [each.fix for each in said(accepted_numbers, _submitted(**changes))] == fixes
 
 
 def rules(retries: str) -> list[str]:
