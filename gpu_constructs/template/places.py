@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.model import Reference, Resource, references_in
+from gpu_constructs.template.model import TASK_RUN, Reference, Resource, references_in
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"
@@ -102,6 +102,9 @@ class Places:
             value: What is written there, which tells several of that name apart.
         """
         steps = tuple(each for each in property_name.split(".") if each.isalnum())
+        resource = self._by_place.get((origin.file, origin.resource))
+        if resource is not None and resource.type == TASK_RUN:
+            steps = steps[-1:]  # what it overrides stands below other names than in a definition
         if not _TEXTS.isdisjoint(origin.path) and not _OVERRIDES.isdisjoint(origin.path):
             return self._stacks.locate(origin)
         for length in range(len(steps), 0, -1):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,10 +100,14 @@ def test_a_task_definition_of_other_files_is_not_checked(name: str) -> None:
     assert [each for each in report.findings if each.severity is not Severity.INFO] == []
 
 
-def test_a_run_is_judged_with_what_it_overrides() -> None:
-    report = check_files([RUN, TASK], hosts={"g6.xlarge": 4})
+def test_a_run_is_judged_with_what_it_overrides(tmp_path: Path) -> None:
+    for name, content in (("run.json", RUN), ("task.json", TASK)):
+        (tmp_path / name).write_text(json.dumps(content, indent=1))
+    report = check_files([tmp_path / "run.json", tmp_path / "task.json"], hosts={"g6.xlarge": 4})
     (error,) = (each for each in report.findings if each.severity is Severity.ERROR)
-    assert (error.rule, error.subject, error.value) == ("GPU060", "template", 8)
+    assert (error.rule, error.subject, error.value) == ("GPU060", "run", 8)
+    assert error.origin is not None
+    assert error.origin.path == ("overrides", "containerOverrides", 0, "resourceRequirements")
     (run,) = report.fleet.workloads
     assert (run.is_service, run.desired_count, run.starter.value) == (False, 2, "command")
 
