@@ -127,9 +127,10 @@ _BY_REPOSITORY = {each.repository: each for each in _RELEASES}
 # 2.13-cu133-amzn2023 of frameworks.
 _TOOLKITS = frozenset({"nvidia/cuda", "nvcr.io/nvidia/cuda"})
 _PYTORCH = "pytorch/pytorch"
-# PyTorch's own builds have binaries alone, and vLLM's image stands on them: "no kernel image is available"
-# (https://github.com/pytorch/pytorch/issues/31285, https://github.com/vllm-project/vllm/issues/17901).
-_BINARIES = frozenset({_PYTORCH, "vllm/vllm-openai"})
+# Images with the wheels of PyTorch have binaries alone: "no kernel image is available". Until 2.5 pytorch/pytorch had its
+# packages of conda, which bring PTX (https://github.com/pytorch/pytorch/pull/134274,
+# https://github.com/pytorch/pytorch/issues/31285, https://github.com/vllm-project/vllm/issues/17901).
+_FIRST_WITH_WHEELS: Mapping[str, tuple[int, int]] = {_PYTORCH: (2, 6), "vllm/vllm-openai": (0, 0)}
 # AWS's images, and copies of them under their names.
 _OF_AWS = re.compile(
     r"(?:public\.ecr\.aws/deep-learning-containers|[0-9]{12}\.dkr\.ecr\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?)/"
@@ -174,7 +175,9 @@ def cuda_image(image: str) -> CudaImage | None:
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
     is_compatible = is_of_aws or repository.startswith(_OF_NVIDIA)
-    return None if cuda is None else CudaImage(cuda, is_compatible=is_compatible, has_ptx=repository not in _BINARIES)
+    return (
+        None if cuda is None else CudaImage(cuda, is_compatible=is_compatible, has_ptx=_may_have_ptx(repository, tag))
+    )
 
 
 def first_branch(cuda: Cuda) -> int | None:
@@ -219,6 +222,11 @@ def is_target(target: Cuda, features: str = "") -> bool:
         features: The letter of the target.
     """
     return target >= _FIRST_WITH_FEATURES.get(features, target)
+
+
+def _may_have_ptx(repository: str, tag: str) -> bool:
+    first, version = _FIRST_WITH_WHEELS.get(repository), _LEADING.match(tag.removeprefix("v"))
+    return first is None or version is None or (int(version[1]), int(version[2])) < first
 
 
 def _of_release(releases: _Releases, tag: str) -> Cuda | None:

@@ -58,7 +58,8 @@ def test_a_task_that_no_workload_runs_is_judged_where_it_fits() -> None:
 @pytest.mark.parametrize(
     ("types", "image", "severity"),
     [
-        (["p6-b200.48xlarge"], "pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", Severity.ERROR),
+        (["p6-b200.48xlarge"], "pytorch/pytorch:2.6.0-cuda12.6-cudnn9-runtime", Severity.ERROR),
+        (["p6-b200.48xlarge"], "pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", Severity.WARNING),  # of conda, with PTX
         (["g7e.2xlarge"], "vllm/vllm-openai:v0.8.5", Severity.ERROR),
         (["p6-b200.48xlarge"], "nvidia/cuda:12.1.1-runtime-ubuntu22.04", Severity.WARNING),
         (["p6-b200.48xlarge"], "nvidia/cuda:12.1.1-base-ubuntu22.04", None),  # a program brings the rest
