@@ -127,7 +127,7 @@ _BY_REPOSITORY = {each.repository: each for each in _RELEASES}
 # 2.13-cu133-amzn2023 of frameworks.
 _TOOLKITS = frozenset({"nvidia/cuda", "nvcr.io/nvidia/cuda"})
 _PYTORCH = "pytorch/pytorch"
-# Images with the wheels of PyTorch have binaries alone: "no kernel image is available". Until 2.5 pytorch/pytorch had its
+# PyTorch's wheels have binaries alone: "no kernel image is available". Until 2.5 pytorch/pytorch had its
 # packages of conda, which bring PTX (https://github.com/pytorch/pytorch/pull/134274,
 # https://github.com/pytorch/pytorch/issues/31285, https://github.com/vllm-project/vllm/issues/17901).
 _FIRST_WITH_WHEELS: Mapping[str, tuple[int, int]] = {_PYTORCH: (2, 6), "vllm/vllm-openai": (0, 0)}
