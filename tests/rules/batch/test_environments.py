@@ -348,3 +348,23 @@ def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tu
     errors = [each for each in findings if each.severity is Severity.ERROR]
     assert [(each.rule, each.property_name.rpartition(".")[2]) for each in errors] == found
     assert all(each.origin is not None and each.origin.line for each in errors)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("systemctl restart ecs", [("GPU273", "error")]),
+        ("amazon-linux-extras install -y lustre", [("GPU273", "warning")]),  # Batch names the cluster in its own part
+        ("echo ECS_ENABLE_GPU_SUPPORT=false >> /etc/ecs/ecs.config", [("GPU058", "error")]),
+        ("echo ECS_RESERVED_MEMORY=8000 >> /etc/ecs/ecs.config", [("GPU061", "error")]),
+        # which Batch writes itself as well: https://github.com/aws/aws-cdk/issues/9900
+        ("echo ECS_CLUSTER=mine >> /etc/ecs/ecs.config", []),
+        ("echo HTTP_PROXY=10.0.0.1:3128 >> /etc/ecs/ecs.config", []),
+    ],
+)
+def test_scripts_in_an_archive_are_judged(command: str, found: list[tuple[str, str]]) -> None:
+    example = example_of("GPU107")
+    assert "echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config" in example.right
+    part = example.right.replace("echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config", command)
+    findings = check_files(["-"], stdin=example.file(part).encode()).findings
+    assert [(each.rule, each.severity.value) for each in findings if each.severity is not Severity.INFO] == found
