@@ -15,6 +15,7 @@ from math import prod
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import FOLLOWED
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
 from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call
@@ -31,9 +32,7 @@ _FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 # Ends the ARN of a state that waits until something sends its token back.
 _CALLBACK = "waitForTaskToken"
-# Ends that of a state that waits until what it runs ends, and ends it with itself.
-_JOB = "sync"
-_PATTERNS = frozenset({"", _JOB, _CALLBACK})
+_PATTERNS = frozenset({"", "sync", _CALLBACK})
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
@@ -65,7 +64,7 @@ def calls_of_states(resource: Resource, notes: Notes, *, may_run_tasks: bool) ->
     if definition is None:
         _note_unread(properties, may_run_tasks=may_run_tasks)
         return
-    whole_seconds = _seconds(definition)
+    whole_seconds = Section(definition, _NOWHERE).integer("TimeoutSeconds")
     for path, frames in _calling(definition, ("Properties", key), ()):
         name, among = frames[0]
         state = among[name]
@@ -181,25 +180,19 @@ def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, whole_second
     name, among = frames[0]
     state = among[name]
     limits = (*_LIMITS, *(_HEARTBEATS if pattern == _CALLBACK else ()))
-    is_limited, is_job = whole_seconds is not None, pattern == _JOB
+    is_limited, is_job = whole_seconds is not None, pattern == "sync"  # which alone ends what it runs
     return Step(
         name=name,
         task=None,
         waits=bool(pattern),
         is_limited=is_limited or any(state.get(each) is not None for each in limits),
-        limit_seconds=_seconds(state) if is_job else None,
+        limit_seconds=Section(state, _NOWHERE).integer("TimeoutSeconds") if is_job else None,
         whole_seconds=whole_seconds if is_job else None,
         attempts=_attempts(frames) if pattern else 1,
         may_come_back=any(map(_may_come_back, frames)),
         way_back=None if is_limited else _way_back([*_failing(frames)][-1]),
         origin=origin,
     )
-
-
-def _seconds(of: Mapping[str, Value]) -> int | Unknown | None:
-    """The time limit of a state or of a state machine."""
-    section = Section(of, _NOWHERE)
-    return UNKNOWN if section.has("TimeoutSecondsPath") else section.integer("TimeoutSeconds")
 
 
 def _attempts(frames: Iterable[_Frame]) -> int | Unknown:
@@ -212,14 +205,26 @@ def _attempts(frames: Iterable[_Frame]) -> int | Unknown:
 def _may_come_back(frame: _Frame) -> bool:
     """Whether a way may lead from a state back to it."""
     name, states = frame
-    left, seen = [name], set[str]()
+    left, seen, ways = [name], set[str](), _ways(states)
     while left and name not in seen and len(seen) <= _MOST_STATES:
-        state = Section(states[left.pop()], _NOWHERE)
-        after = (state, *state.sections("Choices"), *state.sections("Catch"))
-        ways = (each.get(key) for each in after for key in ("Next", "Default"))
-        left += [to for to in ways if isinstance(to, str) and to in states and to not in seen]
-        seen.update(left)
+        new = ways[left.pop()] - seen
+        left += sorted(new)
+        seen |= new
     return name in seen or bool(left)
+
+
+@by_identity(maxsize=4)
+def _ways(states: _States) -> Mapping[str, frozenset[str]]:
+    """Which states may follow each."""
+    found = {}
+    for name, state in states.items():
+        after = (
+            state,
+            *(each.values for key in ("Choices", "Catch") for each in Section(state, _NOWHERE).sections(key)),
+        )
+        ways = (each.get(key) for each in after for key in ("Next", "Default"))
+        found[name] = frozenset([to for to in ways if isinstance(to, str) and to in states])
+    return found
 
 
 def _failing(frames: Iterable[_Frame]) -> Iterator[_Frame]:

@@ -60,7 +60,8 @@ def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any],
     ("pattern", "train", "seconds"),
     [
         (".sync", {"TimeoutSeconds": 60}, (60, 90)),
-        (".sync", {"TimeoutSecondsPath": "$.limit"}, (UNKNOWN, 90)),
+        (".sync", {"TimeoutSecondsPath": "$.limit"}, (None, 90)),
+        (".sync", {"TimeoutSeconds": "{% $limit %}"}, (UNKNOWN, 90)),
         (".sync", {}, (None, 90)),
         (".waitForTaskToken", {"TimeoutSeconds": 60}, (None, None)),  # the task goes on
         ("", {"TimeoutSeconds": 60}, (None, None)),
