@@ -74,8 +74,8 @@ class GroupSettings:
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
         subnets: Subnets that it lists, as far as they are known; only templates say so.
-        capacity_of_a_host: What one host counts in its sizes as they are written: 1, its weight, its vCPUs or its MiB;
-            unknown where that depends on its type. Only templates have others than 1.
+        capacity_of_a_host: What one host counts in its sizes as they are written: 1; unknown where hosts have weights,
+            or the sizes are vCPUs or MiB, as only templates have them.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
