@@ -183,7 +183,7 @@ def a_way_for_requests(context: Context) -> Problems:
     "GPU263",
     question="does a model server have time to load before health checks count?",
     because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
-    "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
+    "unhealthy, stops it and starts the next one, and the deployment may never end or is rolled back",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
     unless=("GPU204", "GPU206"),
 )

@@ -217,8 +217,8 @@ def spot_that_lasts(pool: Pool) -> Problems:
 @warning(
     "GPU097",
     question="are the instance types sold as Spot or in Capacity Blocks where the hosts are bought so?",
-    because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
-    "fulfilled; the list is one record and may differ by region",
+    because="DescribeInstanceTypes lists how a type is sold, and no request for another purchase option is fulfilled; "
+    "the list is one record, may differ by region, and grows",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
 )
 def sold_so(pool: Pool) -> Problems:

@@ -48,7 +48,7 @@ def spot_in_one_place(pool: Pool) -> Problems:
 @warning(
     "GPU162",
     question="can hosts start in both their placement group and their Capacity Reservation or Capacity Block?",
-    because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
+    because="EC2 places the hosts of a Capacity Block near each other itself, "
     "and an additional group can leave no room for them where the block is "
     "(github.com/aws/aws-parallelcluster/pull/6311); hosts of a reservation are near each other only if it was made in "
     "their group: of 16 reserved hosts 11 started (github.com/eksctl-io/eksctl/issues/7949)",
@@ -61,7 +61,7 @@ def start_in_their_group(pool: Pool) -> Problems:
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
             property_name="PlacementGroup",
-            message="a Capacity Block places its hosts near each other itself, and they cannot start in another "
+            message="a Capacity Block places its hosts near each other itself, and they may not start in another "
             "placement group",
             fix=Text("remove ", Word("the placement group")),
         )
@@ -70,7 +70,7 @@ def start_in_their_group(pool: Pool) -> Problems:
         yield Problem(
             property_name="PlacementGroup",
             message="a reservation that was not made in the placement group may have hosts far from each other, which "
-            "do not start in the group",
+            "may not start in the group",
             fix="remove the placement group, or make the reservation in it (PlacementGroupArn)",
         )
 

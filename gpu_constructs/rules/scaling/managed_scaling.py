@@ -71,7 +71,7 @@ def few_providers(context: Context) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU269",
     question="do all instance types of a group count the same?",
     because="ECS counts hosts, and does not support groups that give instance types weights",

@@ -176,11 +176,12 @@ _SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 
 
-@warning(
+@error(
     "GPU236",
     question="does a model server use all GPUs of its container, and no more?",
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
     "places models on others, and a server that is set to use more GPUs than it has does not start",
+    softer="where it uses fewer GPUs than it has",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Iterator[Problem]:
@@ -199,7 +200,8 @@ def all_used(task: Task) -> Iterator[Problem]:
             if told is None and gpus > 1 and words and server.parallel:
                 yield _problem(task, container, f"uses one of its {gpus} GPUs", f"{argument} in Command, or 1 GPU")
             elif told is not None and told > gpus:
-                yield _problem(task, container, f"is told to use {told} GPUs and has {gpus}", f"{argument} in Command")
+                what = f"is told to use {told} GPUs and has {gpus}, so that it does not start"
+                yield replace(_problem(task, container, what, f"{argument} in Command"), is_certain=True)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
@@ -208,6 +210,7 @@ def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
         message=f"container {container.name} of {task.name} ({brief(str(container.image))}) {what}",
         fix=fix,
         property_name="Command",
+        is_certain=False,
     )
 
 

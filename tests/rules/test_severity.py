@@ -1,0 +1,148 @@
+"""The rule of severity (docs/checking.md): what cannot work is an error, what may work is a warning.
+
+Why a rule is a warning, or only a warning in some cases, is one of a few reasons. A rule without one stands in no table
+here, and fails: a new error that can be softer, and a new warning that says "never", need their reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpu_constructs.check.report import check_files
+from gpu_constructs.rules import RULES, Severity, find_rule
+from tests.acceptance.recall import BROKEN, GOOD
+from tests.reports import examples, of_template, of_wrong
+
+ELSEWHERE = "what decides it may be in other files, or on the host"
+NEWER = "the record of this library may be older than what AWS has"
+SOME = "it concerns some hosts, types, copies or calls, and the others work"
+LATER = "it works at first: a later deploy, an interruption or a day of the calendar decides"
+UNSAID = "no page of AWS or of the maker says that it cannot work"
+COSTS = "it works, and is slow or costs money"
+DEPLOY = "only the deploy knows a value"
+
+SOFTER: dict[str, tuple[str, ...]] = {
+    "GPU003": (LATER,),
+    "GPU009": (ELSEWHERE,),
+    "GPU032": (UNSAID, SOME),
+    "GPU033": (SOME,),
+    "GPU042": (NEWER, ELSEWHERE),
+    "GPU047": (UNSAID,),
+    "GPU055": (LATER,),
+    "GPU060": (ELSEWHERE, SOME),
+    "GPU061": (ELSEWHERE,),
+    "GPU062": (ELSEWHERE,),
+    "GPU067": (SOME,),
+    "GPU070": (SOME,),
+    "GPU080": (LATER,),
+    "GPU083": (ELSEWHERE,),
+    "GPU084": (ELSEWHERE,),
+    "GPU092": (SOME,),
+    "GPU098": (DEPLOY,),
+    "GPU100": (NEWER,),
+    "GPU106": (SOME,),
+    "GPU110": (ELSEWHERE, SOME),
+    "GPU125": (UNSAID,),
+    "GPU130": (NEWER,),
+    "GPU132": (UNSAID, SOME),
+    "GPU170": (UNSAID,),
+    "GPU200": (NEWER,),
+    "GPU206": (ELSEWHERE, SOME),
+    "GPU217": (DEPLOY,),
+    "GPU218": (ELSEWHERE,),
+    "GPU220": (ELSEWHERE,),
+    "GPU221": (LATER,),
+    "GPU228": (ELSEWHERE,),
+    "GPU230": (UNSAID,),
+    "GPU235": (ELSEWHERE, SOME),
+    "GPU236": (COSTS,),
+    "GPU264": (ELSEWHERE,),
+    "GPU273": (SOME, ELSEWHERE),
+    "GPU306": (LATER,),
+    "GPU307": (ELSEWHERE,),
+    "GPU309": (ELSEWHERE,),
+    "GPU310": (COSTS,),
+    "GPU317": (ELSEWHERE, UNSAID),
+    "GPU351": (UNSAID,),
+    "GPU376": (ELSEWHERE,),
+}
+"""Errors that are warnings in some cases, and why they are then."""
+
+WARNINGS: dict[str, str] = {
+    "GPU005": DEPLOY,
+    "GPU010": LATER,
+    "GPU012": DEPLOY,
+    "GPU014": DEPLOY,
+    "GPU034": LATER,
+    "GPU053": SOME,
+    "GPU064": UNSAID,
+    "GPU069": SOME,
+    "GPU071": SOME,
+    "GPU072": SOME,
+    "GPU074": COSTS,
+    "GPU082": SOME,
+    "GPU085": COSTS,
+    "GPU097": NEWER,
+    "GPU099": ELSEWHERE,
+    "GPU101": SOME,
+    "GPU104": SOME,
+    "GPU117": SOME,
+    "GPU140": UNSAID,
+    "GPU162": UNSAID,
+    "GPU164": SOME,
+    "GPU166": COSTS,
+    "GPU185": NEWER,
+    "GPU195": LATER,
+    "GPU203": LATER,
+    "GPU210": LATER,
+    "GPU222": LATER,
+    "GPU226": LATER,
+    "GPU234": ELSEWHERE,
+    "GPU259": LATER,
+    "GPU260": SOME,
+    "GPU263": LATER,
+    "GPU268": SOME,
+    "GPU304": COSTS,
+    "GPU312": UNSAID,
+    "GPU316": ELSEWHERE,
+    "GPU321": LATER,
+    "GPU342": LATER,
+    "GPU391": LATER,
+}
+"""Warnings with words of certainty, and why they are no errors all the same."""
+
+CERTAIN = re.compile(
+    r"\b(?:never|refuses?d?|cannot|waits? for|supports? no|no request|(?:not|un)[ -]?support(?:ed)?|no hosts?|not start|fails?)\b"
+)
+NO_ERRORS = {"GPU003", "GPU084", "GPU236"}
+"""Rules whose example shows the warning."""
+
+
+def test_an_error_that_can_be_softer_has_its_reason() -> None:
+    assert [each.id for each in RULES if each.softer] == [*SOFTER]
+
+
+def test_a_warning_that_speaks_of_what_cannot_be_has_its_reason() -> None:
+    rules = {each.id: each for each in RULES if each.severity is Severity.WARNING}
+    texts = [(each.id, f"{each.question} {each.because}") for each in rules.values()]
+    files = [each for room in (BROKEN, GOOD) for each in room.iterdir() if each.name != "expected"]
+    reports = (*(of_wrong(each.id) for each in RULES), *map(of_template, files))
+    texts += [(each.rule, each.message) for report in reports for each in report.findings if each.rule in rules]
+    assert sorted({rule for rule, text in texts if CERTAIN.search(text)}) == [*WARNINGS]
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_of_the_example_of_an_error_it_is_certain_or_something_else_may_decide(partial: bool) -> None:
+    found = {
+        rule: {each.severity for each in found.findings if each.rule == rule}
+        for rule, example in examples().items()
+        if find_rule(rule).severity is Severity.ERROR
+        for found in [check_files(["-"], stdin=example.file(example.wrong).encode(), partial=partial)]
+    }
+    less = {rule for rule, severities in found.items() if Severity.ERROR not in severities}
+    if not partial:
+        assert less == NO_ERRORS
+    # With files that are not there, an error stays one, is silent, or is softer for that reason.
+    assert [rule for rule in less - NO_ERRORS if found[rule] and ELSEWHERE not in SOFTER[rule]] == []
