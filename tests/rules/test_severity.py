@@ -21,6 +21,7 @@ SOME = "it concerns some hosts, types, copies or calls, and the others work"
 LATER = "it works at first: a later deploy, an interruption or a day of the calendar decides"
 UNSAID = "no page of AWS or of the maker says that it cannot work"
 COSTS = "it works, and is slow or costs money"
+ORDER = "CloudFormation may make things in an order that works"
 DEPLOY = "only the deploy knows a value"
 
 SOFTER: dict[str, tuple[str, ...]] = {
@@ -49,6 +50,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU132": (UNSAID, SOME),
     "GPU170": (UNSAID,),
     "GPU200": (NEWER,),
+    "GPU204": (UNSAID,),
     "GPU206": (ELSEWHERE, SOME),
     "GPU217": (DEPLOY,),
     "GPU218": (ELSEWHERE,),
@@ -58,8 +60,10 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU230": (UNSAID,),
     "GPU235": (ELSEWHERE, SOME),
     "GPU236": (COSTS,),
+    "GPU257": (ELSEWHERE,),
     "GPU264": (ELSEWHERE,),
     "GPU273": (SOME, ELSEWHERE),
+    "GPU298": (ORDER,),
     "GPU306": (LATER,),
     "GPU307": (ELSEWHERE,),
     "GPU309": (ELSEWHERE,),
@@ -94,13 +98,13 @@ WARNINGS: dict[str, str] = {
     "GPU164": SOME,
     "GPU166": COSTS,
     "GPU185": NEWER,
-    "GPU195": LATER,
+    "GPU195": ORDER,
     "GPU203": LATER,
     "GPU210": LATER,
     "GPU222": LATER,
     "GPU226": LATER,
     "GPU234": ELSEWHERE,
-    "GPU259": LATER,
+    "GPU259": ORDER,
     "GPU260": SOME,
     "GPU263": LATER,
     "GPU268": SOME,
