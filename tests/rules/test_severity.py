@@ -118,7 +118,8 @@ WARNINGS: dict[str, str] = {
 """Warnings with words of certainty, and why they are no errors all the same."""
 
 CERTAIN = re.compile(
-    r"\b(?:never|refuses?d?|cannot|waits? for|supports? no|no request|(?:not|un)[ -]?support(?:ed)?|no hosts?|not start|fails?)\b"
+    r"\b(?:never|refuses?d?|cannot|waits? for|supports? no|no request|no hosts?|not start|fails?"
+    r"|(?:not|un)[ -]?support(?:ed)?)\b"
 )
 NO_ERRORS = {"GPU003", "GPU084", "GPU236"}
 """Rules whose example shows the warning."""
