@@ -1,10 +1,12 @@
-"""Lines of a shell script: which of them are commands, and does every host certainly come to them?"""
+"""Shell scripts of user data: which lines are commands, which hosts come to them, and what do they do to the agent?"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from gpu_constructs.fleet import UserData
 
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*[\"']?(\w+)")
 _OPENS = re.compile(r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$")
@@ -50,3 +52,52 @@ def commands(script: str) -> Iterator[Command]:
             return
         yield Command(written, start, is_certain, stops and is_certain)
         quoted, goes_on = quoted != written.count("'") % 2, written.endswith(_GOES_ON)
+
+
+_STARTS_AGENT = re.compile(
+    r"[ \t]*((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:(?:re)?start|enable[ \t]+--now)[ \t]+(?:ecs|amazon-ecs)(?:\.service)?"
+    r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
+)
+_STOPS_AGENT = re.compile(
+    r"((?:sudo[ \t]+)?systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+--now)?[ \t]+(?:amazon-)?ecs(?:\.service)?"
+    r"(?:[ \t]+--now)?)[ \t]*(?:$|[;#]|\|\||&&)"
+)
+_MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
+_CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
+_EXTRAS = re.compile(r"(?:sudo[ \t]+)?amazon-linux-extras\b[^\n|&;]*([|&;].*)?")
+
+
+def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
+    """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
+
+    Scripts that change the unit of the agent are left out: it may wait for nothing then.
+    """
+    scripts = (each for each in data.scripts if not _CHANGES_UNIT.search(each))
+    started = ((each, _STARTS_AGENT.match(each.line)) for script in scripts for each in commands(script))
+    found = [(" ".join(start[1].split()), each.is_certain) for each, start in started if start]
+    return min(found, key=lambda each: not each[1], default=None)
+
+
+def keeps_agent_off(data: UserData) -> str:
+    """The command after which the ECS agent certainly does not start; empty without one.
+
+    Its start is a job that waits for cloud-init, and one that conflicts with it takes its place (systemctl(1),
+    ``--job-mode=replace``).
+    """
+    for script in data.scripts:
+        for each in commands(script):
+            found = _STOPS_AGENT.match(each.line) if each.is_certain else None
+            if found and not _MAY_START.search(script, each.at + found.end()):
+                return " ".join(found[1].split())
+    return ""
+
+
+def lacks_extras(data: UserData) -> bool | None:
+    """Whether a script ends at amazon-linux-extras before it names a cluster; None where no script comes to it."""
+    ends: bool | None = None
+    for script in data.scripts:
+        named = script.find("ECS_CLUSTER=")
+        for each in commands(script):
+            if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
+                ends = ends or (each.ends_script and not called[1] and each.at < named)
+    return ends

@@ -25,7 +25,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.scripts import commands
+from gpu_constructs.rules.evidence.scripts import keeps_agent_off, lacks_extras, waits_for_agent
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import and_list, with_verb
 
@@ -200,14 +200,14 @@ def runs_to_its_end(pool: Pool) -> Problems:
             property_name="UserData",
             is_certain=is_certain and _is_of_cloud_init(pool),
         )
-    elif pool.has_provider and (off := keeps_agent_off(pool.user_data)) and _is_of_cloud_init(pool):
+    elif (pool.has_provider or pool.kind is PoolKind.BATCH) and (off := keeps_agent_off(pool.user_data)):
         is_stopped = " stop" in off or "--now" in off
         what = "so that its hosts never register" if is_stopped else "when a host starts again"
         yield Problem(
             message=f"after {off} in the user data the agent does not start, {what}",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service at the end",
             property_name="UserData",
-            is_certain=is_stopped,
+            is_certain=is_stopped and _is_of_cloud_init(pool),
         )
     # https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
     on_2023 = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
@@ -314,17 +314,6 @@ _FROM_VARIABLE = re.compile(
 # Commands that give variables values which the script does not show.
 _SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
 _SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
-_STARTS_AGENT = re.compile(
-    r"[ \t]*((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:(?:re)?start|enable[ \t]+--now)[ \t]+(?:ecs|amazon-ecs)(?:\.service)?"
-    r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
-)
-_STOPS_AGENT = re.compile(
-    r"((?:sudo[ \t]+)?systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+--now)?[ \t]+(?:amazon-)?ecs(?:\.service)?"
-    r"(?:[ \t]+--now)?)[ \t]*(?:$|[;#]|\|\||&&)"
-)
-_MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
-_CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
-_EXTRAS = re.compile(r"(?:sudo[ \t]+)?amazon-linux-extras\b[^\n|&;]*([|&;].*)?")
 _EXIT = re.compile(r"^exit\b[ \t\d]*$", re.MULTILINE)
 # A word and something that is neither "=" nor the next part of a key.
 _COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
@@ -377,39 +366,3 @@ def without_value(data: UserData) -> str:
     variable = named[0] if len(named) == 1 == plain.count(f"{_CLUSTER}=") and not _SETS_VARIABLES.search(plain) else ""
     is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
     return "" if variable in _SET_ANYWAY or is_set else variable
-
-
-def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
-    """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
-
-    Scripts that change the unit of the agent are left out: it may wait for nothing then.
-    """
-    scripts = (each for each in data.scripts if not _CHANGES_UNIT.search(each))
-    started = ((each, _STARTS_AGENT.match(each.line)) for script in scripts for each in commands(script))
-    found = [(" ".join(start[1].split()), each.is_certain) for each, start in started if start]
-    return min(found, key=lambda each: not each[1], default=None)
-
-
-def keeps_agent_off(data: UserData) -> str:
-    """The command after which the ECS agent certainly does not start; empty without one.
-
-    Its start is a job that waits for cloud-init, and one that conflicts with it takes its place (systemctl(1),
-    ``--job-mode=replace``).
-    """
-    for script in data.scripts:
-        for each in commands(script):
-            found = _STOPS_AGENT.match(each.line) if each.is_certain else None
-            if found and not _MAY_START.search(script, each.at + found.end()):
-                return " ".join(found[1].split())
-    return ""
-
-
-def lacks_extras(data: UserData) -> bool | None:
-    """Whether a script ends at amazon-linux-extras before it names a cluster; None where no script comes to it."""
-    ends: bool | None = None
-    for script in data.scripts:
-        named = script.find(f"{_CLUSTER}=")
-        for each in commands(script):
-            if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
-                ends = ends or (each.ends_script and not called[1] and each.at < named)
-    return ends

@@ -354,6 +354,7 @@ def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tu
     ("command", "found"),
     [
         ("systemctl restart ecs", [("GPU273", "error")]),
+        ("systemctl disable --now ecs", [("GPU273", "error")]),
         ("amazon-linux-extras install -y lustre", [("GPU273", "warning")]),  # Batch names the cluster in its own part
         ("echo ECS_ENABLE_GPU_SUPPORT=false >> /etc/ecs/ecs.config", [("GPU058", "error")]),
         ("echo ECS_RESERVED_MEMORY=8000 >> /etc/ecs/ecs.config", [("GPU061", "error")]),
