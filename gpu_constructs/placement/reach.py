@@ -193,10 +193,10 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     if task.environments is not None:
         pools = tuple([each for each in pools if each.name in task.environments])
     name = node_type_of(task)
-    having = [
-        each for each in pools if not each.types_are_known or any(one.name == name for one in each.instance_types)
-    ]
-    return tuple(having) if name and having else pools
+    if name is None:
+        return pools
+    having = [each for each in pools if not each.types_are_known or name in {one.name for one in each.instance_types}]
+    return tuple(having) or pools
 
 
 @by_identity(maxsize=4)
