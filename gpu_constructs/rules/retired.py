@@ -112,7 +112,6 @@ SAID_BY = {
     "GPU193": "nobody; monitoring reports and replaces hosts with missing GPUs",
     "GPU194": "nobody; monitoring reports and replaces hosts with missing GPUs",
     "GPU202": "the Spot pricing history of Amazon EC2",
-    "GPU208": "the stopped task (CannotPullContainerError)",
     "GPU209": "Amazon ECS, RegisterTaskDefinition",
     "GPU212": "Application Auto Scaling, RegisterScalableTarget, cdk-preflight pf-appautoscaling-min-max-capacity",
     "GPU219": "cfn-lint E3034 (schedules), cdk-preflight pf-events-target-ecs-parameters (rules), RunTask itself",

@@ -18,7 +18,7 @@ from gpu_constructs.facts.cuda import (
     newer_cuda_for,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
-from gpu_constructs.fleet import Container, HostImage, Task, Unknown
+from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -31,6 +31,7 @@ _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
+_PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
 
 @warning(
@@ -174,6 +175,49 @@ _DIGITS = 5
 # Entry points that run a command which names the server itself.
 _SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
+
+
+@warning(
+    "GPU208",
+    question="can hosts without a route out pull the images of their tasks?",
+    because="a VPC endpoint leads to private repositories of ECR, not to Docker Hub, nvcr.io, ghcr.io or ECR Public; "
+    "without a mirror or a proxy in the VPC, every task stops with CannotPullContainerError",
+    source="https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html",
+    unless=("GPU228",),
+)
+def pulls_its_images(context: Context) -> Problems:
+    isolated = {each.name for each in context.fleet.pools if each.has_no_route_out and not _has_proxy(each)}
+    told = set()
+    for assignment in context.assignments if isolated else ():
+        pool = next((each.pool for each in assignment.destinations if each.pool.name in isolated), None)
+        for container in assignment.task.containers if pool is not None else ():
+            registry = _public_registry(container.image)
+            if pool is not None and registry and id(container) not in told:
+                told.add(id(container))
+                yield Problem(
+                    about=assignment.task,
+                    involves=(pool,),
+                    container=container,
+                    property_name="Image",
+                    message=f"container {container.name} has an image of {registry} ({brief(str(container.image))}), "
+                    f"and the subnets of {pool.name} have no route out",
+                    fix="a copy in ECR, such as by a pull through cache, or subnets with a NAT gateway",
+                )
+
+
+def _has_proxy(pool: Pool) -> bool:
+    return any(pool.user_data.get(each) is not None for each in ("HTTP_PROXY", "HTTPS_PROXY"))
+
+
+def _public_registry(image: str | Unknown | None) -> str:
+    """The registry of an image where it certainly is one of the internet; without a host name it is Docker Hub.
+
+    https://docs.docker.com/reference/cli/docker/image/tag/
+    """
+    host, slash, _ = image.partition("/") if isinstance(image, str) else ("", "", "")
+    if slash and ("." in host or ":" in host or host == "localhost"):
+        return host if host in _PUBLIC else ""
+    return "Docker Hub" if host.strip() else ""
 
 
 @error(

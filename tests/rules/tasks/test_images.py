@@ -1,4 +1,4 @@
-"""Images of containers: a driver that is new enough, and GPUs that CUDA has not dropped."""
+"""Images of containers: what hosts can pull, a driver that is new enough, and GPUs that CUDA has not dropped."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
-from tests.rules.given import a_pool, container, gpu, of_image, only, running_on, said, task_of
+from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
+from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
 
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _LIBRARIES = "nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04"
@@ -76,3 +76,34 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
     assert [each.severity for each in found] == [severity][: severity is not None]
     assert all("CUDA compiles for them from 12.8 on" in each.message for each in found)
     assert all("an image with CUDA 12.8 or later, such as 12.8.1" in each.fix for each in found)
+
+
+def _pulling(image: str, *, isolated: bool = True, proxy: str = "") -> Fleet:
+    data = UserData(agent=(("HTTPS_PROXY", proxy),) if proxy else ())
+    task, pool = _task(image), replace(a_pool(), has_no_route_out=isolated, user_data=data)
+    return replace(fleet_of(task, workloads=(service(task, pool),)), pools=(pool,))
+
+
+@pytest.mark.parametrize(
+    ("image", "registry"),
+    [
+        ("ubuntu", "Docker Hub"),
+        ("nvcr.io/nvidia/tritonserver:25.09-py3", "nvcr.io"),
+        ("public.ecr.aws/aws-cli/aws-cli:2.36.44", "public.ecr.aws"),
+    ],
+)
+def test_hosts_without_a_route_out_pull_no_image_of_the_internet(image: str, registry: str) -> None:
+    assert f"an image of {registry} (" in only(pulls_its_images, _pulling(image)).message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _pulling("111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"),
+        _pulling("localhost/vllm:1"),
+        _pulling("ubuntu", isolated=False),
+        _pulling("ubuntu", proxy="http://10.0.0.4:3128"),
+    ],
+)
+def test_other_registries_and_other_ways_out_are_silent(fleet: Fleet) -> None:
+    assert not said(pulls_its_images, fleet)
