@@ -62,7 +62,7 @@ _OF_BATCH = {
     "hosts that start after it, and with it the driver",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
     changes="ImageId",
-    unless=("GPU003",),
+    unless=("GPU003", "GPU052"),
 )
 def pinned(pool: Pool) -> Problems:
     # AWS Batch keeps the AMI of a compute environment until somebody updates it
@@ -83,7 +83,7 @@ def pinned(pool: Pool) -> Problems:
     "they may stop on any day, and AWS Batch refuses new compute environments on its own images of Amazon Linux 2",
     softer="outside of AWS Batch, and where an environment names its image",
     source="https://github.com/aws/amazon-ecs-ami",
-    unless=("GPU033",),
+    unless=("GPU033", "GPU052"),
 )
 def kept_up(context: Context) -> Problems:
     for pool in context.fleet.pools:

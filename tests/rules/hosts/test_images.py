@@ -144,4 +144,9 @@ def test_an_image_of_ones_own_is_taken_at_its_word() -> None:
     wrong = a_pool("g4ad.xlarge", image=_custom(accelerator=Vendor.AMD, architecture=Architecture.ARM64))
     assert list(asked(RULES, wrong)) == ["GPU052"]
     assert list(asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=580)))) == ["GPU052"]
+
+
+def test_the_age_of_an_image_is_not_said_where_it_has_to_go_anyway() -> None:
+    assert set(asked(RULES, a_pool("g6.xlarge", image=of_image("al2-gpu", release=None)))) == {"GPU003"}
+    assert set(asked(RULES, a_pool("g7e.2xlarge", image=of_image("al2-gpu", release=None)))) == {"GPU052"}
     assert asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=470))) == {}
