@@ -1,4 +1,4 @@
-"""Fifteen configurations that CDK synthesizes without a word, and what this library says about each of them.
+"""Sixteen configurations that CDK synthesizes without a word, and what this library says about each of them.
 
 They are built in plain CDK, without a construct of ours, and read from the assembly that ``app.synth()`` wrote.
 """
@@ -106,6 +106,10 @@ def eight_gpus_on_a_host_with_one(plain: Plain) -> None:
     plain.service(plain.capacity("g5.xlarge"), gpus=8)
 
 
+def less_than_no_gpu(plain: Plain) -> None:
+    plain.service(plain.capacity("g5.xlarge"), gpus=-1)  # CDK writes an empty list
+
+
 def a_gpu_on_a_host_without(plain: Plain) -> None:
     plain.service(plain.capacity("t3.micro"))
 
@@ -210,6 +214,7 @@ CASES: tuple[tuple[Callable[[Plain], None], Severity, str, str], ...] = (
     (arm_under_an_x86_image, Severity.ERROR, "GPU052", "arm64"),
     (no_driver_in_the_image, Severity.ERROR, "GPU052", "driver"),
     (eight_gpus_on_a_host_with_one, Severity.ERROR, "GPU060", "8"),
+    (less_than_no_gpu, Severity.WARNING, "GPU025", "no container of"),
     (a_gpu_on_a_host_without, Severity.ERROR, "GPU060", "t3.micro"),
     (a_terabyte_on_sixteen_gib, Severity.ERROR, "GPU060", "1048576 MiB"),
     (a_type_that_does_not_exist, Severity.ERROR, "GPU050", "g5.gigantic"),
@@ -248,5 +253,5 @@ def test_what_only_may_not_work_is_no_error(build: Callable[[Plain], None], tmp_
     assert [each for each in check_files([app.synth().directory]).findings if each.severity is Severity.ERROR] == []
 
 
-def test_there_are_fifteen_of_them() -> None:
-    assert len(CASES) == 15
+def test_there_are_sixteen_of_them() -> None:
+    assert len(CASES) == 16
