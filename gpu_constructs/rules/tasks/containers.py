@@ -131,8 +131,8 @@ def asked_of_ecs(context: Context) -> Problems:
                 yield Problem(
                     about=task,
                     container=container,
-                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: ECS "
-                    "places it on any host, where it sees no GPU",
+                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it "
+                    "is placed on any host, and sees no GPU there",
                     fix=RIGHT_FORM,
                 )
 
@@ -265,10 +265,12 @@ def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
     """Tasks without a request for GPUs whose hosts all have some, by name."""
     return frozenset(
         each.task.name
-        for each in context.assigned(
+        for each in context.routed(
             lambda task: not is_accelerated(task) and any(map(_is_made_for_gpus, task.containers))
         )
-        if each.destinations and all(host.gpus for there in each.destinations for host in there.pool.instance_types)
+        if each.destinations
+        and (each.workload is not None or each.is_closed)
+        and all(host.gpus for there in each.destinations for host in there.pool.instance_types)
     )
 
 

@@ -148,5 +148,5 @@ def test_the_api_takes_no_number_for_a_text(value: object, words: list[str]) -> 
 def test_a_container_set_up_for_a_gpu_that_asks_for_none_is_a_warning(asking: Container) -> None:
     finding = only(asked_of_ecs, fleet_of(task_of(asking)))
     assert (finding.rule, finding.severity) == ("GPU025", "warning")
-    assert "places it on any host" in finding.message
+    assert "is placed on any host" in finding.message
     assert finding.fix == RIGHT_FORM
