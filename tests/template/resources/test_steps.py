@@ -187,7 +187,7 @@ def test_a_submission_says_how_many_jobs_and_attempts() -> None:
     found = submission(Uploaded=target(BatchParameters=request))
     assert (found.attempts, found.copies) == (4, 20)
     plain = submission(Uploaded=target(BatchParameters={"JobDefinition": {"Ref": "Job"}, "JobName": "x"}))
-    assert (plain.attempts, plain.copies) == (None, 1)
+    assert (plain.attempts, plain.copies) == (None, None)
     retried = {**JOB, "Properties": {**JOB["Properties"], "RetryStrategy": {"Attempts": 3}}}  # type: ignore[dict-item]
     assert [each.attempts for of in (JOB, retried) for each in fleet({"Job": of}).tasks] == [1, 3]
 
