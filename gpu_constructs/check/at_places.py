@@ -50,7 +50,7 @@ def settled(findings: Iterable[Finding], fleet: Fleet, places: Places, judge: Ju
     together = _Together(found, fleet, places, judge)
     ways = [together.of(each) if any(way.things for way in each.ways) else None for each in found]
     return [
-        each if chosen is None else _with(each, tuple(dict.fromkeys(map(together.final, chosen))))
+        each if chosen is None else _with(each, (*map(together.final, chosen[:1]), *chosen[1:]))
         for each, chosen in zip(found, ways, strict=True)
     ]
 
@@ -67,6 +67,7 @@ class _Together:
         self._judge = judge
         self._taken: dict[Spot, Node] = {}
         self._ways: dict[Spot, Way] = {}
+        self._settled: set[Place] = set()
         self._left, self._grave = _counted(found)
 
     def of(self, finding: Finding) -> tuple[Way, ...]:
@@ -74,8 +75,8 @@ class _Together:
         chosen: list[Way] = []
         if not self._left[place(finding)]:
             changed = (spot for way in finding.ways for spot in self._writing.changes(way) or ())
-            if settling := tuple(dict.fromkeys(self._ways[each] for each in changed if each in self._ways)):
-                return settling
+            if settling := next((self._ways[each] for each in changed if each in self._ways), None):
+                return (settling,)
         for way in finding.ways:
             first = next((each for each in self._writing.instead(way) if self._works(each, finding, chosen)), None)
             if first is not None:
@@ -85,8 +86,9 @@ class _Together:
     def final(self, way: Way) -> Way:
         """The change that is made in the same place in the end, so that one place gets one value."""
         changes = self._writing.changes(way) or {}
-        other = next((self._ways[each] for each, new in changes.items() if self._taken.get(each, new) != new), None)
-        return other or way
+        if changes.items() <= self._taken.items():
+            return way
+        return next((self._ways[each] for each in changes if each in self._ways), way)
 
     def _works(self, way: Way, finding: Finding, chosen: list[Way]) -> bool:
         changes = self._writing.changes(way)
@@ -97,17 +99,21 @@ class _Together:
         about = place(finding)
         if changes.items() <= self._taken.items():
             return not self._left[about]
-        found = self._judge({**self._taken, **changes})
+        undone = [self._ways[each] for each, value in changes.items() if self._taken.get(each, value) != value]
+        kept = {each: value for each, value in self._taken.items() if self._ways[each] not in undone}
+        found = self._judge({**kept, **changes})
         if found is None:
-            return not self._taken.keys() & changes.keys()
+            return not undone
         left, grave = _counted(found)
-        is_better = left[about] < max(1, self._left[about])
-        if not is_better or any(count > self._grave[each] for each, count in grave.items()):
+        is_worse = any(left[each] > self._left[each] for each in self._settled)
+        is_worse |= any(count > self._grave[each] for each, count in grave.items())
+        if is_worse or left[about] >= max(1, self._left[about]):
             return False
         if not chosen:
-            self._taken.update(changes)
-            self._ways.update(dict.fromkeys(changes, way))
+            self._taken = {**kept, **changes}
+            self._ways = {each: self._ways[each] if each in kept else way for each in self._taken}
             self._left, self._grave = left, grave
+            self._settled.add(about)
         return True
 
 
