@@ -109,6 +109,7 @@ class Resource:
         stack: Name of its stack.
         properties: Its properties, worked out.
         metadata: Its metadata, as written.
+        init: What ``cfn-init`` does, which is in its metadata, worked out.
         creation_policy: Its creation policy, worked out.
         update_policy: Its update policy, worked out.
         origin: Where it was written; its path ends at the resource itself.
@@ -123,6 +124,7 @@ class Resource:
     stack: str
     properties: Mapping[str, Value] = field(hash=False)
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     creation_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin

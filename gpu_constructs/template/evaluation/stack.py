@@ -10,6 +10,7 @@ from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 
+_INIT = "AWS::CloudFormation::Init"
 _CREATION = "CreationPolicy"
 _UPDATE = "UpdatePolicy"
 _BUCKET = "bucket"  # whichever: files are found by their keys
@@ -108,6 +109,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: 
         if kind in STATE_MACHINES
         else _properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
+        init=_Later(evaluator, metadata[_INIT]) if _INIT in metadata else {},
         creation_policy=_Later(evaluator, declaration[_CREATION]) if _CREATION in declaration else {},
         update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
         origin=evaluator.origin(path, construct),

@@ -51,6 +51,7 @@ from gpu_constructs.template.resources.user_data import (
     ClusterNamed,
     agent_settings,
     is_too_long,
+    with_init_metadata,
 )
 
 # A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
@@ -218,7 +219,7 @@ class Launches:
         if found is None:
             section = Section.of(resource, self._notes)
             data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
-            agent = self._agent_settings(data)
+            agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
             found = Launch(setup=self._setup(resource, data, agent), cluster=agent.cluster)
             self._known[resource.reference] = found
         return found

@@ -1,6 +1,7 @@
-"""User data in every form that EC2 takes, and the cluster that it names.
+"""User data in every form that EC2 takes, what ``cfn-init`` adds to it, and the cluster that it names.
 
-Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html and
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-init.html
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
@@ -29,7 +30,7 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     is_resolved_later,
 )
-from gpu_constructs.template.model import Placeholder, Reference, Text, Value
+from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.agent_script import (
     Settings,
     is_configuration,
@@ -147,6 +148,32 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
 def _never_done(text: str) -> frozenset[HostAction]:
     text = without_comments(text)
     return frozenset(each for each, words in _DONE_BY.items() if not words.search(text))
+
+
+def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
+    """User data with the settings that it leaves to the commands and files of ``cfn-init``, which may not be all."""
+    if not resource.init or found.data.complete:
+        return found
+    own, agent = dict(found.data.agent), dict[str, "str | Unknown"]()
+    cluster: str | Unknown | None = None
+    for text, pieces in filter(None, map(_flat, _texts(resource.init))):
+        more = _agent_settings(found.data, _settings_of_lines(text), pieces, cluster_named)
+        agent |= dict(more.data.agent)
+        cluster = more.cluster if more.data.get(CLUSTER) is not None else cluster
+    return AgentSettings(
+        data=replace(found.data, agent=_ordered(agent | own)),
+        cluster=found.cluster if CLUSTER in own or CLUSTER not in agent else cluster,
+    )
+
+
+def _texts(value: Value) -> Iterator[str | Text]:
+    """Every text in it that may name the agent's variables."""
+    if isinstance(value, (str, Text)):
+        if any(isinstance(each, str) and "ECS_" in each for each in _pieces(value)):
+            yield value
+    elif isinstance(value, (Mapping, Sequence)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
 
 
 def is_too_long(value: Value) -> bool:

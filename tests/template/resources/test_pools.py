@@ -226,3 +226,23 @@ def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: t
         }
     )
     assert pool.subnets == subnets
+
+
+def test_the_commands_of_cfn_init_name_the_cluster() -> None:
+    joins = {"command": "echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"}
+    found = fleet(
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "gpu"}},
+            "Launch": {
+                "Type": "AWS::AutoScaling::LaunchConfiguration",
+                "Metadata": {"AWS::CloudFormation::Init": {"config": {"commands": {"join": joins}}}},
+                "Properties": {
+                    "InstanceType": "g6.xlarge",
+                    "UserData": "#!/bin/bash\n/opt/aws/bin/cfn-init -r Launch\n",
+                },
+            },
+            "Group": group(LaunchConfigurationName={"Ref": "Launch"}, MinSize=1, MaxSize=1),
+        }
+    )
+    (pool,) = found.pools
+    assert (pool.cluster, pool.user_data.get("ECS_CLUSTER")) == ("Cluster", "gpu")
