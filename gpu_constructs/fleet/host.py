@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from enum import Enum
@@ -17,6 +18,7 @@ NAME_OF_DEPLOY = "…"
 PIECE = "\ue000"
 """Stands in the text of user data for a piece of which nothing is known."""
 
+_PROXY = re.compile(r"https?[_-]proxy", re.IGNORECASE)
 _OFF = frozenset({"false", "0", "f"})
 
 
@@ -78,6 +80,11 @@ class UserData:
             variable: Such as ``ECS_ENABLE_GPU_SUPPORT``.
         """
         return dict(self.agent).get(variable)
+
+    @property
+    def names_proxy(self) -> bool:
+        """Whether it speaks of a proxy, through which its hosts reach what they have no route to."""
+        return _PROXY.search(self.text) is not None
 
     def turns_off(self, variable: str) -> bool:
         """Whether it gives an agent variable a value that the ECS agent takes for false.

@@ -134,6 +134,11 @@ class Workload:
         return None if self.scaling is None else self.scaling.least
 
     @property
+    def has_copies(self) -> bool:
+        """Whether it has copies, or its scaling may ask for some."""
+        return self.desired_count != 0 or self.max_count not in {None, 0}
+
+    @property
     def runs_twice_to_deploy(self) -> bool:
         """Whether a deployment starts all of its copies again before it stops the old ones."""
         return self.deployment_strategy in _SIDE_BY_SIDE or self.deployment_controller == "CODE_DEPLOY"

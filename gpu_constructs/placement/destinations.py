@@ -104,9 +104,7 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
     found: dict[str, list[Workload | Task]] = {}
     for route in all_routes(fleet):
         workload = route.workload
-        runs = workload is None or (
-            workload.daemon is False and (workload.desired_count != 0 or workload.scaling is not None)
-        )
+        runs = workload is None or (workload.daemon is False and workload.has_copies)
         if runs and route.task.wants_gpu:
             for each in route.destinations:
                 if each.is_certain:
@@ -125,7 +123,7 @@ def started_by_strategies(fleet: Fleet) -> frozenset[str]:
     return frozenset(
         item.pool.name
         for each in fleet.workloads
-        if each.desired_count != 0
+        if each.has_copies
         for item in items_with_tasks(each.strategy)
         if item.pool is not None
     )

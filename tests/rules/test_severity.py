@@ -63,6 +63,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU257": (ELSEWHERE,),
     "GPU264": (ELSEWHERE,),
     "GPU273": (SOME, ELSEWHERE),
+    "GPU277": (ELSEWHERE,),
     "GPU298": (ORDER,),
     "GPU306": (LATER,),
     "GPU307": (ELSEWHERE,),

@@ -352,7 +352,7 @@ def starts_its_own_kind(context: Context) -> Problems:
         if task is None or workload.daemon is not False or any(map(asks_for_accelerator, task.containers)):
             continue
         is_all = bool(pools) and len(pools) == len(workload.strategy) and all(map(_only_accelerators, pools))
-        if is_all and workload.desired_count != 0 and not context.gpu_workloads.keys().isdisjoint(_names(pools)):
+        if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(_names(pools)):
             named = and_list(f"{each.name} ({each.instance_types[0]})" for each in pools)
             yield Problem(
                 about=workload,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpu_constructs.fleet import Pool, PoolKind
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import or_list
@@ -138,7 +138,7 @@ def _joins(context: Context, pool: Pool) -> bool:
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
     "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; the "
     "rule needs the routes and the VPC of every subnet in the files",
-    softer="where other files may have more routes and endpoints",
+    softer="where other files may have more routes and endpoints, or the hosts a proxy that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(context: Context) -> Problems:
@@ -153,7 +153,7 @@ def reaches_ecs(context: Context) -> Problems:
                 changes="InstanceType",
                 is_certain=False,
             )
-        elif pool.missing_endpoints:
+        elif pool.missing_endpoints and not pool.user_data.names_proxy:
             what = "have no route out"
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
@@ -164,7 +164,9 @@ def reaches_ecs(context: Context) -> Problems:
                 fix="a NAT gateway, or interface endpoints for them, with private DNS and a security group that lets "
                 "the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
-                is_certain=context.fleet.is_whole and not _REPORTS.issuperset(pool.missing_endpoints),
+                is_certain=context.fleet.is_whole
+                and not _REPORTS.issuperset(pool.missing_endpoints)
+                and not _may_have_proxy(pool),
             )
 
 
@@ -173,6 +175,7 @@ def reaches_ecs(context: Context) -> Problems:
     question="do the security groups of the hosts let them reach ECS?",
     because="the agent reaches ECS at port 443, through a route out or an endpoint; a host whose security groups let "
     "nothing out there never registers",
+    softer="where the hosts may have a proxy that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-connecting-vpc.html",
 )
 def lets_out(context: Context) -> Problems:
@@ -182,7 +185,7 @@ def lets_out(context: Context) -> Problems:
             security.listed(data, "SecurityGroupIds") or security.listed(data, "SecurityGroups")
         ]
         groups = security.together(lists)
-        if groups and not security.may_let_out(groups, _HTTPS):
+        if groups and not security.may_let_out(groups, _HTTPS) and not pool.user_data.names_proxy:
             yield Problem(
                 about=pool,
                 message=f"security group {groups[0].logical_id} of {pool.name} lets nothing out at port 443, where the "
@@ -191,7 +194,16 @@ def lets_out(context: Context) -> Problems:
                 property_name="ComputeResources.SecurityGroupIds"
                 if pool.kind is PoolKind.BATCH
                 else "SecurityGroupIds",
+                is_certain=not _may_have_proxy(pool),
             )
+
+
+def _may_have_proxy(pool: Pool) -> bool:
+    """Whether what the files do not show may configure one.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/http_proxy_config.html
+    """
+    return not pool.user_data.complete or (not isinstance(pool.image, Unknown) and pool.image.is_own)
 
 
 def security_groups(context: Context) -> SecurityGroups:

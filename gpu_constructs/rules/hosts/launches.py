@@ -20,10 +20,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import or_list
 
-_FIX = (
-    "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
-    "makes one"
-)
+_IN_CDK = "in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig makes one"
 
 
 @error(
@@ -38,12 +35,13 @@ def launch_template(pool: Pool) -> Problems:
     if not pool.launch_configuration:
         return
     newer = [each for each in pool.instance_types if each.traits.released_after_2022]
+    is_of_cdk = pool.origin is not None and pool.origin.construct_path is not None
     yield Problem(
         message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
         "2022-12-31 are refused"
         if newer
         else f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
-        fix=_FIX,
+        fix=f"a launch template; {_IN_CDK}" if is_of_cdk else "a launch template",
         property_name="LaunchConfigurationName",
         is_certain=bool(newer),
     )

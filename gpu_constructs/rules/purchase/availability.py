@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 
-from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, instance_type, regions
+from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, accelerated, general, instance_type, regions
 from gpu_constructs.facts.aws_limits import may_be_managed
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Shape, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import Way, one_way
+from gpu_constructs.rules.evidence.fixes import of_types, priced
+from gpu_constructs.rules.finding import Way, Ways, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
 
@@ -23,6 +24,7 @@ _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
 _OF_HOSTS_WITHOUT_ACCELERATORS = "Standard"
+_MOST_TRIED = 4
 _SMALL_VCPUS = 128
 """Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
 
@@ -72,7 +74,27 @@ def offered_here(pool: Pool) -> Problems:
         yield Problem(
             message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
             f"{and_list(_nearest_first(missing[0].regions, pool.region or ''))}",
+            fix="another region, or types that this one offers",
+            ways=partial(_offered_instead, pool, missing),
         )
+
+
+def _offered_instead(pool: Pool, missing: list[InstanceType]) -> Ways:
+    """Without these types, or the types of the region with as much memory and as many devices, smallest first."""
+    rest = tuple(each for each in pool.instance_types if each not in missing)
+    if rest:
+        return one_way(f"leave {or_list(missing)} out", of_types(pool, rest))
+    like = missing[0]
+    there = [
+        each
+        for each in (accelerated() if like.accelerators else general())
+        if pool.region in each.regions
+        and Shape.of(each) == Shape.of(like)
+        and (each.gpu_memory_mib or 0) >= (like.gpu_memory_mib or 0)
+        and each.memory_mib >= like.memory_mib
+    ]
+    there.sort(key=lambda each: (each.gpu_memory_mib or 0, each.memory_mib, each.vcpus))
+    return first_of((f"{each}{priced(each, pool.region)}", of_types(pool, (each,))) for each in there[:_MOST_TRIED])
 
 
 @warning(

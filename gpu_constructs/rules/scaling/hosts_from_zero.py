@@ -100,7 +100,7 @@ def _landing(assignment: Assignment) -> tuple[Destination, ...]:
 def _is_without_host(assignment: Assignment) -> bool:
     """Whether a workload sends its tasks to groups alone that have no host until ECS starts one."""
     workload = assignment.workload
-    runs = workload.daemon is False and workload.desired_count != 0 and workload.launch_type in EC2_LAUNCH_TYPES
+    runs = workload.daemon is False and workload.has_copies and workload.launch_type in EC2_LAUNCH_TYPES
     return (
         runs
         and not workload.strategy

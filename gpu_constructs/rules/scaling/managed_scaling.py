@@ -174,7 +174,7 @@ def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     beyond = unjudged(fleet)
     for workload in fleet.workloads:
-        if workload.desired_count != 0 and id(workload) not in beyond:
+        if workload.has_copies and id(workload) not in beyond:
             for pool in pools_of(fleet, workload):
                 found.setdefault(pool.name, []).append(workload.name)
     return found

@@ -18,7 +18,7 @@ from gpu_constructs.facts.cuda import (
     newer_cuda_for,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
-from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
+from gpu_constructs.fleet import Container, HostImage, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -186,7 +186,7 @@ _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
     unless=("GPU228",),
 )
 def pulls_its_images(context: Context) -> Problems:
-    isolated = {each.name for each in context.fleet.pools if each.has_no_route_out and not _has_proxy(each)}
+    isolated = {each.name for each in context.fleet.pools if each.has_no_route_out and not each.user_data.names_proxy}
     told = set()
     for assignment in context.assignments if isolated else ():
         pool = next((each.pool for each in assignment.destinations if each.pool.name in isolated), None)
@@ -203,10 +203,6 @@ def pulls_its_images(context: Context) -> Problems:
                     f"and the subnets of {pool.name} have no route out",
                     fix="a copy in ECR, such as by a pull through cache, or subnets with a NAT gateway",
                 )
-
-
-def _has_proxy(pool: Pool) -> bool:
-    return any(pool.user_data.get(each) is not None for each in ("HTTP_PROXY", "HTTPS_PROXY"))
 
 
 def _public_registry(image: str | Unknown | None) -> str:

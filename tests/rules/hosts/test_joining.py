@@ -33,6 +33,24 @@ def test_hosts_are_let_out_to_aws(rules: list[dict[str, Any]], expected: list[st
     assert severities("GPU277", _egress(*rules)) == expected
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo HTTPS_PROXY=http://10.0.0.5:3128 >> /etc/ecs/ecs.config", []),
+        ("echo nothing", ["error"]),
+        ("aws s3 cp s3://bucket/setup.sh . && bash setup.sh", ["warning"]),
+    ],
+)
+def test_a_proxy_is_a_way_out(script: str, expected: list[str]) -> None:
+    data = {
+        "UserData": {
+            "Fn::Base64": {"Fn::Sub": f"#!/bin/bash\necho ECS_CLUSTER=${{Cluster}} >> /etc/ecs/ecs.config\n{script}\n"}
+        }
+    }
+    assert severities("GPU277", {"Template": {"LaunchTemplateData": data}, **_egress(_CLOSED)}) == expected
+    assert severities("GPU228", {"Template": {"LaunchTemplateData": data}}) == expected
+
+
 def test_other_groups_and_rules_may_let_hosts_out() -> None:
     data = {"Template": {"LaunchTemplateData": {"SecurityGroupIds": [{"Ref": "OfHosts"}, "sg-1"]}}}
     assert severities("GPU277", data) == []

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Volume
-from gpu_constructs.rules.hosts.launches import room_for_images, volumes_exist
+from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Origin, Volume
+from gpu_constructs.rules.hosts.launches import launch_template, room_for_images, volumes_exist
 from tests.rules.changed import severities
-from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
+from tests.rules.given import GPU_TASK, a_pool, of_image, only, running_on, said
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,14 @@ def test_a_cluster_placement_group_is_in_one_zone(properties: dict[str, Any], ex
     without_efa = {"Template": {"LaunchTemplateData": {"NetworkInterfaces": None}}}
     changed = {**without_efa, **properties, "Hosts": {**near, **properties.get("Hosts", {})}}
     assert severities("GPU095", changed) == expected
+
+
+@pytest.mark.parametrize(("path", "names_flag"), [("App/Stack/Asg", True), (None, False)])
+def test_the_flag_of_cdk_is_for_templates_of_cdk(path: str | None, names_flag: bool) -> None:
+    origin = Origin(resource="Asg", construct_path=path)
+    fix = only(launch_template, a_pool("g6.xlarge", launch_configuration=True, origin=origin)).fix
+    assert fix.startswith("a launch template")
+    assert ("generateLaunchTemplateInsteadOfLaunchConfig" in fix) is names_flag
 
 
 _VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")

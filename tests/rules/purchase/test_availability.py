@@ -42,6 +42,18 @@ def test_a_type_that_no_recorded_region_offers_is_for_the_account_to_say() -> No
     assert found["GPU001"].fix == "modern replacements: g6e.2xlarge"
 
 
+@pytest.mark.parametrize(
+    ("types", "region", "fix"),
+    [
+        (("g6.xlarge",), "eu-west-1", "g5.xlarge"),
+        (("g6.xlarge", "g5.xlarge"), "eu-west-1", "leave g6.xlarge out"),
+        (("g6e.xlarge",), "af-south-1", "another region, or types that this one offers"),
+    ],
+)
+def test_a_region_without_the_type_is_told_one_that_it_has(types: tuple[str, ...], region: str, fix: str) -> None:
+    assert asked(RULES, a_pool(*types, region=region))["GPU011"].fix.partition(" ($")[0] == fix
+
+
 def test_the_families_that_lists_disagree_on_are_those_of_the_record() -> None:
     old = {each.family: each.note or "" for each in accelerated() if not each.is_offered_anywhere}
     disagreed = {family for family, note in old.items() if "it, while " in note}

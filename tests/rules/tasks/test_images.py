@@ -79,7 +79,7 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
 
 
 def _pulling(image: str, *, isolated: bool = True, proxy: str = "") -> Fleet:
-    data = UserData(agent=(("HTTPS_PROXY", proxy),) if proxy else ())
+    data = UserData(text=f"HTTPS_PROXY={proxy}" if proxy else "")
     task, pool = _task(image), replace(a_pool(), has_no_route_out=isolated, user_data=data)
     return replace(fleet_of(task, workloads=(service(task, pool),)), pools=(pool,))
 
