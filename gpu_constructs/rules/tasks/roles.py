@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,7 +11,7 @@ from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
 from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.template.model import Value
+from gpu_constructs.template.model import Placeholder, Text, Value
 from gpu_constructs.template.resources.containers import container_name
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, is_closed_to_unnamed
@@ -20,6 +21,8 @@ _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
+_PARAMETER = "AWS::SSM::Parameter"
+_OF_SECRETS = re.compile(":(ssm|secretsmanager):")
 _FILE_SYSTEM = "AWS::EFS::FileSystem"
 _POLICY = "FileSystemPolicy"
 _MOUNT = "elasticfilesystem:ClientMount"
@@ -174,11 +177,15 @@ def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:
     """What reads a secret, and whether nothing but the role may allow it."""
     if index.find(source, _SECRET) is not None:
         return _READS_SECRET, not any(True for _ in index.all(_SECRET_POLICY))
-    if not isinstance(source, str) or not source:
+    if index.find(source, _PARAMETER) is not None:
+        return _READS_PARAMETER, True
+    pieces = source.pieces if isinstance(source, Text) else (source,)
+    written = "".join(each if isinstance(each, str) else "*" for each in pieces)
+    is_arn, found = written.startswith("arn:"), _OF_SECRETS.search(written)
+    if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
         return None, False
-    if ":secretsmanager:" in source:
+    if found is not None and found[1] == "secretsmanager":
         return _READS_SECRET, False
-    if source.startswith("arn:") and ":ssm:" not in source:
-        return None, False
-    # Without an ARN it is a parameter of this account, and a policy of its own is for other accounts.
-    return _READS_PARAMETER, ":" not in source
+    # A policy of a parameter itself is for other accounts; without an ARN the parameter is one of this account.
+    is_of_this = any(isinstance(each, Placeholder) and each.name == "AWS::AccountId" for each in pieces)
+    return _READS_PARAMETER, is_of_this or not is_arn

@@ -36,6 +36,10 @@ def _apart(kind: str, **properties: Any) -> dict[str, Any]:
         ("arn:aws:secretsmanager:us-east-1:111122223333:secret:token", ["warning"]),
         ("arn:aws:ssm:us-east-1:111122223333:parameter/token", ["warning"]),
         ("/vllm/token", ["error"]),
+        ({"Fn::Sub": "/${AWS::StackName}/token"}, ["error"]),
+        ({"Fn::Sub": "arn:aws:ssm:us-east-1:${AWS::AccountId}:parameter/token"}, ["error"]),
+        ({"Fn::Sub": "arn:${AWS::Partition}:secretsmanager:us-east-1:${AWS::AccountId}:secret:token"}, ["warning"]),
+        ({"Fn::Sub": "${AWS::StackName}/token"}, []),
         ({"Fn::ImportValue": "Token"}, []),
     ],
 )
