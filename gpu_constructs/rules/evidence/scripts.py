@@ -59,8 +59,8 @@ _STARTS_AGENT = re.compile(
     r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
 )
 _STOPS_AGENT = re.compile(
-    r"((?:sudo[ \t]+)?systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+--now)?[ \t]+(?:amazon-)?ecs(?:\.service)?"
-    r"(?:[ \t]+--now)?)[ \t]*(?:$|[;#]|\|\||&&)"
+    r"((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+(?:--now|docker))*[ \t]+(?:amazon-)?ecs"
+    r"(?:\.service)?(?:[ \t]+(?:--now|docker))*|service[ \t]+ecs[ \t]+stop))[ \t]*(?:$|[;#]|\|\||&&)"
 )
 _MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
 _CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")

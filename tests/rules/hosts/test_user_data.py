@@ -245,6 +245,8 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
     ("lines", "severity"),
     [
         (["systemctl stop ecs"], Severity.ERROR),
+        (["systemctl stop ecs docker"], Severity.ERROR),
+        (["service ecs stop"], Severity.ERROR),
         (["sudo systemctl disable --now ecs.service || true"], Severity.ERROR),
         (["systemctl disable ecs.service"], Severity.WARNING),
         (["systemctl stop ecs", "mount /dev/nvme1n1 /data", "systemctl start --no-block ecs"], None),
