@@ -173,9 +173,10 @@ def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(si
     task = site.task(site.capacity("g5.48xlarge", max_instances=1), network_mode=ecs.NetworkMode.AWS_VPC)
     task.add_gpu_container("chat", image=site.image)
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
-    (warning,) = site.warnings()
-    assert "8 tasks are wanted, and " in warning
-    assert "holds 6" in warning
+    of_copies, of_gpus = sorted(site.warnings())
+    assert "8 tasks are wanted, and " in of_copies
+    assert "holds 6" in of_copies
+    assert "2 of 8 GPUs of each of 1 g5.48xlarge stay idle" in of_gpus
     network = site.only("AWS::ECS::Service")["NetworkConfiguration"]["AwsvpcConfiguration"]
     assert all("PrivateSubnet" in each["Ref"] for each in network["Subnets"])
 
