@@ -116,7 +116,7 @@ CONTRADICTIONS = (
     _row(
         "a Capacity Block in a placement group",
         "block, wants group",
-        r"cannot start in another placement group|cannot start in a placement group",
+        r"(can|may) ?not start in (another|a) placement group",
         "github.com/eksctl-io/eksctl/issues/7949: launches of a block with a placement group fail",
     ),
     # Warm hosts

@@ -123,7 +123,7 @@ def test_only_the_old_types_of_2019_are_warned_of_and_the_warning_names_a_modern
     assert said.keys() == {"old-types"}
     (warning,) = said["old-types"]
     assert "GPU001" in warning
-    assert "modern replacement" in warning
+    assert "a type of a newer generation, such as g6e.2xlarge" in warning
 
 
 @pytest.mark.parametrize("stack", [*BENCHMARKS, *STORIES])

@@ -52,9 +52,11 @@ def offered(pool: Pool) -> Problems:
             f"{f', though {doubt}' if doubt else ''}"
             for doubt, types in doubts.items()
         )
+        # A launch configuration launches no type that is newer than 2022 (GPU055).
+        such_as = f", such as {or_list(modern)}" if modern and not pool.launch_configuration else ""
         yield Problem(
             message=f"{offers}; only your account shows whether it may still launch it",
-            fix="a type of a newer generation",
+            fix=f"a type of a newer generation{such_as}",
             ways=one_way(f"modern replacements: {', '.join(modern)}", of_types(pool, types)) if modern else (),
         )
 
