@@ -2,8 +2,9 @@
 
 ``/emulator/ends/<family>`` has an end for each task of a family that comes to run, in that order, such as
 ``spot,1,0``: an exit code, ``spot`` for an interruption of its host, ``host`` for the loss of its host, ``start`` for
-containers that do not start, ``late`` for a task that goes on; ``9*0`` is the exit code 0 after nine minutes more. The
-last one stays. Without it, tasks go on.
+containers that do not start, ``late`` for a task that goes on; ``9*0`` is the exit code 0 after nine minutes more.
+``spot-143``, ``spot-137`` and ``spot-none`` take the host back as EC2 often does, so that its tasks end with this code
+or without one; ``memory`` is a container that had too little. The last one stays. Without it, tasks go on.
 """
 
 from __future__ import annotations
@@ -49,11 +50,16 @@ def _end(ecs: RunningEcs, task: EmulatedTask) -> None:
         task.exit(int(task.end))
     elif task.end == "start":
         task.stop("CannotPullContainerError: pull access denied", "TaskFailedToStart")
-    elif task.end in {"host", "spot"}:
-        instance = task.host.ec2_instance_id
+    elif task.end == "memory":
+        task.exit(137, "OutOfMemoryError: Container killed due to high memory usage")
+    elif task.end in {"host", "spot"} or task.end.startswith("spot-"):
+        instance, (how, _, code) = task.host.ec2_instance_id, task.end.partition("-")
         for each in task.host.tasks:
-            reason = f"Host EC2 (instance {instance}) terminated."
-            each.stop(reason, "SpotInterruption" if task.end == "spot" else "TerminationNotice")
+            if code:
+                each.exit(int(code) if code.isdigit() else None)
+            else:
+                reason = f"Host EC2 (instance {instance}) terminated."
+                each.stop(reason, "SpotInterruption" if how == "spot" else "TerminationNotice")
         ec2_backends[ecs.account_id][ecs.region_name].terminate_instances([instance])
 
 

@@ -101,6 +101,7 @@ class EmulatedTask(Task):
         self.end: str | None = None
         self.waited = 0
         self.exit_code: int | None = None
+        self.exit_reason = ""
         self.family = definition.family
         self._definitions: list[dict[str, Any]] = definition.container_definitions
         self.containers = self._described()
@@ -167,9 +168,9 @@ class EmulatedTask(Task):
         else:
             self.last_status = "RUNNING"
 
-    def exit(self, code: int) -> None:
-        """End by itself, with this exit code of the first container; the others are stopped."""
-        self.exit_code = code
+    def exit(self, code: int | None, reason: str = "") -> None:
+        """End by itself, with this exit code of the containers, or none that the agent could say, and a reason."""
+        self.exit_code, self.exit_reason = code, reason
         self.stop("Essential container in task exited", "EssentialContainerExited")
 
     @property
@@ -191,6 +192,7 @@ class EmulatedTask(Task):
             "containers": self.containers,
             "overrides": self.overrides,
             "createdAt": self.created_at,
+            **({"capacityProviderName": self.capacity_provider_name} if self.capacity_provider_name else {}),
             **placed,
         }
 
@@ -220,6 +222,7 @@ class EmulatedTask(Task):
                 "networkInterfaces": [{"privateIpv4Address": self._address}] if self._address else [],
                 "gpuIds": list(gpus.get(definition["name"], ())),
                 **({} if getattr(self, "exit_code", None) is None else {"exitCode": self.exit_code}),
+                **({"reason": self.exit_reason} if getattr(self, "exit_reason", "") else {}),
                 "networkBindings": [
                     {"protocol": "tcp", "containerPort": each["containerPort"], "hostPort": each["hostPort"]}
                     for each in getattr(self, "bindings", ())

@@ -311,6 +311,8 @@ DEPLOYMENT_STATE = "ECS Deployment State Change"
 
 LOST_HOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
 """Stop codes of a task whose host is gone: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html"""
+ENDED = "EssentialContainerExited"
+"""The stop code of a task whose container ended."""
 NOT_STARTED = "TaskFailedToStart"
 """The stop code of a task that ended before its containers ran."""
 PLACEMENT_FAILURE = "SERVICE_TASK_PLACEMENT_FAILURE"

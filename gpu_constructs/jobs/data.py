@@ -16,6 +16,8 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
+# A name, or where the execution of a job says it.
+_FIELD = re.compile(r"\$(?:\$\.Execution\.Name|(?:\.[A-Za-z_][A-Za-z0-9_]*)+)")
 # Variables with which a container finds its programs, libraries, credentials and GPUs.
 _IS_OF_CONTAINER = re.compile(r"(?:HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PATH)\Z|(?:AWS|ECS|NVIDIA)_")
 
@@ -91,7 +93,8 @@ class DataOptions(TypedDict, total=False):
         reads: Where its data are, by the variable that its containers get. Their role may read them.
         writes: Where its results go, likewise. Their role may read and write them.
         checkpoints: Where it keeps what it resumes from. Its containers get ``JOB_CHECKPOINTS``, a directory there, the
-            same on all hosts and in each attempt of one job, and another one for each job.
+            same on all hosts and in each attempt. A `MultiNodeTraining` has one for each job that is submitted, a
+            `GpuJob` the one that its `checkpoint_key` says.
     """
 
     reads: Mapping[str, JobData] | None
@@ -148,6 +151,27 @@ class JobPlaces:
             each.grant(role, writes=False)
         for each in self.written:
             each.grant(role, writes=True)
+
+
+def key_of(key: str | None, *, default: str) -> str:
+    """The directory of a job's checkpoints, or where in its execution it is said.
+
+    Raises:
+        InvalidValueError: It is neither a name nor a field.
+    """
+    if key is None:
+        return default
+    if _FIELD.fullmatch(key):
+        return key if key.startswith("$$") else f"$$.Execution.Input{key[1:]}"
+    if not key or key != key.strip("/") or not _is_plain(key, besides="*?$"):
+        raise InvalidValueError(
+            f"expects a directory or a field, got {shown(key)}",
+            argument="checkpoint_key",
+            value=key,
+            allowed=f"a name without {_NOT_PLAIN}, '$.field' of its input, or '$$.Execution.Name'",
+            fix="checkpoint_key='$.trial'",
+        )
+    return key
 
 
 def _is_plain(text: str, *, besides: str = "") -> bool:

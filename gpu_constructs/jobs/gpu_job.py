@@ -26,18 +26,18 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import PoolKind, Starter, Task, Unknown, Workload
-from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces, key_of
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
+from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
 from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.starts import from_queue, on_object, on_schedule, text_of
-from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, definition_of
-from gpu_constructs.placement import demand_of, task_slots
+from gpu_constructs.jobs.states import definition_of
+from gpu_constructs.placement import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
-    CapacityShare,
     capacity_used,
     keep_exported,
     keep_old_revisions,
@@ -81,6 +81,10 @@ class GpuJob(Construct):
         state_machine_name: The name of the machine. By default CloudFormation makes one.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made, which lets nothing in.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
+        checkpoint_key: The directory of its checkpoints below `checkpoints`. By default one that is named after the
+            job, so that a job that failed goes on when it is started again, and its program deletes what it has no
+            more use for. Executions that may overlap need one each: ``"$.trial"`` for a field of what the job is
+            started with, or ``"$$.Execution.Name"``.
         **options: Where it reads, writes and resumes: `reads`, `writes` and `checkpoints`, explained at `DataOptions`.
 
     Raises:
@@ -113,20 +117,29 @@ class GpuJob(Construct):
         state_machine_name: str | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        checkpoint_key: str | None = None,
         **options: Unpack[DataOptions],
     ) -> None:
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
-        seconds = _attempt_seconds(timeout)
-        container = _container(task_definition, container_name)
+        seconds = attempt_seconds(timeout)
+        container = container_of(task_definition, container_name)
         places = JobPlaces.of(options, reserved=VARIABLES)
+        key = key_of(checkpoint_key, default="")
+        if checkpoint_key is not None and places.checkpoints is None:
+            raise InvalidValueError(
+                "is for checkpoints, and there are none",
+                argument="checkpoint_key",
+                value=checkpoint_key,
+                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
+            )
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.counted.with_ports()
         shares = shares_of(used, [task_slots(task, each.pool) for each in used])
-        workload = _workload(construct_id, task, shares)
+        workload = workload_of(construct_id, task, shares)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
@@ -135,7 +148,7 @@ class GpuJob(Construct):
         super().__init__(scope, construct_id)
         self.task_definition: GpuTaskDefinition = task_definition
         self.data: tuple[JobData, ...] = places.every
-        groups = _groups(self, cluster, security_groups) if task.interfaces else []
+        groups = groups_of(self, cluster, security_groups) if task.interfaces else []
         mounted = [ready for each in groups[:1] for ready in task_definition.let_reach_caches(each)]
         hosts = cluster.hosts
         run = JobRun(
@@ -145,11 +158,17 @@ class GpuJob(Construct):
             family=task_definition.family,
             container=container,
             strategy=[each.as_api for each in shares],
-            network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
+            network=network_of(cluster, groups, vpc_subnets) if task.interfaces else None,
             packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
             environment=places.variables,
             checkpoints=None if places.checkpoints is None else places.checkpoints.location,
             timeout_seconds=seconds,
+            checkpoint_key=key or cdk.Names.unique_resource_name(self, max_length=64),
+            spot=[
+                each.capacity.capacity_provider_name
+                for each in shares
+                if each.capacity.pool.bought.option in PARTLY_SPOT
+            ],
         )
         self.state_machine: sfn.StateMachine = machine_of_tasks(
             self, hosts, task_definition, definition_of(run, budgets), state_machine_name
@@ -174,6 +193,7 @@ class GpuJob(Construct):
         self._workload = workload
         self._hosts = hosts
         self._written = places.written
+        self._shares_checkpoints = places.checkpoints is not None and not key.startswith("$")
 
     @property
     def workload(self) -> Workload:
@@ -282,15 +302,23 @@ class GpuJob(Construct):
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
-            IncompatibleError: The job writes there, or the bucket is in another region.
+            IncompatibleError: The job writes there, all jobs would have one directory of checkpoints, or the bucket is
+                in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("bucket", bucket)
+        self._require_checkpoints_apart("$.detail.object.key")
         return on_object(self, construct_id, self.state_machine, bucket=bucket, prefix=prefix, written=self._written)
 
     @checked
     def step(
-        self, scope: Construct, construct_id: str, *, job_input: sfn.TaskInput | None = None
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        job_input: sfn.TaskInput | None = None,
+        result_selector: Mapping[str, object] | None = None,
+        result_path: str | None = None,
     ) -> sfn_tasks.StepFunctionsStartExecution:
         """A step of a state machine of your own, which waits until the job has ended and fails with it.
 
@@ -300,7 +328,13 @@ class GpuJob(Construct):
         Args:
             scope: Where the step is defined.
             construct_id: Its id in that scope, which is the name of the state.
-            job_input: What the job gets as ``JOB_INPUT``. By default the input of the state.
+            job_input: What the job gets as ``JOB_INPUT``, for which ECS has room for about 8,000 characters. By default
+                what your state machine was started with, and nothing of what the states before this one gave out. In
+                a ``Map``, give it the item: ``sfn.TaskInput.from_json_path_at("$")``.
+            result_selector: What of its result is kept, such as ``{"task.$": "$.Output.TaskArn"}``. By default all of
+                the description of the execution, with that of its task.
+            result_path: Where in the input of the state the result goes, or ``sfn.JsonPath.DISCARD``. By default the
+                result is all that the state gives out.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
@@ -308,75 +342,28 @@ class GpuJob(Construct):
         """
         if job_input is not None:
             require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
+        given = job_input or sfn.TaskInput.from_json_path_at("$$.Execution.Input")
         return sfn_tasks.StepFunctionsStartExecution(
             scope,
             construct_id,
             state_machine=self.state_machine,
             integration_pattern=sfn.IntegrationPattern.RUN_JOB,
-            input=job_input,
+            input=given,
+            result_selector=result_selector,
+            result_path=result_path,
         )
+
+    def _require_checkpoints_apart(self, key: str) -> None:
+        """Refuses many executions at once that would write into one directory."""
+        if self._shares_checkpoints:
+            raise IncompatibleError(
+                "jobs that run at once would write their checkpoints into one directory",
+                argument="checkpoint_key",
+                allowed="a field of what each is started with",
+                fix=f"checkpoint_key='{key}', or '$$.Execution.Name'",
+            )
 
     def _require_here(self, argument: str, source: s3.IBucket | sqs.IQueue) -> None:
         """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""
         region = source.env.region
         require_same_place(stack_of(self), argument, region=region, what=argument, why="where nothing hears of it")
-
-
-def _attempt_seconds(timeout: cdk.Duration) -> int:
-    seconds = whole_seconds("timeout", timeout, smallest=60, largest=LONGEST_EXECUTION_SECONDS)
-    if isinstance(seconds, Unknown):
-        raise InvalidValueError(
-            "a time that is only known at deploy time does not bound the whole execution",
-            argument="timeout",
-            fix="cdk.Duration.hours(6)",
-        )
-    return seconds
-
-
-def _groups(
-    scope: Construct, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None
-) -> Sequence[ec2.ISecurityGroup]:
-    if given is not None:
-        return given
-    return [ec2.SecurityGroup(scope, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
-
-
-def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workload:
-    return Workload(
-        name=name,
-        task=task,
-        starter=Starter.STATE_MACHINE,
-        strategy=tuple(each.item for each in shares),
-        network_configuration=bool(task.interfaces),
-    )
-
-
-def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
-    """The container whose exit code is that of the job."""
-    containers = task_definition.task.containers
-    names = [each.name for each in containers if isinstance(each.name, str)]
-    if name is None:
-        task = task_definition.task
-        return next(
-            each.name
-            for each in containers
-            if isinstance(each.name, str) and demand_of(replace(task, containers=(each,))).wants_accelerator
-        )
-    if name not in names:
-        raise InvalidValueError(
-            f"{task_definition.node.path} has no container {shown(name)}",
-            argument="container_name",
-            value=name,
-            allowed=", ".join(names),
-            fix="leave it out for the first container with GPUs",
-        )
-    return name
-
-
-def _network(
-    cluster: GpuCluster, groups: Sequence[ec2.ISecurityGroup], chosen: ec2.SubnetSelection | None
-) -> dict[str, list[str]]:
-    return {
-        "Subnets": cluster.hosts.subnets_of(chosen).ids,
-        "SecurityGroups": [each.security_group_id for each in groups],
-    }

@@ -30,8 +30,10 @@ class JobRun:
         network: The configuration of ``awsvpc``, as the API has it; None in other modes.
         packed: Whether tasks are packed onto hosts, which Managed Instances do by themselves.
         environment: More variables of that container.
-        checkpoints: Where each job has a directory to resume from; None without.
+        checkpoints: Where it has a directory to resume from; None without.
+        checkpoint_key: The directory there, or where the execution says it, such as ``$$.Execution.Name``.
         timeout_seconds: How long one attempt may take.
+        spot: Those capacity providers of the strategy whose hosts may be Spot.
     """
 
     partition: str
@@ -45,6 +47,8 @@ class JobRun:
     environment: Mapping[str, str]
     checkpoints: str | None
     timeout_seconds: int
+    spot: Sequence[str] = ()
+    checkpoint_key: str = ""
 
 
 _MOST = 100
@@ -61,7 +65,9 @@ class JobRetries:
             https://github.com/aws/containers-roadmap/issues/2381. Each attempt has the same strategy: a retry does not
             move to the next capacity of `GpuCluster.add_fallback`.
         not_started: After a host came and the containers did not start, for example because an image was not pulled.
-        lost_host: After the host was interrupted by EC2 Spot, terminated, or failed.
+        lost_host: After the host was interrupted by EC2 Spot, terminated, or failed. On capacity that may be Spot, an
+            end with exit code 137, 143 or none counts as well, because so ends what ran on a host that is taken back;
+            not where the container had too little memory, and not a code that `exit_codes` has.
         exit_codes: After the job's container ended with one of these codes, 1 to 255: ``{75: 2}`` runs it again up to
             twice after code 75. Any other code than 0 fails the job at once.
 

@@ -28,7 +28,7 @@ from gpu_constructs.cdk.state_parts import (
     text_matches,
 )
 from gpu_constructs.cluster.monitoring.events import STOPPED_BY_RECOVERY
-from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
+from gpu_constructs.facts.aws_limits import ENDED, LOST_HOST, NOT_STARTED
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
@@ -51,6 +51,8 @@ _CODE = "$.ended.codes[0]"
 # https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html
 _NO_ROOM = ("AmazonECS.Unknown", "ECS.AmazonECSException", "ECS.ClientException")
 _OF_AWS = ("AmazonECS.ServerException", "ECS.ServerException", "ECS.ThrottlingException")
+# SIGKILL and SIGTERM.
+_RECLAIMED = (137, 143)
 _BY_HAND = ("ServiceSchedulerInitiated", "UserInitiated")
 
 
@@ -58,14 +60,17 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
     """The definition of a job's state machine."""
     of_error, of_task = tuple(_causes_of_errors(retries)), tuple(_causes_of_tasks(run, retries))
     every = (*of_error, *of_task)
-    counters = [each.name for each in every if each.retries]
+    counters = [each.name for each in every if each.retries and not each.counts_as]
     pauses = {each.pause for each in every if each.retries}
     why = [
         {**text_is("$.error.Error", "States.Timeout"), "Next": "FindTasks"},
         {"And": [text_is("$.error.Error", "States.TaskFailed"), text_matches("$.error.Cause", "{*")], "Next": "Read"},
         *(rule for each in of_error for rule in each.rules()),
     ]
-    codes = f"{_TASK}.Containers[?(@.Name == '{run.container}')].ExitCode"
+    of_container = f"{_TASK}.Containers[?(@.Name == '{run.container}')]"
+    seen = {"task.$": _TASK, "codes.$": f"{of_container}.ExitCode"}
+    if run.spot:
+        seen["reasons.$"] = f"{of_container}.Reason"
     states: State = {
         "Begin": {
             "Type": "Pass",
@@ -74,7 +79,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
         },
         "Why": choice_state(why, "NotAccepted"),
         "Read": pass_state({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "ExitCode"),
-        "ExitCode": pass_state({"task.$": _TASK, "codes.$": codes}, "$.ended", "Judge"),
+        "ExitCode": pass_state(seen, "$.ended", "Judge"),
         "Judge": choice_state([rule for each in of_task for rule in each.rules()], "Ended"),
         # Step Functions refuses a state that nothing leads to.
         **{
@@ -95,7 +100,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
     for each in every:
         if each.name != "Succeeded":
             states[each.name] = each.fails()
-        if each.retries:
+        if each.name in counters:
             kept = {f"{name}.$": f"$.retries.{name}" for name in counters}
             counted = {f"{name}.$": f"States.MathAdd($.retries.{name}, 1)" for name in ("Attempt", each.name)}
             states[f"{each.name}Again"] = pass_state({"Attempt.$": "", **kept, **counted}, "$.retries", each.pause)
@@ -121,9 +126,13 @@ def _run_task(run: JobRun) -> State:
         *({"Name": name, "Value": value} for name, value in run.environment.items()),
     ]
     if run.checkpoints is not None:
-        # The same for each attempt of one execution.
-        of_job = f"States.Format('{run.checkpoints}{{}}/', $$.Execution.Name)"
-        environment.append({"Name": CHECKPOINTS, "Value.$": of_job})
+        key = run.checkpoint_key
+        where = (
+            {"Value.$": f"States.Format('{run.checkpoints}{{}}/', {key})"}
+            if key.startswith("$")
+            else {"Value": f"{run.checkpoints}{key}/"}
+        )
+        environment.append({"Name": CHECKPOINTS, **where})
     request: State = {
         "Cluster": run.cluster,
         "TaskDefinition": run.task_definition,
@@ -213,13 +222,14 @@ class _Cause:
     """Why an attempt did not end well.
 
     Attributes:
-        name: The error that the execution ends with.
+        name: The error that the execution ends with, and the state.
         when: The rule of a choice.
         retries: How often the job is run again for it.
         words: What the execution says, with a place for each value.
         values: Paths of these values.
         pause: The state in which it waits until it is run again.
         of_task: Whether there was a task, which is then named.
+        counts_as: Another cause whose error and counter it has; empty where it has its own.
     """
 
     name: str
@@ -229,19 +239,21 @@ class _Cause:
     values: tuple[str, ...] = ()
     pause: str = "Pause"
     of_task: bool = True
+    counts_as: str = ""
 
     def rules(self) -> Iterator[State]:
         """Rules of a choice: while its budget lasts, and after that."""
         if self.retries:
-            left = {"Variable": f"$.retries.{self.name}", "NumericLessThan": self.retries}
-            yield {"And": [self.when, left], "Next": f"{self.name}Again"}
+            counter = self.counts_as or self.name
+            left = {"Variable": f"$.retries.{counter}", "NumericLessThan": self.retries}
+            yield {"And": [self.when, left], "Next": f"{counter}Again"}
         yield {**self.when, "Next": self.name}
 
     def fails(self) -> State:
         """The end of the execution."""
         words = self.words.replace("<times>", f" {self.retries + 1} times" if self.retries else "")
         if self.of_task:
-            return fail_state(self.name, f"{words} (task {{}})", *self.values, f"{_TASK}.TaskArn")
+            return fail_state(self.counts_as or self.name, f"{words} (task {{}})", *self.values, f"{_TASK}.TaskArn")
         return fail_state(self.name, words, *self.values)
 
 
@@ -289,8 +301,39 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[_Cause]:
     for code, times in retries.exit_codes.items():
         words = f"the container {run.container} ended<times> with exit code {code}"
         yield _Cause(name=f"ExitCode{code}", when=_has_code(code), retries=times, words=words)
+    if run.spot:
+        yield _Cause(
+            name="Reclaimed",
+            counts_as="LostHost",
+            when=_is_reclaimed(run, retries),
+            retries=retries.lost_host,
+            words=f"the container {run.container} ended<times> as on a Spot host that is taken back, with exit code "
+            "137, 143 or none: {}",
+            values=(reason,),
+        )
     words = f"the container {run.container} ended with exit code {{}}"
     yield _Cause(name="OtherExitCode", when=is_there(_CODE), retries=0, words=words, values=(_CODE,))
+
+
+def _is_reclaimed(run: JobRun, retries: JobRetries) -> State:
+    """Whether a task ended as its containers do when EC2 takes back their Spot host, which says no more of it.
+
+    Shutting down, the host ends them by SIGTERM (143) and SIGKILL (137), or is gone before its agent can say a code.
+    A container that needed more memory than it has ends with 137 as well, and would do so on any host.
+    """
+    stop, provider, why = f"{_TASK}.StopCode", f"{_TASK}.CapacityProviderName", "$.ended.reasons[0]"
+    of_memory = {"And": [is_there(why), text_matches(why, "*OutOfMemory*")]}
+    on_spot = [is_there(provider), {"Or": [text_is(provider, each) for each in run.spot]}]
+    codes = [_has_code(each) for each in _RECLAIMED if each not in retries.exit_codes]
+    return {
+        "And": [
+            is_there(stop),
+            text_is(stop, ENDED),
+            {"Not": of_memory},
+            *([] if len(run.spot) == len(run.strategy) else on_spot),
+            {"Or": [*codes, is_there(_CODE, there=False)]},
+        ]
+    }
 
 
 def _has_code(code: int) -> State:

@@ -81,6 +81,8 @@ def main() -> None:
     best = np.argsort(-scores, axis=1)[:, : asked["recommended"]].tolist()
     rows = [",".join([name, *(products[each] for each in liked)]) for name, liked in zip(customers, best, strict=True)]
     s3.put_object(**place("RESULTS", f"{os.environ['JOB_NAME']}.csv"), Body="\n".join(rows))
+    # The next job of this name begins from the start.
+    s3.delete_object(**checkpoint)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ def _template(
     *,
     timeout: cdk.Duration = LIMIT,
     checkpoints: JobData | None = None,
+    checkpoint_key: str | None = None,
     network_mode: ecs.NetworkMode | None = None,
     capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
     adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
@@ -87,6 +88,7 @@ def _template(
             timeout=timeout,
             retries=RETRIES,
             checkpoints=checkpoints,
+            checkpoint_key=checkpoint_key,
         )
         adds(stack, job)
         cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
@@ -118,6 +120,14 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
     (task,) = job.tasks()
     assert json.loads(end["output"])["TaskArn"] == task["taskArn"]
     assert task["containers"][0]["exitCode"] == 0
+
+
+@pytest.mark.parametrize("end", ["spot-143", "spot-137", "spot-none"])
+def test_a_job_goes_on_when_its_spot_host_is_taken_back_without_a_word(deploy: Deploy, end: str) -> None:
+    job = deploy(capacity=lambda cluster: [_l4(cluster, purchase=Purchase.spot())])
+    assert job.end(job.run(f"{end},0"))["status"] == "SUCCEEDED"
+    assert [each["stopCode"] for each in job.tasks()] == ["EssentialContainerExited"] * 2
+    assert job.end(job.run("memory"))["error"] == "OtherExitCode"
 
 
 @pytest.mark.parametrize("loss", ["spot", "host"])
@@ -236,13 +246,37 @@ def test_a_schedule_a_queue_an_object_and_a_step_start_a_job(deploy: Deploy, clo
     assert attributes["ApproximateNumberOfMessages"] == attributes["ApproximateNumberOfMessagesNotVisible"] == "0"
 
 
-def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
-    job = deploy(checkpoints=JobData.directory("/checkpoints"))
-    for _ in range(2):
-        assert job.end(job.run("spot,0"))["status"] == "SUCCEEDED"
+@pytest.mark.parametrize(
+    ("key", "directories"),
+    [(None, ["JobsJob14EE367C", "JobsJob14EE367C"]), ("nightly", ["nightly", "nightly"]), ("$.trial", ["1", "2"])],
+)
+def test_a_job_that_is_started_again_resumes_where_its_key_says(
+    deploy: Deploy, cloud: Local, key: str | None, directories: list[str]
+) -> None:
+    job = deploy(checkpoints=JobData.directory("/checkpoints"), checkpoint_key=key)
+    for number, ends in enumerate(("spot,1", "0"), start=1):
+        cloud.switch("ends/train", ends)
+        job.end(job.start(job.machine, json.dumps({"trial": number})))
     places = [job.environment(each)["JOB_CHECKPOINTS"] for each in job.tasks()]
-    assert places[0] == places[1] == f"/checkpoints/{job.environment(job.tasks()[0])['JOB_NAME']}/"
-    assert places[2] == places[3] != places[0]
+    first, second = (f"/checkpoints/{each}/" for each in directories)
+    assert places == [first, first, second]
+
+
+def _four_steps(stack: cdk.Stack, job: GpuJob) -> None:
+    steps = [job.step(stack, f"Step{number}", result_path="$.last") for number in range(4)]
+    chain = steps[0].next(steps[1]).next(steps[2]).next(steps[3])
+    mine = sfn.StateMachine(stack, "Mine", definition_body=sfn.DefinitionBody.from_chainable(chain))
+    cdk.CfnOutput(stack, "MineArn", value=mine.state_machine_arn)
+
+
+def test_each_of_four_steps_gets_what_the_pipeline_was_started_with(deploy: Deploy, cloud: Local) -> None:
+    job = deploy(adds=_four_steps)
+    cloud.switch("ends/train", "0")
+    given = {"text": "x" * 6_000}
+    end = job.end(job.start(job.stack.outputs["MineArn"], json.dumps(given)))
+    assert end["status"] == "SUCCEEDED"
+    assert [json.loads(job.environment(each)["JOB_INPUT"]) for each in job.tasks()] == [given] * 4
+    assert json.loads(end["output"]).keys() == {"text", "last"}
 
 
 def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:

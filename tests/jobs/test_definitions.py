@@ -82,9 +82,9 @@ retries = st.builds(
 )
 
 
-@given(retries, st.integers(60, 3_600))
-def test_of_jobs(budgets: JobRetries, seconds: int) -> None:
-    require_sound(definition_of(replace(RUN, timeout_seconds=seconds), budgets))
+@given(retries, st.integers(60, 3_600), st.sampled_from([(), ("spot",)]))
+def test_of_jobs(budgets: JobRetries, seconds: int, spot: tuple[str, ...]) -> None:
+    require_sound(definition_of(replace(RUN, timeout_seconds=seconds, spot=spot), budgets))
 
 
 @pytest.mark.parametrize("providers", [[], ["l4"]])

@@ -122,7 +122,7 @@ def test_data_are_granted_and_named(shared_site: Site, definition: dict[str, Any
     values = {each["Name"]: each.get("Value") or each["Value.$"] for each in override["Environment"]}
     assert values["DATASET"] == "s3://data-bucket/in/"
     assert values["RESULTS"] == "s3://data-bucket/out/"
-    assert values["JOB_CHECKPOINTS"] == "States.Format('/ckpt/{}/', $$.Execution.Name)"
+    assert values["JOB_CHECKPOINTS"] == "/ckpt/StackJob67D221D8/"
     granted = json.dumps(shared_site.properties("AWS::IAM::Policy"))
     assert ":s3:::data-bucket/in/*" in granted
     assert "s3:PutObject" in granted
@@ -144,6 +144,8 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
         ({"timeout": cdk.Duration.days(366)}, "timeout", "cdk.Duration.seconds("),
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
+        ({"checkpoint_key": "one"}, "checkpoint_key", "checkpoints="),
+        ({"checkpoint_key": "$.a b", "checkpoints": JobData.directory("/c")}, "checkpoint_key", "'$.trial'"),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
         ({"reads": {"PATH": JobData.directory("/data")}}, "reads", "DATASET"),
         ({"writes": {"NVIDIA_VISIBLE_DEVICES": JobData.directory("/data")}}, "writes", "DATASET"),
@@ -217,10 +219,20 @@ def test_a_job_that_its_own_results_would_start_is_refused(
 ) -> None:
     bucket = s3.Bucket(ground.stack, "Bucket")
     out = JobData.s3(bucket, prefix="raw/out/")
-    made = job(ground, train, **{place: {"RESULTS": out} if place == "writes" else out})
+    places = (
+        {"writes": {"RESULTS": out}} if place == "writes" else {place: out, "checkpoint_key": "$.detail.object.key"}
+    )
+    made = job(ground, train, **places)
     with pytest.raises(IncompatibleError, match="start itself again"):
         made.run_on_object("New", bucket=bucket, prefix="raw/")
     made.run_on_object("New", bucket=bucket, prefix="in/")
+
+
+def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, train: GpuTaskDefinition) -> None:
+    bucket = s3.Bucket(ground.stack, "Bucket")
+    shared = job(ground, train, checkpoints=JobData.directory("/ckpt"))
+    with pytest.raises(IncompatibleError, match=r"checkpoint_key='\$\.detail\.object\.key'"):
+        shared.run_on_object("New", bucket=bucket)
 
 
 def test_a_job_that_may_write_what_starts_it_is_warned_of(ground: Ground, train: GpuTaskDefinition) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,12 +71,12 @@ KINDS = [(error, end) for error, ends in ENDS.items() for end in ends]
 class Attempts:
     """Runs the machine of a job, whose attempts end like this; the last end stays."""
 
-    def __init__(self, *ends: dict[str, Any] | StateError) -> None:
+    def __init__(self, *ends: dict[str, Any] | StateError, run: JobRun = RUN, retries: JobRetries = RETRIES) -> None:
         self.count, self.stopped = 0, 0
         self._ends = ends
         self.error = ""
         try:
-            for _ in run_machine(definition_of(RUN, RETRIES), {}, CONTEXT, self._call):
+            for _ in run_machine(definition_of(run, retries), {}, CONTEXT, self._call):
                 pass
         except StateError as error:
             self.error, self.cause = error.error, error.cause
@@ -102,6 +103,36 @@ def test_each_cause_has_its_budget(error: str, end: dict[str, Any] | StateError)
     attempts = Attempts(end)
     assert (attempts.error, attempts.count) == (error, 1 + BUDGETS.get(error, 0))
     assert attempts.stopped == (error == "TimeLimit")
+
+
+MIXED = replace(RUN, strategy=[{"CapacityProvider": each} for each in ("spot", "l4")], spot=["spot"])
+
+
+@pytest.mark.parametrize("code", [137, 143, None])
+@pytest.mark.parametrize(("provider", "is_lost"), [("spot", True), ("l4", False)])
+def test_what_a_reclaimed_spot_host_leaves_is_a_lost_host(code: int | None, provider: str, is_lost: bool) -> None:
+    attempts = Attempts(failed(stopped(ENDED, code, CapacityProviderName=provider)), run=MIXED)
+    error = "OtherExitCode" if code else "Ended"
+    assert (attempts.error, attempts.count) == (("LostHost", 1 + BUDGETS["LostHost"]) if is_lost else (error, 1))
+
+
+def test_a_lost_host_and_one_that_is_taken_back_have_one_budget() -> None:
+    lost, reclaimed = failed(stopped("SpotInterruption")), failed(stopped(ENDED, 143, CapacityProviderName="spot"))
+    attempts = Attempts(lost, reclaimed, lost, reclaimed, run=MIXED)
+    assert (attempts.error, attempts.count) == ("LostHost", 1 + BUDGETS["LostHost"])
+    assert "ended 4 times as on a Spot host that is taken back" in attempts.cause
+
+
+def test_a_container_that_had_too_little_memory_is_no_lost_host() -> None:
+    task = stopped(ENDED, 137, CapacityProviderName="spot")
+    task["Containers"][-1]["Reason"] = "OutOfMemoryError: Container killed due to high memory usage"
+    assert (Attempts(failed(task), run=MIXED).error, Attempts(failed(task), run=MIXED).count) == ("OtherExitCode", 1)
+
+
+def test_a_code_that_the_user_named_keeps_its_own_budget() -> None:
+    end = failed(stopped(ENDED, 143, CapacityProviderName="spot"))
+    attempts = Attempts(end, run=MIXED, retries=JobRetries(exit_codes={143: 1}))
+    assert (attempts.error, attempts.count) == ("ExitCode143", 2)
 
 
 @pytest.mark.parametrize("end", WELL)
