@@ -16,7 +16,9 @@ from gpu_constructs.facts import (
     accelerated,
     driver_support,
     drives,
+    instance_type,
 )
+from gpu_constructs.facts.drivers import cuda_memory_mib, most_gpu_memory_mib
 
 
 def a_gpu(model: str, capability: tuple[int, int]) -> Accelerators:
@@ -120,3 +122,8 @@ def test_a_certain_answer_holds_for_every_version_between(
     low, inside, high = sorted((one, two, three))
     answer = drives(Drivers(lowest=low, highest=high), row)
     assert answer is None or row.has(inside) is answer
+
+
+def test_programs_find_no_more_memory_than_a_driver_shows() -> None:
+    assert cuda_memory_mib(instance_type("g6.xlarge")) == 22_559  # EC2 reports 22,888, the driver 23,034
+    assert all((cuda_memory_mib(each) or 0) <= (most_gpu_memory_mib(each) or 0) for each in accelerated())
