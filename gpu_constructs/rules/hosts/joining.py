@@ -136,8 +136,9 @@ def _joins(context: Context, pool: Pool) -> bool:
     "GPU228",
     question="can hosts in subnets without a way out reach ECS?",
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
-    "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; the "
-    "rule needs the routes and the VPC of every subnet in the files",
+    "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; a "
+    "subnet without a route table has the main one of its VPC, which no resource gives a route; the rule needs the "
+    "routes and the VPC of every subnet in the files",
     softer="where other files may have more routes and endpoints, or the hosts a proxy that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
