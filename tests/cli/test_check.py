@@ -126,6 +126,16 @@ def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatc
     assert seen["stdin"] is None
 
 
+def test_a_type_that_may_be_new_is_not_checked_and_one_that_cannot_be_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = written(template(instance_type="p7-b400.48xlarge"), tmp_path / "new.json")
+    assert main(["check", newer]) == 0
+    assert "1 task not checked" in capsys.readouterr().out
+    assert main(["check", newer, "--fail-on", "unchecked"]) == 1
+    assert main(["check", written(template(instance_type="p7.48xlrge"), tmp_path / "wrong.json")]) == 1
+
+
 def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template()
     del body["Resources"]["Service"]

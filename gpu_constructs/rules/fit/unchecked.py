@@ -7,7 +7,7 @@ from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.facts.catalogue import how_to_declare
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 from gpu_constructs.facts.names import name_problem
 from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement import DoubtKind, demand_of
@@ -66,7 +66,7 @@ def _fix(missing: Iterable[str]) -> str:
     if all(each.startswith(_ASKED) for each in missing):
         return "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
     if all(each.startswith(_FACTS) for each in missing):
-        return how_to_declare(next(iter(missing)).removeprefix(f"{_FACTS} "))
+        return f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
     return "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4"
 
 

@@ -30,7 +30,7 @@ from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.finding import Way, Ways, either
+from gpu_constructs.rules.finding import Way, Ways, either, first_of
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
 
@@ -75,6 +75,7 @@ def in_catalogue(context: Context) -> Problems:
                 about=pool,
                 message=f"the catalogue of {RECORDED} does not have {shown(name)}: it may be newer, or misspelt, and "
                 "nothing that depends on it was checked",
+                fix=how_to_declare(name),
                 ways=partial(_did_you_mean, pool, name),
                 property_name=_PROPERTY,
                 value=name,
@@ -165,10 +166,13 @@ def _did_you_mean(pool: Pool, name: str) -> Ways:
     try:
         instance_type(name[:NAME])
     except UnknownNameError as error:
-        types = [instance_type(each) for each in error.nearest]
         old = replace(pool, unknown_type_names=others)
-        meant = either(*((each.name, replace(old, instance_types=(*pool.instance_types, each))) for each in types))
-        return meant if name_problem(name) else (*meant, (Way(text=how_to_declare(name)),))
+        types = {
+            each: replace(old, instance_types=(*pool.instance_types, instance_type(each))) for each in error.nearest
+        }
+        if name_problem(name):
+            return either(*types.items())
+        return first_of((f"{how_to_declare(name)}; if it is misspelt, {each}", new) for each, new in types.items())
     except GpuConstructsError:
         return ()
     return ()

@@ -41,8 +41,10 @@ def test_a_name_that_something_newer_may_have_is_a_warning(name: str) -> None:
     assert "it may be newer, or misspelt" in found["GPU051"].message
 
 
-def test_a_misspelt_family_is_told_the_nearest_names() -> None:
-    assert "g6e.xlarge" in asked(RULES, a_pool(unknown_type_names=("g6w.xlarge",)))["GPU051"].fix
+def test_a_family_that_may_be_new_is_declared_and_a_misspelt_one_is_told_the_nearest_name() -> None:
+    fix = asked(RULES, a_pool(unknown_type_names=("g6w.xlarge",)))["GPU051"].fix
+    assert fix.startswith("if it is newer, declare_instance_types(DeclaredInstanceType('g6w.xlarge', ")
+    assert fix.endswith("; if it is misspelt, g6.xlarge")
 
 
 def test_every_type_of_the_catalogue_has_a_name_that_a_type_can_have() -> None:

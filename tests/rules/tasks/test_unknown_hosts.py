@@ -34,7 +34,8 @@ def test_a_task_on_a_type_that_may_be_new_is_not_checked(fleet: Fleet, is_whole:
         "GPU229": Severity.INFO,
     }
     assert "what is in a host of the type g9.xlarge" in found["GPU229"].message
-    assert "DeclaredInstanceType('g9.xlarge'" in found["GPU229"].fix
+    assert "DeclaredInstanceType('g9.xlarge'" in found["GPU051"].fix
+    assert "declare the type: instance_types in gpu-constructs.yaml" in found["GPU229"].fix
 
 
 @pytest.mark.parametrize(
