@@ -20,7 +20,7 @@ NEWER = "the record of this library may be older than what AWS has"
 SOME = "it concerns some hosts, types, copies or calls, and the others work"
 LATER = "it works at first: a later deploy, an interruption or a day of the calendar decides"
 UNSAID = "no page of AWS or of the maker says that it cannot work"
-COSTS = "it works, and is slow or costs money"
+COSTS = "it works, and at most is slow or costs money"
 ORDER = "CloudFormation may make things in an order that works"
 DEPLOY = "only the deploy knows a value"
 
@@ -62,6 +62,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU236": (COSTS,),
     "GPU257": (ELSEWHERE,),
     "GPU264": (ELSEWHERE,),
+    "GPU269": (COSTS,),
     "GPU273": (SOME, ELSEWHERE),
     "GPU277": (ELSEWHERE,),
     "GPU298": (ORDER,),

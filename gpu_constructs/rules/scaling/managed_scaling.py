@@ -75,17 +75,20 @@ def few_providers(context: Context) -> Problems:
     "GPU269",
     question="do all instance types of a group count the same?",
     because="ECS counts hosts, and does not support groups that give instance types weights",
+    softer="where every weight is 1, with which hosts count as without any",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/asg-capacity-providers.html",
 )
 def without_weights(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        if pool.has_provider and context.files is not None and context.files.has_weights(pool):
+        weights = context.files.weights(pool) if pool.has_provider and context.files is not None else frozenset()
+        if weights:
             yield Problem(
                 about=pool,
                 property_name="WeightedCapacity",
                 message=f"the group of {pool.name} gives instance types weights, which ECS does not support for a "
                 "capacity provider",
                 fix="overrides without WeightedCapacity",
+                is_certain=weights != {1},
             )
 
 

@@ -161,11 +161,12 @@ class Files:
         arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
         return self.index.find(arn, AUTO_SCALING_GROUP, found.origin.place)
 
-    def has_weights(self, pool: Pool) -> bool:
-        """Whether the group of a pool gives instance types weights."""
+    def weights(self, pool: Pool) -> frozenset[object]:
+        """The weights that the group of a pool gives instance types."""
         found = self.group(pool)
         overrides = () if found is None else overrides_of(Section.of(found, []))
-        return any(each.has("WeightedCapacity") for each in overrides)
+        written = (each for each in overrides if each.has("WeightedCapacity"))
+        return frozenset(each.integer("WeightedCapacity") for each in written)
 
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from: of its launch template, configuration, instance or environment."""

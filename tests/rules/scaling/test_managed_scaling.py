@@ -10,6 +10,7 @@ import pytest
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
+from tests.rules.changed import severities
 from tests.rules.given import a_pool, asked, running_on
 
 RULES = rules_of(managed_scaling)
@@ -45,3 +46,14 @@ def test_an_empty_pool_that_no_service_waits_for_is_fine() -> None:
     pool = a_pool(managed_scaling=False)
     assert asked(RULES, pool) == {}
     assert asked(RULES, running_on(pool, desired_count=0)) == {}
+
+
+@pytest.mark.parametrize(("weights", "expected"), [(["1", "2"], ["error"]), (["1", "1"], ["warning"]), ([], [])])
+def test_ecs_supports_no_weights_and_those_of_one_change_nothing(weights: list[str], expected: list[str]) -> None:
+    types = ("g6.xlarge", "g6.2xlarge")
+    weighted = [
+        {"InstanceType": each, "WeightedCapacity": weight} for each, weight in zip(types, weights, strict=False)
+    ]
+    overrides = weighted or [{"InstanceType": each} for each in types]
+    changed = {"Hosts": {"MixedInstancesPolicy": {"LaunchTemplate": {"Overrides": overrides}}}}
+    assert severities("GPU269", changed) == expected
