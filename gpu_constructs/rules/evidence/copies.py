@@ -15,6 +15,7 @@ from gpu_constructs.placement import (
     PoolProfile,
     PoolProof,
     Proof,
+    copies_beside,
     copies_beside_all,
     demand_of,
     prove,
@@ -145,6 +146,15 @@ def room_beside_others(copies: Copies, proof: Proof) -> int | Unknown:
     if all(name == own.name for each in shared for name in each.workloads):
         return UNKNOWN
     return copies_beside_all(own, shared, proof)
+
+
+def is_full_beside_others(copies: Copies, proof: Proof) -> bool:
+    """Whether no more copies have room besides everything that a proof placed on the same pools."""
+    shared = _shared(copies, proof)
+    # A pool that has room though each copy is counted wherever it may come has room: nothing has to be packed again.
+    if any(known(copies_beside(copies.workload, each, each.hosts_at_most), otherwise=0) > 0 for each in shared):
+        return False
+    return room_beside_others(copies, proof) == 0
 
 
 def others_beside(copies: Copies, proof: Proof) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from gpu_constructs.rules.evidence.copies import (
     ON_TRUNK,
     Copies,
     at_maximum,
+    is_full_beside_others,
     is_short_of_interfaces,
     most_copies,
     others_beside,
@@ -141,7 +142,7 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
         starts_first = wanted and can_go_on(wanted, slots, percent) and not may_stop(wanted, percent)
         if workload.runs_twice_to_deploy or not starts_first:
             continue
-        if room_beside_others(each, proof) != 0:
+        if not is_full_beside_others(each, proof):
             continue
         others = others_beside(each, proof)
         if _are_scaled(context, (workload.name, *others)) is bool(when):
