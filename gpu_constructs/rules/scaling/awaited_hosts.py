@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.section import Section, given
 
@@ -57,11 +57,12 @@ def sends_signals(context: Context) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU316",
     question="does something complete the lifecycle hook that new hosts wait for?",
     because="a new host waits until something completes the action of each launch hook; after the timeout the default "
     "result ABANDON ends the host, and the group launches the next one, which waits as well",
+    softer="where other files may complete the action",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutLifecycleHook.html",
     stops_work=True,
 )
@@ -87,6 +88,7 @@ def launch_is_completed(context: Context) -> Problems:
                 "the action, or DefaultResult: CONTINUE",
                 property_name="DefaultResult",
                 origin=hook.origin,
+                is_certain=context.fleet.is_whole,
             )
 
 
