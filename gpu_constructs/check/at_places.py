@@ -92,9 +92,9 @@ class _Together:
 
     def _works(self, way: Way, finding: Finding, chosen: list[Way]) -> bool:
         changes = self._writing.changes(way)
-        if changes is None:
+        if not changes:
             return True  # it is not one value of the files: that it works in the fleet is all that can be known
-        if not changes or not all(map(self._writing.allows, changes, changes.values())):
+        if not all(map(self._writing.allows, changes, changes.values())):
             return False
         about = place(finding)
         if changes.items() <= self._taken.items():
@@ -156,7 +156,8 @@ class Writing:
             names = [str(each) for each in self._places.allowed((file, path))]
             types = [each for each in map(_known, names) if each is not None]
             if pool is not None and types and len(types) == len(names):
-                for each in sorted(types, key=lambda one: (one.gpus, one.vcpus)):
+                others = (each for each in types if each not in self._pools[pool.name].instance_types)
+                for each in sorted(others, key=lambda one: (one.gpus, one.vcpus)):
                     text = Text(f"{path[1]} {each}{priced(each, pool.region)}")
                     yield replace(way, text=text, things=(of_types(pool, (each,)),), instead=())
                 return
@@ -211,6 +212,8 @@ def _of_pool(old: Pool, new: Pool) -> Iterator[_Written | None]:
 
 def _of_task(old: Task, new: Task) -> Iterator[_Written | None]:
     """What is to be written for another task, None for what cannot be."""
+    if old == new:
+        return
     if old.scheduler is Scheduler.BATCH or len(old.containers) != len(new.containers):
         yield None
         return

@@ -110,7 +110,7 @@ _UNRUN = GOOD[: GOOD.index("  Service:\n")]
     ("text", "changes", "place", "fix"),
     [
         (_UNRUN, {"4096": "100000"}, "Memory", "memory no higher than 15155 MiB"),
-        (_UNRUN, {"'1'": "'0.25'"}, "Value", "ask for less, or larger hosts"),
+        (_UNRUN, {"'1'": "'0.25'"}, "Value", "whole GPUs"),
         (_UNRUN, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "a constraint that is true for hosts here"),
         (GOOD, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "an expression that is true for hosts of"),
         (
@@ -140,3 +140,68 @@ def test_what_has_to_wait_is_the_service_though_its_launch_template_waits_too() 
     (found,) = (each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU259")
     assert found.origin is not None
     assert found.origin.resource == "Service"
+
+
+_BATCH = """\
+Parameters: {Type: {Type: String, Default: p3.2xlarge}}
+Resources:
+"""
+_ENVIRONMENT = """\
+  Hosts%(n)s:
+    Type: AWS::Batch::ComputeEnvironment
+    Properties:
+      Type: MANAGED
+      ComputeResources:
+        Type: EC2
+        AllocationStrategy: BEST_FIT_PROGRESSIVE
+        MinvCpus: 0
+        MaxvCpus: 256
+        InstanceTypes: [!Ref Type]
+        InstanceRole: ecsInstanceRole
+        Subnets: [subnet-0a1b2c3d]
+        SecurityGroupIds: [sg-0a1b2c3d]
+  Queue%(n)s:
+    Type: AWS::Batch::JobQueue
+    Properties: {Priority: 1, ComputeEnvironmentOrder: [{Order: 1, ComputeEnvironment: !Ref Hosts%(n)s}]}
+  Job%(n)s:
+    Type: AWS::Batch::JobDefinition
+    Properties:
+      Type: container
+      Timeout: {AttemptDurationSeconds: 3600}
+      ContainerProperties:
+        Image: nvidia/cuda:12.8.1-base-ubuntu24.04
+        ResourceRequirements:
+          - {Type: VCPU, Value: "4"}
+          - {Type: MEMORY, Value: "%(memory)s"}
+          - {Type: GPU, Value: "1"}
+"""
+
+
+def test_environments_that_share_a_type_are_told_one_that_runs_the_jobs_of_both() -> None:
+    text = _BATCH + "".join(_ENVIRONMENT % {"n": n, "memory": memory} for n, memory in ((1, 8000), (2, 100_000)))
+    told = dict.fromkeys(("GPU106", "GPU061"), "hosts of a type such as g6e.4xlarge")
+    assert _fixes(text) == {rule: {fix} for rule, fix in told.items()}
+    assert not _fixes(text.replace("p3.2xlarge", "g6e.4xlarge"))
+    assert any("Job2 (line 55, ContainerProperties.ResourceRequirements[1].Value)" in each for each in _text(text))
+
+
+def test_a_launch_configuration_is_told_no_type_that_it_cannot_launch() -> None:
+    start, _, rest = GOOD.partition("  Launch:\n")
+    group = rest[rest.index("  Group:") :]
+    old = """\
+  Launch:
+    Type: AWS::AutoScaling::LaunchConfiguration
+    Properties:
+      ImageId: '{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id}}'
+      InstanceType: !Ref Hosts
+      IamInstanceProfile: ecsInstanceRole
+      UserData: !Base64
+        Fn::Sub: |
+          #!/bin/bash
+          echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config
+"""
+    text = f"{start}{old}{group}".replace("'1'", "'4'").replace("    AllowedValues: [g6.xlarge]\n", "")
+    before, _, after = text.partition("      LaunchTemplate:\n")
+    text = f"{before}      LaunchConfigurationName: !Ref Launch\n{after[after.index('  Provider:') :]}"
+    assert _fixes(text)["GPU060"] == {"hosts of a type such as g4dn.12xlarge"}
+    assert not _fixes(text.replace("Default: g6.xlarge", "Default: g4dn.12xlarge"))

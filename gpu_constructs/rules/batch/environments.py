@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.errors import brief
+from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import either, one_way
+from gpu_constructs.rules.evidence.fixes import hosts_for
+from gpu_constructs.rules.finding import Ways, either, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Word, or_list
 
@@ -108,20 +111,33 @@ def _short_of_hosts(task: Task, nodes: int, pools: Sequence[Pool]) -> Problems:
     softer="where the environment has other types, or names its image",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html",
 )
-def listed(pool: Pool) -> Problems:
-    unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
-        return
-    if pool.image.image.name == "al2023-gpu" and unlisted:  # one that is pinned as well
-        yield Problem(
-            message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
-            fix="types of a newer family, such as g6 or p4d",
-            property_name="InstanceTypes",
-            value=[each.name for each in unlisted],
-            is_certain=pool.types_are_known
-            and [*pool.instance_types] == unlisted
-            and pool.details.names_image is not True,
-        )
+def listed(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
+        if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+            continue
+        if pool.image.image.name == "al2023-gpu" and unlisted:  # one that is pinned as well
+            yield Problem(
+                about=pool,
+                message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
+                fix="types of a newer family, such as g6 or p4d",
+                ways=partial(_newer, context, pool, unlisted),
+                property_name="InstanceTypes",
+                value=[each.name for each in unlisted],
+                is_certain=pool.types_are_known
+                and [*pool.instance_types] == unlisted
+                and pool.details.names_image is not True,
+            )
+
+
+def _newer(context: Context, pool: Pool, unlisted: Collection[InstanceType]) -> Ways:
+    """Types of newer families that run the jobs of an environment, beside those that it has and that are supported."""
+    kept = tuple(each for each in pool.instance_types if each not in unlisted)
+    jobs = [each for each in _jobs(context) if pool in pools_by_hand(context.fleet, each)]
+    found = [way for job in jobs for way in hosts_for(job, pool, "types of a newer family", of_other_families=True)]
+    new = [(way.text, way.made()[0]) for way in found]
+    types = [(text, each.instance_types) for text, each in new if isinstance(each, Pool)]
+    return first_of((text, replace(pool, instance_types=(*each, *kept))) for text, each in types)
 
 
 def _asks_for_zero(task: Task) -> bool:

@@ -85,7 +85,7 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
     `what` is what the hosts are to be, such as ``hosts of a type``.
     """
     old = {each.family for each in pool.instance_types} if of_other_families else ()
-    types = [each for each in alternatives(task, like=pool) if each.family not in old]
+    types = [each for each in _launched(task, pool) if each.family not in old]
     asked = _asked(types, task.constraints)
     others = [each for each in types if each not in asked]
     ways = (_as(task, pool, each, what, is_asked=each in asked) for each in (*asked, *others)[:_MOST_TYPES])
@@ -94,8 +94,14 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
 
 def hosts_asked(task: Task, pool: Pool, constraints: Iterable[PlacementConstraint]) -> tuple[Way, ...]:
     """Types that can run a task and that some constraints name, as a user wrote them."""
-    types = _asked(alternatives(task, like=pool), constraints)[:_MOST_TYPES]
+    types = _asked(_launched(task, pool), constraints)[:_MOST_TYPES]
     return tuple(_as(task, pool, each, "hosts of a type", is_asked=True) for each in types)
+
+
+def _launched(task: Task, pool: Pool) -> list[InstanceType]:
+    """Types that can run a task and that the pool can launch: a launch configuration launches older ones alone."""
+    types = alternatives(task, like=pool)
+    return [each for each in types if not (pool.launch_configuration and each.traits.released_after_2022)]
 
 
 def _asked(types: Iterable[InstanceType], constraints: Iterable[PlacementConstraint]) -> list[InstanceType]:

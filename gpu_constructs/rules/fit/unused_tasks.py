@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_constructs.facts import accelerated
-from gpu_constructs.fleet import Pool, Task
-from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of
+from gpu_constructs.fleet import Pool, Scheduler, Task
+from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, Shortfall, cpu_units, demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
@@ -45,7 +45,7 @@ def fits_somewhere_here(context: Context) -> Problems:
             fix=_OTHERS if is_barred else LESS,
             ways=ways_of(task, *seen[0]),
             value=None if first is None else first.asked,
-            changes=_CONSTRAINT if is_barred else "" if first is None else _PLACES.get(first.resource, ""),
+            changes=_CONSTRAINT if is_barred else _place(task, first),
         )
     yield from _only_elsewhere(context)
 
@@ -95,6 +95,11 @@ def some_type_can_run_it(context: Context) -> Problems:
                 property_name=PROPERTIES[_beyond_all(task)],
                 is_shortage=True,
             )
+
+
+def _place(task: Task, first: Shortfall | None) -> str:
+    """The property that asks for what is short, where it is not a resource requirement, as all are of AWS Batch."""
+    return "" if first is None or task.scheduler is Scheduler.BATCH else _PLACES.get(first.resource, "")
 
 
 def _only_elsewhere(context: Context) -> Problems:

@@ -37,7 +37,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import of_types
+from gpu_constructs.rules.evidence.fixes import of_types, priced
 from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.words import Text, Word, or_list, with_verb
@@ -237,7 +237,13 @@ class _Undriven:
         if isinstance(self._others, IncompatibleError):
             names = (each.replaced_by or each.traits.driven_instead for each in self.types[:1])
             driven = [instance_type(each) for each in names if each]
-            ways = (Way(text=f"use {each}, or {_OWN}", things=(of_types(self.pool, (each,)),)) for each in driven)
+            ways = (
+                Way(
+                    text=f"use {each}{priced(each, self.pool.region)}, or {_OWN}",
+                    things=(of_types(self.pool, (each,)),),
+                )
+                for each in driven
+            )
             return *ways, Way(text=_OWN)
         return tuple(self._newer() if each is self.image else _with_image(self.pool, each) for each in self._others)
 
