@@ -13,6 +13,7 @@ _OPENS = re.compile(r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$")
 _CLOSES = re.compile(r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]")
 _EXIT = re.compile(r"exit\b[ \t\d]*(?:#.*)?")
 _STOPS_AT_ERRORS = re.compile(r"#!\S*sh[ \t]+-[a-df-z]*e|set[ \t]+(?:-[a-df-z]*e|-o[ \t]+errexit)")
+_GOES_ON_AFTER_ERRORS = re.compile(r"\s*set[ \t]+(?:\+[a-df-z]*e|\+o[ \t]+errexit)")
 _GOES_ON = ("\\", "&&", "||", "|")
 
 
@@ -42,6 +43,7 @@ def commands(script: str) -> Iterator[Command]:
             end = "" if written.strip() == end else end
             continue
         stops = stops or (not depth and _STOPS_AT_ERRORS.match(written) is not None)
+        stops = stops and _GOES_ON_AFTER_ERRORS.match(written) is None
         if not written or written.lstrip().startswith("#"):
             continue
         here = _HERE_DOCUMENT.search(written)
@@ -95,8 +97,9 @@ def keeps_agent_off(data: UserData) -> str:
 def lacks_extras(data: UserData) -> bool | None:
     """Whether a script ends at amazon-linux-extras before it names a cluster; None where no script comes to it."""
     ends: bool | None = None
+    is_once = sum("ECS_CLUSTER=" in each for each in data.scripts) == 1
     for script in data.scripts:
-        named = script.find("ECS_CLUSTER=")
+        named = script.find("ECS_CLUSTER=") if is_once else -1
         for each in commands(script):
             if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
                 ends = ends or (each.ends_script and not called[1] and each.at < named)

@@ -228,6 +228,7 @@ EXTRAS = "amazon-linux-extras install -y docker"
         ),
         ([EXTRAS, NAMES], Severity.WARNING),
         (["set -e", NAMES, EXTRAS], Severity.WARNING),
+        (["set -e", "set +e", EXTRAS, NAMES], Severity.WARNING),
         (["set -e", f"{EXTRAS} || true", NAMES], Severity.WARNING),
         (["set -e", "if command -v amazon-linux-extras; then", EXTRAS, "fi", NAMES], None),
     ],
