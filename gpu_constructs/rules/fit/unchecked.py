@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -19,6 +20,8 @@ from gpu_constructs.rules.rule import Problem, Problems, info
 from gpu_constructs.rules.words import or_list
 
 _ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
+_INSIDE = "what is in the machine image"
+_AMI = re.compile(r"^ami-[0-9a-f]{8,17}$")
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
@@ -42,7 +45,8 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             asked = dict.fromkeys(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
-            missing.setdefault(route.task.name, {}).update({**dict.fromkeys(_missing(context, route)), **asked})
+            others = dict.fromkeys((*_missing(context, route), *_images(route)))
+            missing.setdefault(route.task.name, {}).update({**others, **asked})
     for name, hosts in missing.items():
         if hosts:
             yield Problem(
@@ -65,6 +69,8 @@ def on_hosts_of_these_files(context: Context) -> Problems:
 def _fix(missing: Iterable[str]) -> str:
     if all(each.startswith(_ASKED) for each in missing):
         return "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
+    if all(each.startswith(_INSIDE) for each in missing):
+        return "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
     if all(each.startswith(_FACTS) for each in missing):
         return f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
     return "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4"
@@ -102,6 +108,13 @@ def _asked_of_hosts(route: Route) -> Iterator[str]:
         unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
         if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
             yield f"{_ASKED} {brief(each.pool.name)}"
+
+
+def _images(route: Route) -> Iterator[str]:
+    """Machine images by an id, of which only their owner knows whether they have a driver and the agent."""
+    for each in route.destinations if route.task.wants_gpu else ():
+        if isinstance(each.pool.image, Unknown) and each.fit.answer is not False:
+            yield from map(f"{_INSIDE} {{}}".format, _AMI.findall(each.pool.image_written or ""))
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Task
 from gpu_constructs.rules import Severity, check, find_rule
 from tests.rules.given import GPU_TASK, a_pool, asked, running_on
 
@@ -51,6 +51,20 @@ def test_a_task_on_a_type_that_may_be_new_is_not_checked(fleet: Fleet, is_whole:
 )
 def test_what_is_wrong_with_the_name_is_said_once(pool: Pool, ids: list[str]) -> None:
     assert list(asked(OF_TYPES, running_on(pool, task=GPU_TASK))) == ids
+
+
+@pytest.mark.parametrize(
+    ("image", "task", "is_missing"),
+    [
+        ("ami-0123456789abcdef0", GPU_TASK, True),
+        ("{{resolve:ssm:/our/own/image}}", GPU_TASK, False),
+        ("ami-0123456789abcdef0", replace(GPU_TASK, containers=()), False),
+    ],
+)
+def test_what_is_in_an_image_by_its_id_is_not_known(image: str, task: Task, is_missing: bool) -> None:
+    found = asked(RULES, running_on(a_pool(image=UNKNOWN, image_written=image), task=task))
+    assert list(found) == ["GPU229"] * is_missing
+    assert not is_missing or "what is in the machine image ami-0123456789abcdef0" in found["GPU229"].message
 
 
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:
