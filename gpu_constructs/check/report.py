@@ -323,10 +323,11 @@ def _found(
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
     first = check(files.fleet, rules=asked.rules, now=_now(), files=files)
+    least = work().left // 2  # so that the values of parameters have the rest
 
     def judged(changes: Changes) -> tuple[Finding, ...] | None:
         """What is found with some values in other places, where there is time for that."""
-        if not work().takes(steps_of_reading(stacks)):
+        if work().left < least or not work().takes(steps_of_reading(stacks)):
             return None
         try:
             there = asked.files(inputs.with_values(changes).stacks(asked.given))

@@ -12,7 +12,7 @@ from gpu_constructs.template.documents import Document, Files, Source, found_at,
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.evaluation import Stacks, assembled
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, UnreadableError
 
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
@@ -78,28 +78,19 @@ class Inputs:
     def with_values(self, values: Mapping[tuple[str, Keys], Node]) -> Inputs:
         """The same with other values in some places, each a file with the keys in it.
 
-        Args:
-            values: What is to stand there.
-
         Raises:
-            UnreadableError: If a file is a template or a task definition no more.
+            UnreadableError: If a file is no template any more, or is read only because another one names it.
         """
-        new = copy(self)
-        new._files = copy(self._files)  # noqa: SLF001 - its own
-        new._files.documents = dict(self._files.documents)  # noqa: SLF001
+        documents = dict(self._files.documents)
         for (file, keys), value in values.items():
-            old = new._files.documents[file]  # noqa: SLF001
-            keys = keys[1:] if isinstance(old.data, list) else keys  # noqa: PLW2901 - see `Document.position`
-            new._files.take(replace(old, data=_with(old.data, keys, value)))  # noqa: SLF001
-        new._found = [self._again(each, new._files.documents) for each in self._found]  # noqa: SLF001
+            old = documents[file]
+            steps = keys[1:] if isinstance(old.data, list) else keys  # as `Document.position` has it
+            documents[file] = replace(old, data=_with(old.data, steps, value), written=lambda _path: None)
+        new = copy(self)
+        new._found = [_again(each, documents) for each in self._found]  # noqa: SLF001 - its own
+        if beyond := {file for file, _ in values} - set(map(_file, self._found)):
+            raise UnreadableError("read because another file names it", file=min(beyond))
         return new
-
-    @staticmethod
-    def _again(found: Source | Resource, documents: Mapping[str, Document]) -> Source | Resource:
-        if isinstance(found, Source):
-            return replace(found, document=documents[found.document.file])
-        document = documents[found.stack]
-        return found_in(document, name=document.file, region=found.origin.place.region)
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
         """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).
@@ -109,6 +100,17 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
+
+
+def _file(found: Source | Resource) -> str:
+    return found.document.file if isinstance(found, Source) else found.stack
+
+
+def _again(found: Source | Resource, documents: Mapping[str, Document]) -> Source | Resource:
+    document = documents[_file(found)]
+    if isinstance(found, Source):
+        return replace(found, document=document)
+    return found_in(document, name=document.file, region=found.origin.place.region)
 
 
 def _with(node: Node, keys: Keys, value: Node) -> Node:
