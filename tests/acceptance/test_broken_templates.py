@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
+from gpu_constructs.cli.check import lines
 from tests.acceptance.known_misses import FOUND_BY_CFN_LINT, KNOWN_MISPLACED, KNOWN_MISSES
 from tests.acceptance.recall import BROKEN, expectations, judged
 from tests.linting import found_by
+from tests.reports import of_template
 
 RECALL = 1.0  # the share of faults that are named: raise it when it grows
 
@@ -59,3 +63,12 @@ def test_the_lists_name_templates_that_exist() -> None:
 def test_recall_does_not_fall() -> None:
     ours = [each for each in expectations() if each.file not in FOUND_BY_CFN_LINT]
     assert sum(not judged(each).why_missed for each in ours) / len(ours) >= RECALL - 0.005
+
+
+def test_what_is_said_of_a_template_is_at_most_a_screen_and_of_one_fault_a_few_lines() -> None:
+    for each in expectations():
+        told = ["".join(part for part, _ in line) for line in lines(of_template(each.path), width=100)]
+        assert len(told) <= 40, each.file
+        # What is one verdict is as far to the right as its beginning, or further.
+        verdicts = [len(list(of)) for is_one, of in groupby(told, lambda line: line.startswith(" " * 13)) if is_one]
+        assert max(verdicts, default=0) <= 13, each.file
