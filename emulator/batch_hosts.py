@@ -15,7 +15,7 @@ from moto.ec2.models import ec2_backends
 from moto.ecs.models import ecs_backends
 from moto.ssm.models import ssm_backends
 
-from . import launch_settings, switches
+from . import joining, launch_settings, switches
 from .agent import AgentConfig, agent_config
 from .hosts import EcsHost, empty_host
 from .images import image
@@ -177,7 +177,7 @@ class EmulatedEnvironment(ComputeEnvironment):
         ecs._forget_terminated(ecs._get_cluster(self.ecs_name))
         known = {host.ec2_instance_id for host in self.hosts}
         for instance in self.running:
-            if instance.id not in known:
+            if instance.id not in known and not joining.never_joins(instance):
                 host = EcsHost(instance, self._config, None, ecs)
                 ecs.container_instances[self.ecs_name][host.id] = host
 
@@ -241,7 +241,8 @@ class EmulatedEnvironment(ComputeEnvironment):
         )
         instance.lifecycle = None if choice.market == launch_settings.ON_DEMAND else choice.market
         instance.capacity_reservation_id = choice.reservation_id  # type: ignore[attr-defined]
-        instance.missing_gpus = switches.next_missing_gpus(self.where)  # type: ignore[attr-defined]
+        instance.missing_gpus = switches.next_number(self.where, "missing-gpus")  # type: ignore[attr-defined]
+        joining.launched(self.where, instance)
         instance.ecs_managed = True  # type: ignore[attr-defined]  # it registers with no other cluster
         go_together(instance)
         set_kinds(instance, settings)
@@ -253,7 +254,9 @@ class EmulatedEnvironment(ComputeEnvironment):
         return [ec2.get_subnet(each) for each in self.resources["subnets"]]
 
     def end_idle(self) -> None:
-        """Terminate hosts that have been without a job for long enough; called once a minute."""
+        """Terminate hosts that have been without a job for long enough, or end themselves; called once a minute."""
+        for instance in joining.ended(self.running, self._template, self._user_data):
+            self.terminate(instance)
         least = int(self.resources.get("minvCpus") or 0)
         for host in self.hosts:
             self._idle[host.id] = 0 if host.tasks else self._idle.get(host.id, 0) + 1

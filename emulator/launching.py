@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from moto.autoscaling.models import ASG_NAME_TAG
 from moto.ec2.models import ec2_backends
 
-from . import placement_groups, reservations, switches
+from . import joining, placement_groups, reservations, switches
 from .launch_settings import CAPACITY_BLOCK, ON_DEMAND, SPOT, LaunchSettings
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def launch_one(group: EmulatedGroup, settings: LaunchSettings) -> Instance:
     instance.lifecycle = None if choice.market == ON_DEMAND else choice.market
     instance.placement.group_name = settings.placement_group or ""
     instance.capacity_reservation_id = choice.reservation_id  # type: ignore[attr-defined]
-    instance.missing_gpus = switches.next_missing_gpus(group.where)  # type: ignore[attr-defined]
+    instance.missing_gpus = switches.next_number(group.where, "missing-gpus")  # type: ignore[attr-defined]
+    joining.launched(group.where, instance)
     return instance
 
 

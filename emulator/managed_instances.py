@@ -193,7 +193,7 @@ class ManagedInstances(CapacityProvider):
         ).instances[0]
         instance.lifecycle = None if choice.market == ON_DEMAND else choice.market
         instance.capacity_reservation_id = choice.reservation_id  # type: ignore[attr-defined]
-        instance.missing_gpus = switches.next_missing_gpus(self._where)  # type: ignore[attr-defined]
+        instance.missing_gpus = switches.next_number(self._where, "missing-gpus")  # type: ignore[attr-defined]
         instance.ecs_managed = True  # type: ignore[attr-defined]
         go_together(instance)
         self._instances.append(instance)

@@ -22,6 +22,7 @@ from . import (
     ends,
     executions,
     group_minutes,
+    joining,
     lifecycle_hooks,
     managed_scaling,
     pipes,
@@ -113,6 +114,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         known = {host.ec2_instance_id for host in self.hosts(cluster.name)}
         for instance in ec2.all_running_instances():
             started = lifecycle_hooks.agent_starts(instance) and warm_pools.agent_starts(instance)
+            started = started and not joining.never_joins(instance)
             if instance.id in known or not started or getattr(instance, "ecs_managed", False):
                 continue
             config = agent_config(instance.user_data.decode() if instance.user_data else "")

@@ -10,6 +10,7 @@ They are read where they matter, over HTTP and in the same process alike, and no
 - ``/emulator/due``: names of EventBridge rules and schedules whose time has come, such as ``Nightly``, see `schedules`;
 - ``/emulator/missing-gpus``: how many GPUs fail to come up on the next hosts, such as ``1`` or ``0,8``; each host takes
   one number from it;
+- ``/emulator/never-joins``: which of the next hosts never join their cluster, such as ``1`` or ``0,1``, see `joining`;
 - ``/emulator/no-capacity``: what EC2 has none of, such as ``p5.48xlarge,g6.xlarge:spot``;
 - ``/emulator/reservations/<id>`` and ``/emulator/reservation-groups/<name>``: see `reservations`.
 """
@@ -24,7 +25,7 @@ from moto.ssm.models import ssm_backends
 if TYPE_CHECKING:
     from .resource import Region
 
-__all__ = ["EPOCH", "delete", "lacks_capacity", "moment", "names", "next_missing_gpus", "now", "read", "write"]
+__all__ = ["EPOCH", "delete", "lacks_capacity", "moment", "names", "next_number", "now", "read", "write"]
 
 PREFIX = "/emulator/"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -79,16 +80,16 @@ def now(region: Region) -> datetime:
     return moment(told) if told else EPOCH
 
 
-def next_missing_gpus(region: Region) -> int:
-    """How many GPUs fail to come up on the host that is launched now."""
-    told = read(region, "missing-gpus")
+def next_number(region: Region, name: str) -> int:
+    """The number that a switch has for the host that is launched now, 0 where it has none."""
+    told = read(region, name)
     if not told:
         return 0
     first, _, rest = told.partition(",")
     if rest:
-        write(region, "missing-gpus", rest)
+        write(region, name, rest)
     else:
-        delete(region, "missing-gpus")
+        delete(region, name)
     return int(first)
 
 

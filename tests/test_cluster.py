@@ -116,7 +116,7 @@ def test_an_imported_cluster_and_vpc_take_capacity(site: Site) -> None:
     assert len(association["CapacityProviders"]) == 2
     assert site.properties("AWS::ECS::Cluster") == []
     told = [user_data(each["LaunchTemplateData"]) for each in site.properties("AWS::EC2::LaunchTemplate")]
-    assert told[0].endswith("EOF\necho ECS_CLUSTER=theirs >> /etc/ecs/ecs.config")
+    assert "EOF\necho ECS_CLUSTER=theirs >> /etc/ecs/ecs.config\n" in told[0]
     assert told[1].strip().startswith('[settings.ecs]\ncluster = "theirs"\nreserved-memory')
     assert site.properties("AWS::AutoScaling::AutoScalingGroup")[0]["VPCZoneIdentifier"] == ["subnet-1", "subnet-2"]
 

@@ -18,6 +18,7 @@ from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
+from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
 from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.user_data import host_lines
@@ -236,6 +237,7 @@ def _launch_template(
         require_imdsv2=True,
         http_put_response_hop_limit=1,
         placement_group=scope.placement_group,
+        instance_initiated_shutdown_behavior=shutdown_of(plan.machine_image.host_image.image.operating_system),
     )
     custom = plan.machine_image.machine_image
     if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:

@@ -23,7 +23,7 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token, known_parts
-from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, unit_lines
+from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, required_lines
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.values import dataclass
 
@@ -195,7 +195,7 @@ def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:
     script = ("#!/bin/bash", "set -euo pipefail", *each)
     return (
         f"dnf install -q -y {' '.join(dict.fromkeys(one.package for one in mounts))}",
-        *unit_lines("host-mounts", "Shared storage for containers", script, before="ecs.service"),
+        *required_lines("host-mounts", "Shared storage for containers", script, before="ecs.service"),
         # The start of the agent, which waits for the end of user data, does not know yet that it needs the mounts.
         "systemctl stop ecs.service",
         "systemctl enable --now host-mounts.service",

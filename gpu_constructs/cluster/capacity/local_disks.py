@@ -86,21 +86,9 @@ for directory in {" ".join(_IMAGE_DIRECTORIES)}; do
 done"""
 
 
-def unit_lines(name: str, description: str, script: Iterable[str], *, before: str) -> tuple[str, ...]:
-    """Lines of user data that write a script and the unit of systemd that runs it at every boot; others require it."""
+def unit_lines(name: str, unit: str, script: Iterable[str]) -> tuple[str, ...]:
+    """Lines of user data that write a script and the unit of systemd that runs it."""
     path = f"/usr/local/sbin/{name}"
-    unit = f"""\
-[Unit]
-Description={description}
-Wants=network-online.target
-After=network-online.target
-Before={before}
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={path}
-[Install]
-RequiredBy={before}"""
     return (
         f"cat <<'EOF' > {path}",
         *script,
@@ -111,6 +99,23 @@ RequiredBy={before}"""
         "EOF",
         "systemctl daemon-reload",
     )
+
+
+def required_lines(name: str, description: str, script: Iterable[str], *, before: str) -> tuple[str, ...]:
+    """Lines of user data that write what runs at every boot before others, which require it."""
+    unit = f"""\
+[Unit]
+Description={description}
+Wants=network-online.target
+After=network-online.target
+Before={before}
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/local/sbin/{name}
+[Install]
+RequiredBy={before}"""
+    return unit_lines(name, unit, script)
 
 
 def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch: bool, images: bool) -> tuple[str, ...]:
@@ -126,7 +131,7 @@ def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch:
         )
     parts = (_FILE_SYSTEM, *((_SCRATCH,) if scratch else ()), *((_IMAGES,) if images else ()))
     return (
-        *unit_lines(
+        *required_lines(
             "local-disks", "Local NVMe disks for containers", parts, before="containerd.service docker.service"
         ),
         "systemctl stop docker.socket docker.service containerd.service",

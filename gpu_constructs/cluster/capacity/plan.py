@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, replace
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from typing_extensions import TypedDict
 
@@ -14,6 +15,7 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.cluster.capacity.images import GpuMachineImage, image_for
+from gpu_constructs.cluster.capacity.join_deadline import deadline_lines
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.capacity.purchase import Purchase
@@ -61,6 +63,8 @@ class CapacityOptions(TypedDict, total=False):
         storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
         network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
         vpc_subnets: Subnets of these hosts. By default those of the cluster.
+        join_within: How long a host may take until its agent has joined the cluster, 5 minutes to a day; one that has
+            not ends itself then, and is replaced. By default 30 minutes; hosts with Bottlerocket never do.
     """
 
     min_instances: int
@@ -70,6 +74,7 @@ class CapacityOptions(TypedDict, total=False):
     storage: HostStorage | None
     network: HostNetwork | None
     vpc_subnets: ec2.SubnetSelection | None
+    join_within: cdk.Duration | None
 
 
 @with_names_checked
@@ -93,6 +98,7 @@ class CapacityChoice:
     storage: HostStorage | None = None
     network: HostNetwork | None = None
     vpc_subnets: ec2.SubnetSelection | None = None
+    join_within: cdk.Duration | None = None
     capacity_provider_name: str | None = None
 
     def __post_init__(self) -> None:
@@ -182,7 +188,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         pool = part.applied_to(pool)
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
-    adds = _added(pool, image.host_image, parts)
+    adds = _added(pool, image.host_image, parts, choice.join_within)
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     before = pool
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
@@ -216,9 +222,11 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     )
 
 
-def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart]) -> Contribution:
+def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart], join_within: cdk.Duration | None) -> Contribution:
     """What the image, the parts and the instance types add to the resources of a capacity."""
-    lines = kernel_lines(image.image.operating_system, pool.instance_types)
+    system = image.image.operating_system
+    deadline = deadline_lines(system, join_within, may_be_warm=pool.group.warm_pool is not None)
+    lines = (*deadline, *kernel_lines(system, pool.instance_types))
     adds = Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
     for part in parts:
         part.contribute(adds, pool)

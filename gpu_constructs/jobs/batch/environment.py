@@ -13,6 +13,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.validation import announce
+from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
 from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
@@ -190,6 +191,7 @@ def _launch_template(
         block_devices=plan.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         require_imdsv2=True,
         http_put_response_hop_limit=1,
+        instance_initiated_shutdown_behavior=shutdown_of(plan.machine_image.host_image.image.operating_system),
     )
     data = {**plan.launch_template, **interfaces_data(plan.pool, hosts.security_group, of_efa)}
     data.pop("Placement", None)  # which the compute environment names

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
+from gpu_constructs.cluster.capacity.join_deadline import deadline_lines
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, image_of, types_of
@@ -149,7 +151,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if network.has_efa else (),
     )
-    pool, user_data = _set_up(pool, storage, image.host_image)
+    pool, user_data = _set_up(pool, storage, image.host_image, choice.join_within)
     require_yes(pool, *_ASKED, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
@@ -228,11 +230,10 @@ def _with_parts(pool: Pool, parts: Iterable[HostPart]) -> Pool:
     return pool
 
 
-def _set_up(pool: Pool, storage: HostStorage, image: HostImage) -> tuple[Pool, str]:
+def _set_up(pool: Pool, storage: HostStorage, image: HostImage, join_within: cdk.Duration | None) -> tuple[Pool, str]:
     system = image.image.operating_system
-    adds = Contribution(
-        agent=dict(settings_of_image(image)), boot_commands=list(kernel_lines(system, pool.instance_types))
-    )
+    lines = (*deadline_lines(system, join_within, may_be_warm=False), *kernel_lines(system, pool.instance_types))
+    adds = Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
     storage.contribute(adds, pool)
     told = what_hosts_are_told(system, "", adds.agent)
     agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names

@@ -128,6 +128,8 @@ def test_docker_waits_for_the_disks_at_every_boot(lines: dict[str, str]) -> None
     orders = [line for line in text.splitlines() if line.startswith("systemctl ")]
     assert orders == [
         "systemctl daemon-reload",
+        "systemctl enable --now --no-block join-deadline.service",
+        "systemctl daemon-reload",
         "systemctl stop docker.socket docker.service containerd.service",
         "systemctl enable --now local-disks.service",
         "systemctl start docker.service",
