@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from moto.core.exceptions import ServiceException
+from moto.core.exceptions import AWSError, ServiceException
 from moto.core.utils import utcnow
 from moto.ecs.models import ecs_backends
 from moto.stepfunctions import models, urls
+from moto.stepfunctions.exceptions import ExecutionAlreadyExists
 from moto.stepfunctions.models import Execution, StateMachine, StepFunctionBackend, stepfunctions_backends
 
 from . import switches
@@ -178,7 +179,10 @@ class RunningExecution(Execution):
         machines = _machines(self.where)
         given_input = given.get("Input", {})
         text = given_input if isinstance(given_input, str) else json.dumps(given_input)
-        started = machines.start_execution(given["StateMachineArn"], given.get("Name", ""), text)
+        try:
+            started = machines.start_execution(given["StateMachineArn"], given.get("Name", ""), text)
+        except AWSError as error:
+            raise StateError(f"StepFunctions.{error.TYPE}Exception", error.message) from error
         assert isinstance(started, RunningExecution)
         with self._waiting_for(started):
             while started.status == "RUNNING":
@@ -210,14 +214,18 @@ def _running(where: Region) -> Iterator[RunningExecution]:
 
 
 def advance(where: Region, cluster: str) -> None:
-    """Let a minute pass for the executions that wait for tasks of a cluster.
+    """Let a minute pass for the executions that wait for tasks of a cluster, and for those that wait for none.
 
     Args:
         where: The account and region.
         cluster: Its name.
     """
-    for each in [each for each in _running(where) if each.cluster == cluster]:
-        each.advance()
+    running = list(_running(where))
+    inner = {id(waits) for each in running for waits in each.waits_for}
+    for each in running:
+        # What is inside of another one goes on with it.
+        if each.cluster == cluster or (each.cluster is None and id(each) not in inner):
+            each.advance()
 
 
 class EmulatedStepFunctions(StepFunctionBackend):
@@ -233,6 +241,8 @@ class EmulatedStepFunctions(StepFunctionBackend):
         # moto refuses a name that is taken; what it makes of a free one is replaced by one that runs.
         made = super().start_execution(state_machine_arn, name, execution_input)
         if made in earlier:
+            if made.status != "RUNNING":
+                raise ExecutionAlreadyExists(f"Execution Already Exists: '{made.execution_arn}'")
             return made
         machine.executions.remove(made)
         running = RunningExecution(machine, made.name, execution_input, self)

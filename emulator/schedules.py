@@ -3,8 +3,9 @@
 moto 5.2.5 keeps the targets of a rule under CloudFormation's names, so that a capacity provider strategy is lost, has
 no resource type for schedules, and runs no task. Here ``/emulator/due`` (`switches`) names rules and schedules whose
 time has come: the next look at their cluster, or at any cluster or jobs for what needs no cluster, runs them, and
-``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. Not
-modelled: recurrence, patterns of events, input transformers, the role, retries and dead-letter queues.
+``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. A
+schedule of each minute runs each minute. Not modelled: other recurrence, patterns of events, input transformers, the
+role, retries and dead-letter queues.
 https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html
 """
 
@@ -51,6 +52,14 @@ def _target(target: Properties) -> Properties:
 
 def run_due(ecs: RunningEcs, cluster_arn: str | None) -> None:
     """Run the tasks in this cluster of the rules and schedules whose time has come, and all that needs no cluster."""
+    for group in _scheduler(ecs.where).schedule_groups.values():
+        for each in group.schedules.values():
+            if (
+                each.schedule_expression == "rate(1 minute)"
+                and each.state == "ENABLED"
+                and _starts_machine(each.target)
+            ):
+                _run(ecs, each.name, each.target)
     told = switches.read(ecs.where, "due")
     if not told:
         return

@@ -13,6 +13,8 @@ from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import dynamodb_backends
 from moto.ecs.models import ecs_backends
 from moto.sns.models import sns_backends
+from moto.sqs.models import sqs_backends
+from moto.stepfunctions.models import stepfunctions_backends
 
 from .autoscaling import EmulatedGroup
 from .state_language import StateError
@@ -178,6 +180,66 @@ def _publish(where: Region, given: Json) -> Any:
     return {"MessageId": topics.publish(given["Message"], arn=given["TopicArn"], subject=given["Subject"])}
 
 
+# Queues and executions
+
+
+def _queue(given: Json) -> str:
+    return str(given["QueueUrl"].rpartition("/")[2])
+
+
+def _get_queue_attributes(where: Region, given: Json) -> Any:
+    found = sqs_backends[where.account_id][where.name].get_queue_attributes(_queue(given), given["AttributeNames"])
+    return {"Attributes": {name: str(value) for name, value in found.items()}}
+
+
+def _receive_message(where: Region, given: Json) -> Any:
+    found = sqs_backends[where.account_id][where.name].receive_message(
+        _queue(given), given["MaxNumberOfMessages"], 0, given["VisibilityTimeout"]
+    )
+    return {
+        "Messages": [
+            {
+                "MessageId": each.id,
+                "Body": each.body,
+                "ReceiptHandle": each.receipt_handle,
+                "Attributes": {"ApproximateReceiveCount": str(each.approximate_receive_count)},
+            }
+            for each in found
+        ]
+    }
+
+
+def _change_message_visibility(where: Region, given: Json) -> Any:
+    """Moto counts 12 hours from when the message was sent, and AWS from when it was received."""
+    for each in sqs_backends[where.account_id][where.name].get_queue(_queue(given))._messages:
+        if each.had_receipt_handle(given["ReceiptHandle"]):
+            each.change_visibility(given["VisibilityTimeout"])
+    return {}
+
+
+def _delete_message(where: Region, given: Json) -> Any:
+    sqs_backends[where.account_id][where.name].delete_message(_queue(given), given["ReceiptHandle"])
+    return {}
+
+
+def _send_message(where: Region, given: Json) -> Any:
+    sent = sqs_backends[where.account_id][where.name].send_message(
+        _queue(given), given["MessageBody"], message_attributes=given.get("MessageAttributes")
+    )
+    return {"MessageId": sent.id}
+
+
+def _list_executions(where: Region, given: Json) -> Any:
+    machine = stepfunctions_backends[where.account_id][where.name].describe_state_machine(given["StateMachineArn"])
+    found = [each for each in machine.executions if each.status == given["StatusFilter"]]
+    return {"Executions": [{"ExecutionArn": each.execution_arn} for each in found[: given["MaxResults"]]]}
+
+
+def _start_execution(where: Region, given: Json) -> Any:
+    machines = stepfunctions_backends[where.account_id][where.name]
+    return {"ExecutionArn": machines.start_execution(given["StateMachineArn"], "", given["Input"]).execution_arn}
+
+
 CALLS: Mapping[str, Callable[[Any, Json], Any]] = {
     "aws-sdk:autoscaling:describeAutoScalingInstances": _describe_instances,
     "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup": _terminate,
@@ -186,8 +248,15 @@ CALLS: Mapping[str, Callable[[Any, Json], Any]] = {
     "aws-sdk:ecs:listTasks": _list_tasks,
     "aws-sdk:ecs:stopTask": _stop_task,
     "aws-sdk:ecs:updateContainerInstancesState": _update_container_instances_state,
+    "aws-sdk:sfn:listExecutions": _list_executions,
+    "aws-sdk:sfn:startExecution": _start_execution,
+    "aws-sdk:sqs:changeMessageVisibility": _change_message_visibility,
+    "aws-sdk:sqs:deleteMessage": _delete_message,
+    "aws-sdk:sqs:getQueueAttributes": _get_queue_attributes,
+    "aws-sdk:sqs:receiveMessage": _receive_message,
     "dynamodb:getItem": _get_item,
     "dynamodb:updateItem": _update_item,
     "sns:publish": _publish,
+    "sqs:sendMessage": _send_message,
 }
 """What each answers, from the account and region and the parameters of the state."""

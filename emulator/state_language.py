@@ -136,7 +136,7 @@ class _Step:
             selector = self.state.get("ItemSelector")
             given = item if selector is None else _filled(selector, self.given, context)
             machines.append(run_machine(self.state["ItemProcessor"], given, context, self.call))
-        return self._next(self._output((yield from _together(machines))))
+        return self._next(self._output((yield from _together(machines, self.state.get("MaxConcurrency")))))
 
     def _parallel(self) -> Waiting:
         given = self._input()
@@ -203,12 +203,12 @@ def _wait(seconds: float) -> Iterator[None]:
         yield
 
 
-def _together(machines: list[Waiting]) -> Waiting:
-    """Run machines at once; the first that fails ends all, and what their tasks do goes on."""
+def _together(machines: list[Waiting], most: int | None = None) -> Waiting:
+    """Run machines at once, or so many of them; the first that fails ends all, and what their tasks do goes on."""
     results: list[Any] = [None] * len(machines)
     running = dict(enumerate(machines))
     while running:
-        for number, machine in list(running.items()):
+        for number, machine in list(running.items())[: most or None]:
             try:
                 next(machine)
             except StopIteration as end:  # noqa: PERF203 - each machine may end

@@ -32,7 +32,8 @@ from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces, key_of
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
 from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
-from gpu_constructs.jobs.starts import from_queue, on_object, on_schedule, text_of
+from gpu_constructs.jobs.messages import from_queue, most_at_once, require_own_queue, require_short
+from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -138,7 +139,8 @@ class GpuJob(Construct):
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.counted.with_ports()
-        shares = shares_of(used, [task_slots(task, each.pool) for each in used])
+        slots = [task_slots(task, each.pool) for each in used]
+        shares = shares_of(used, slots)
         workload = workload_of(construct_id, task, shares)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
@@ -170,8 +172,9 @@ class GpuJob(Construct):
                 if each.capacity.pool.bought.option in PARTLY_SPOT
             ],
         )
+        definition = definition_of(run, budgets)
         self.state_machine: sfn.StateMachine = machine_of_tasks(
-            self, hosts, task_definition, definition_of(run, budgets), state_machine_name
+            self, hosts, task_definition, definition, state_machine_name
         )
         # Executions that passed the time of all their attempts are counted as well.
         self.alarm: cloudwatch.Alarm = alarm_of_executions(
@@ -193,6 +196,8 @@ class GpuJob(Construct):
         self._workload = workload
         self._hosts = hosts
         self._written = places.written
+        self._slots, self._attempt_seconds = slots, seconds
+        self._longest_seconds: int = definition["TimeoutSeconds"]
         self._shares_checkpoints = places.checkpoints is not None and not key.startswith("$")
 
     @property
@@ -256,32 +261,58 @@ class GpuJob(Construct):
 
     @checked
     def run_from_queue(
-        self, construct_id: str, *, queue: sqs.IQueue, max_message_age: cdk.Duration | None = None
+        self,
+        construct_id: str,
+        *,
+        queue: sqs.IQueue,
+        max_concurrent: int | None = None,
+        dead_letter_queue: sqs.IQueue | None = None,
+        max_message_age: cdk.Duration | None = None,
     ) -> cloudwatch.Alarm:
-        """Starts one job for each message of a queue, by EventBridge Pipes.
+        """Runs a job for each message of a queue, no more at once than there is room for.
 
-        ``JOB_INPUT`` is a list with the one message, its text under ``body``. A message is deleted once its job has
-        begun, so that no job runs twice because a message comes back; what the job then does is in its execution. All
-        messages start at once, and wait for hosts as tasks, up to 500 of a cluster. For more, a service with
-        ``ScaleBy.queue`` takes messages as it has hosts.
+        ``JOB_INPUT`` is the body of the message, and ``JOB_NAME`` its id. A message is deleted when its job has ended
+        well, or when it is in the dead-letter queue because its job failed for good, with the reason in the attribute
+        ``Why``. Each message is worked on at least once: SQS may give one out again, and gives out one again whose job
+        takes more than 12 hours. A FIFO queue runs one job of each group at a time, in order.
 
         Args:
-            construct_id: The id of the pipe in the job.
-            queue: The queue. Messages that start nothing go to its own dead-letter queue, if it has one.
-            max_message_age: How old its oldest message may be before the alarm goes off. By default 15 minutes.
+            construct_id: The beginning of the ids of what it makes in the job.
+            queue: The queue, which nothing else reads.
+            max_concurrent: How many jobs at once, up to 999. By default as many as the job's capacity holds.
+            dead_letter_queue: Where the messages go whose jobs failed: a standard queue. By default one is made, which
+                keeps them for two weeks.
+            max_message_age: How old the oldest message may be, the time of its job included, before the alarm goes off.
+                By default the alarm is for 15 minutes in which messages wait and none is worked on.
 
         Returns:
             The alarm for a queue that does not move.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
-            IncompatibleError: The queue is in another region.
+            InvalidValueError: An argument is wrong by itself, or it is not known how many the capacity holds.
+            IncompatibleError: A queue is in another region, another job reads it, the dead-letter queue does not go
+                with it, one attempt may take more than 12 hours, or all jobs would have one directory of checkpoints.
             RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("queue", queue)
-        max_age = max_message_age or cdk.Duration.minutes(15)
-        whole_seconds("max_message_age", max_age, smallest=60)
-        alarm = from_queue(self, construct_id, self.state_machine, queue=queue, max_age=max_age)
+        if dead_letter_queue is not None:
+            self._require_here("dead_letter_queue", dead_letter_queue)
+        if max_message_age is not None:
+            whole_seconds("max_message_age", max_message_age, smallest=60)
+        self._require_checkpoints_apart("$.trial")
+        most = most_at_once(max_concurrent, self._slots)
+        require_short(self._attempt_seconds)
+        require_own_queue(self, queue, dead_letter_queue)
+        alarm = from_queue(
+            self,
+            construct_id,
+            self.state_machine,
+            queue=queue,
+            failed=dead_letter_queue,
+            most=most,
+            longest_seconds=self._longest_seconds,
+            max_age=max_message_age,
+        )
         self._hosts.add_alarm(alarm)
         return alarm
 

@@ -1,4 +1,4 @@
-"""What starts a job besides a person: a schedule, a message or a new object; and what it is started with."""
+"""What starts a job besides a person and a message: a schedule or a new object; and what it is started with."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as events_targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_pipes as pipes
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
@@ -56,43 +54,6 @@ def on_schedule(
             retry_attempts=_ATTEMPTS,
             max_event_age=cdk.Duration.hours(_AGE_HOURS),
         ),
-    )
-
-
-def from_queue(
-    scope: Construct, construct_id: str, machine: sfn.StateMachine, *, queue: sqs.IQueue, max_age: cdk.Duration
-) -> cloudwatch.Alarm:
-    """Defines a pipe that starts a job for each message, and the alarm for a queue that does not move."""
-    role = iam.Role(scope, f"{construct_id}Role", assumed_by=service_of_this_account("pipes.amazonaws.com"))
-    queue.grant_consume_messages(role)
-    machine.grant_start_execution(role)
-    pipe = pipes.CfnPipe(
-        scope,
-        construct_id,
-        role_arn=role.role_arn,
-        source=queue.queue_arn,
-        target=machine.state_machine_arn,
-        source_parameters=pipes.CfnPipe.PipeSourceParametersProperty(
-            sqs_queue_parameters=pipes.CfnPipe.PipeSourceSqsQueueParametersProperty(batch_size=1)
-        ),
-        target_parameters=pipes.CfnPipe.PipeTargetParametersProperty(
-            # Of a standard state machine, a pipe waits for no end.
-            step_function_state_machine_parameters=pipes.CfnPipe.PipeTargetStateMachineParametersProperty(
-                invocation_type="FIRE_AND_FORGET"
-            )
-        ),
-    )
-    # A pipe reads its queue as soon as it is there.
-    pipe.node.add_dependency(role)
-    return cloudwatch.Alarm(
-        scope,
-        f"{construct_id}Alarm",
-        alarm_description="Messages wait, and no job is started for them",
-        metric=queue.metric_approximate_age_of_oldest_message(),
-        threshold=max_age.to_seconds(),
-        evaluation_periods=1,
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
 
 

@@ -228,6 +228,49 @@ def test_a_job_that_its_own_results_would_start_is_refused(
     made.run_on_object("New", bucket=bucket, prefix="in/")
 
 
+def test_a_queue_has_one_reader_and_goes_with_its_job(ground: Ground, train: GpuTaskDefinition) -> None:
+    made = job(ground, train)
+    other = GpuJob(ground.stack, "Other", cluster=ground.cluster, task_definition=train, timeout=HOURS)
+    queue = sqs.Queue(ground.stack, "Scenes")
+    far = "arn:aws:sqs:us-east-1:111122223333:far"
+    imported = [sqs.Queue.from_queue_arn(ground.stack, name, far) for name in ("One", "Two")]
+    for given, failed, words in (
+        (queue, queue, "start again"),
+        (queue, sqs.Queue(ground.stack, "Fifo", fifo=True), "no order"),
+    ):
+        with pytest.raises(IncompatibleError, match=words):
+            made.run_from_queue("Queued", queue=given, dead_letter_queue=failed)
+    made.run_from_queue("Queued", queue=queue)
+    other.run_from_queue("Far", queue=imported[0])
+    for second, given in ((other, queue), (made, queue), (made, imported[1])):
+        with pytest.raises(IncompatibleError, match="one reader alone"):
+            second.run_from_queue("Again", queue=given)
+
+
+def test_more_workers_than_can_be_counted_are_refused(ground: Ground, train: GpuTaskDefinition) -> None:
+    with pytest.raises(InvalidValueError, match="1 to 999"):
+        job(ground, train).run_from_queue("Queued", queue=sqs.Queue(ground.stack, "Queue"), max_concurrent=1000)
+
+
+def test_a_message_waits_for_no_job_that_sqs_gives_out_again(ground: Ground, train: GpuTaskDefinition) -> None:
+    made = job(ground, train, timeout=cdk.Duration.hours(13))
+    with pytest.raises(IncompatibleError, match="12 hours, and one attempt may take 13 hours"):
+        made.run_from_queue("Queued", queue=sqs.Queue(ground.stack, "Queue"))
+
+
+def test_as_many_jobs_of_a_queue_run_at_once_as_there_is_room_for(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge", name="Four", max_instances=3), name="Train")
+    task.add_gpu_container("train", image=site.image, gpus=2)
+    made = job(site, task)
+    made.run_from_queue("Queued", queue=sqs.Queue(site.stack, "Scenes"))
+    (text,) = (
+        json.dumps(each["DefinitionString"])
+        for each in site.properties("AWS::StepFunctions::StateMachine")
+        if "Takes a message" in json.dumps(each)
+    )
+    assert "of which 6 run at once" in text
+
+
 def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, train: GpuTaskDefinition) -> None:
     bucket = s3.Bucket(ground.stack, "Bucket")
     shared = job(ground, train, checkpoints=JobData.directory("/ckpt"))

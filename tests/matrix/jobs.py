@@ -163,7 +163,7 @@ def _due(cloud: Local, output: str) -> str:
 
 def _from_queue(place: Place, its: JobCombination, name: str) -> None:
     job, queue = place.job(its), sqs.Queue(place.stack, f"{name}Queue", enforce_ssl=True)
-    job.run_from_queue(name, queue=queue)
+    job.run_from_queue(name, queue=queue, max_concurrent=4)
     place.output(name, f"{queue.queue_url} {job.state_machine.state_machine_arn}")
 
 

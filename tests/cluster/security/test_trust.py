@@ -12,7 +12,7 @@ from gpu_constructs import GpuJob
 from tests.synthesis import Site
 
 # Of ECS the key is documented for the roles of tasks, and not for those with which it starts them.
-SAYS_FOR_WHOM = {"ecs-tasks", "events", "pipes", "scheduler", "states"}
+SAYS_FOR_WHOM = {"ecs-tasks", "events", "scheduler", "states"}
 EXECUTION = "ExecutionRole"
 
 
@@ -38,4 +38,4 @@ def test_a_service_assumes_a_role_for_this_account_alone_where_it_says_for_whom_
                 (narrowed if account else open_).add(name)
     assert not open_
     assert {name.rstrip("0123456789ABCDEF") for name in narrowed} >= {"JobStateMachineEventsRole", "JobQueuedRole"}
-    assert len(narrowed) == 8
+    assert len(narrowed) == 9
