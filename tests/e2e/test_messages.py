@@ -78,10 +78,11 @@ class Renders(Jobs):
 
     def all_ended(self, count: int, minutes: int = 400) -> int:
         """Waits until so many jobs have ended and the queue is empty; how many ran at once at most."""
-        most, machines = 0, self.account.client("stepfunctions")
+        machines = self.account.client("stepfunctions")
+        most = 0
         for _ in range(minutes):
             found = machines.list_executions(stateMachineArn=self.outputs["ItsMachine"])["executions"]
-            running = sum(each["status"] == "RUNNING" for each in found)
+            running = len([each for each in found if each["status"] == "RUNNING"])
             most = max(most, running)
             if len(found) >= count and not running and not self.left():
                 return most
@@ -201,4 +202,4 @@ def _give_back(queue: str) -> None:
     """What happens when the time is over for which a message is held from others; moto's own is that of the machine."""
     backend, name = sqs_backends[ACCOUNT][REGION], queue.rpartition("/")[2]
     for each in backend.queues[name]._messages:
-        backend.change_message_visibility(name, each.receipt_handle, 0)
+        backend.change_message_visibility(name, str(each.receipt_handle), 0)

@@ -242,9 +242,10 @@ def test_a_queue_has_one_reader_and_goes_with_its_job(ground: Ground, train: Gpu
             made.run_from_queue("Queued", queue=given, dead_letter_queue=failed)
     made.run_from_queue("Queued", queue=queue)
     other.run_from_queue("Far", queue=imported[0])
-    for second, given in ((other, queue), (made, queue), (made, imported[1])):
+    again: list[tuple[GpuJob, sqs.IQueue]] = [(other, queue), (made, queue), (made, imported[1])]
+    for second, given_again in again:
         with pytest.raises(IncompatibleError, match="one reader alone"):
-            second.run_from_queue("Again", queue=given)
+            second.run_from_queue("Again", queue=given_again)
 
 
 def test_more_workers_than_can_be_counted_are_refused(ground: Ground, train: GpuTaskDefinition) -> None:
