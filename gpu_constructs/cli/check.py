@@ -109,9 +109,9 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
                     yield from _lines(finding, others, width)
                 elif key in tables:
                     yield from _table(tables.pop(key), width)
-        for values in review.values:
-            yield from _table(values, width) if not values.subject and (values.origin.file or "") == file else ()
         yield []
+    for values in review.values:
+        yield from (*_table(values, width), []) if not values.subject else ()
     yield from _unchecked(review.unchecked, width)
     if review.acknowledged:
         accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
@@ -206,7 +206,10 @@ def _lines(finding: Finding, others: Sequence[Finding], width: int) -> Iterator[
 def _table(values: ValueTable, width: int) -> Iterator[Line]:
     """What becomes of one thing with each value of a parameter, a line for all values that come to the same."""
     subject, parameter = brief(values.subject, LABEL), brief(values.parameter, LABEL)
-    label, of_all = f"{Severity.WARNING:<{_WORD}}", f"  values of {parameter} (line {values.origin.line})"
+    label, of_all = (
+        f"{Severity.WARNING:<{_WORD}}",
+        f"values of {parameter} (line {values.origin.line} of {_named(values.origin.file)})",
+    )
     if subject:
         yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
     else:
@@ -248,7 +251,10 @@ def _heading(finding: Finding) -> str:
 
 
 def _file(finding: Finding) -> str:
-    file = finding.origin.file if finding.origin else None
+    return _named(finding.origin.file if finding.origin else None)
+
+
+def _named(file: str | None) -> str:
     return "(stdin)" if file == "-" else file or "(no file)"
 
 

@@ -65,6 +65,15 @@ def test_the_table_of_a_default_that_is_broken_says_which_value_works() -> None:
     assert said == [("p2.xlarge", True, "GPU052"), ("g4dn.xlarge", False, "GPU060"), ("g5.12xlarge", False, None)]
 
 
+def test_the_table_of_a_broken_default_is_told_below_the_files() -> None:
+    text = GOOD.replace("MaxSize: '4'", "MaxSize: !Ref Most").replace("DesiredCount: 1", "DesiredCount: 3")
+    declared = "  Most: {Type: Number, Default: 1, AllowedValues: [1, 2, 3]}\n"
+    told = _text(text.replace("Parameters:\n", f"Parameters:\n{declared}"))
+    start = told.index("values of Most (line 2 of (stdin))")
+    rows = [each.strip() for each in told[start + 1 : start + 3]]
+    assert rows == ["3: works", "1 (default) and 2: GPU009, see Service"]
+
+
 def test_a_default_with_an_error_elsewhere_does_not_work() -> None:
     text = _twice("g5.12xlarge", "g5.12xlarge, g5.xlarge").replace("Memory: 4096", "Memory: 4194304", 1)
     report = check_files(["-"], stdin=text.encode())
