@@ -193,13 +193,21 @@ def _of_service(service: GpuService) -> Iterator[_Finding]:
 
 def _of_job(job: GpuJob) -> Iterator[_Finding]:
     yield from _of_data(job.task_definition.task_role, job.data)
-    for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
-        yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"
-        yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
     yield from _in_roles(job, "Role", anything=_TASKS_OF_CLUSTER, named_later=_TASKS_OF_CLUSTER)
-    for queue in job.node.children:
-        if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
-            yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
+    for each in job.node.children:
+        if isinstance(each, sqs.Queue) and isinstance(each.node.default_child, sqs.CfnQueue):
+            yield each.node.default_child, "SQS3", "it is itself a dead-letter queue, of starts or of jobs"
+        if isinstance(each, sfn.StateMachine) and isinstance(each.node.default_child, sfn.CfnStateMachine):
+            machine, is_of_queue = each.node.default_child, each is not job.state_machine
+            yield (
+                machine,
+                "SF1",
+                "Step Functions keeps the history of each job for 90 days, with error and cause",
+            )
+            yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
+            for policy in _defined(each.role, iam.CfnPolicy, "DefaultPolicy") if is_of_queue else ():
+                for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
+                    yield policy, f"IAM5[Resource::{wildcard}]", "executions of the job have no names before they start"
 
 
 def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:

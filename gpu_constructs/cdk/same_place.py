@@ -25,7 +25,7 @@ def service_of_this_account(name: str) -> iam.ServicePrincipal:
     - Amazon ECS for the roles of tasks, whose execution roles its page shows without
       (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html);
     - Step Functions (https://docs.aws.amazon.com/step-functions/latest/dg/procedure-create-iam-role.html);
-    - EventBridge for targets of rules and for pipes
+    - EventBridge for targets of rules
       (https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html).
 
     AWS Batch says nothing of the roles of its jobs, and EC2 hands roles to instances without the key.

@@ -245,7 +245,14 @@ def from_queue(
     queue.grant_consume_messages(role)
     kept.grant_send_messages(role)
     machine.grant_start_execution(role)
-    machine.grant_execution(role, "states:DescribeExecution", "states:StopExecution")
+    executions = stack.format_arn(
+        service="states",
+        resource="execution",
+        resource_name=f"{machine.state_machine_name}:*",
+        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+    )
+    watches = ["states:DescribeExecution", "states:StopExecution"]
+    role.add_to_policy(iam.PolicyStatement(actions=watches, resources=[executions]))
     rule = stack.format_arn(
         service="events", resource="rule", resource_name="StepFunctionsGetEventsForStepFunctionsExecutionRule"
     )

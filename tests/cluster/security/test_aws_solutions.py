@@ -19,6 +19,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import (
     GpuCluster,
@@ -114,6 +115,11 @@ def everything(nagged: Nagged) -> None:
     )
     job = GpuJob(nagged.stack, "Job", cluster=nagged.cluster, task_definition=served, timeout=cdk.Duration.hours(1))
     job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(1)))
+    scenes, failed = (
+        sqs.Queue.from_queue_arn(nagged.stack, name, f"arn:aws:sqs:us-east-1:111122223333:{name}")
+        for name in ("Scenes", "Failed")
+    )
+    job.run_from_queue("Queued", queue=scenes, dead_letter_queue=failed)
     service = nagged.service("Service", served)
     service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
     service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
