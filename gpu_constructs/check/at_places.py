@@ -228,6 +228,16 @@ def _of_task(old: Task, new: Task) -> Iterator[_Written | None]:
             known = _OF_CONTAINER.get(name)
             yield (one.origin, known, getattr(one, name), getattr(other, name)) if known else None
         if one.requirements != other.requirements:
-            is_one = len(one.requirements) == len(other.requirements) == 1 and one.requirements[0].value is not None
-            now = other.requirements[0].value if is_one else None
-            yield (one.origin, "Value", one.requirements[0].value, now) if isinstance(now, str) else None
+            yield from _of_requirements(one, other)
+
+
+def _of_requirements(old: Container, new: Container) -> Iterator[_Written | None]:
+    if len(old.requirements) != 1 or len(new.requirements) != 1:
+        yield None
+        return
+    was, now = old.requirements[0], new.requirements[0]
+    if now != replace(was, type=now.type, value=now.value):
+        yield None
+    for name, before, after in (("Type", was.type, now.type), ("Value", was.value, now.value)):
+        if before != after:
+            yield (old.origin, name, before, after) if isinstance(after, str) and before else None
