@@ -153,14 +153,17 @@ class JobPlaces:
             each.grant(role, writes=True)
 
 
-def key_of(key: str | None, *, default: str) -> str:
-    """The directory of a job's checkpoints, or where in its execution it is said.
+def key_of(key: str | None, checkpoints: JobData | None) -> str:
+    """The directory of a job's checkpoints, or where in its execution it is said; empty where nothing was given.
 
     Raises:
-        InvalidValueError: It is neither a name nor a field.
+        InvalidValueError: It is neither a name nor a field, or there are no checkpoints.
     """
     if key is None:
-        return default
+        return ""
+    if checkpoints is None:
+        fix = "checkpoints=JobData.s3(bucket, prefix='checkpoints/')"
+        raise InvalidValueError("is for checkpoints, and there are none", argument="checkpoint_key", value=key, fix=fix)
     if _FIELD.fullmatch(key):
         return key if key.startswith("$$") else f"$$.Execution.Input{key[1:]}"
     if not key or key != key.strip("/") or not _is_plain(key, besides="*?$"):

@@ -26,13 +26,13 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces, key_of
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
 from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
-from gpu_constructs.jobs.messages import from_queue, most_at_once, require_own_queue, require_short
+from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
 from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import task_slots
@@ -127,14 +127,7 @@ class GpuJob(Construct):
         seconds = attempt_seconds(timeout)
         container = container_of(task_definition, container_name)
         places = JobPlaces.of(options, reserved=VARIABLES)
-        key = key_of(checkpoint_key, default="")
-        if checkpoint_key is not None and places.checkpoints is None:
-            raise InvalidValueError(
-                "is for checkpoints, and there are none",
-                argument="checkpoint_key",
-                value=checkpoint_key,
-                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
-            )
+        key = key_of(checkpoint_key, places.checkpoints)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
@@ -301,8 +294,7 @@ class GpuJob(Construct):
             whole_seconds("max_message_age", max_message_age, smallest=60)
         self._require_checkpoints_apart("$.trial")
         most = most_at_once(max_concurrent, self._slots)
-        require_short(self._attempt_seconds)
-        require_own_queue(self, queue, dead_letter_queue)
+        require_queue(self, queue, dead_letter_queue, self._attempt_seconds)
         alarm = from_queue(
             self,
             construct_id,

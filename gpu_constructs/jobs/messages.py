@@ -163,65 +163,43 @@ def most_at_once(given: int | None, slots: Sequence[int | Unknown]) -> int:
     Raises:
         InvalidValueError: It is out of its range, or not known.
     """
+    fix = "max_concurrent=8"
+    if given is not None:
+        why = "bounds nothing"
+        return known_number("max_concurrent", given, smallest=1, largest=MOST_WORKERS, unit="jobs", fix=fix, why=why)
     known = [each for each in slots if not isinstance(each, Unknown)]
-    if given is None and len(known) < len(slots):
-        raise InvalidValueError(
-            "it is not known how many of these tasks the capacity holds",
-            argument="max_concurrent",
-            allowed=f"1 to {MOST_WORKERS}",
-            fix="max_concurrent=8",
-        )
-    if given is None:
-        return min(max(sum(known), 1), MOST_WORKERS)
-    known_number(
-        "max_concurrent",
-        given,
-        smallest=1,
-        largest=MOST_WORKERS,
-        unit="jobs",
-        fix="max_concurrent=8",
-        why="bounds nothing",
-    )
-    return given
+    if len(known) < len(slots):
+        text = "it is not known how many of these tasks the capacity holds"
+        raise InvalidValueError(text, argument="max_concurrent", allowed=f"1 to {MOST_WORKERS}", fix=fix)
+    return min(max(sum(known), 1), MOST_WORKERS)
 
 
-def require_short(attempt_seconds: int) -> None:
-    """Refuses jobs that SQS gives out a second time while their first attempt runs.
+def require_queue(scope: Construct, queue: sqs.IQueue, failed: sqs.IQueue | None, attempt_seconds: int) -> None:
+    """Refuses a queue that gives a message to two, and a queue of failures that nothing could be sent to.
 
     Raises:
-        IncompatibleError: One attempt may take longer than a message is held.
-    """
-    if attempt_seconds > HELD_SECONDS:
-        raise IncompatibleError(
-            f"SQS holds a message for {in_words(HELD_SECONDS)}, and one attempt may take {in_words(attempt_seconds)}",
-            argument="timeout",
-            allowed=f"up to {in_words(HELD_SECONDS)}",
-            fix="a GpuBatchQueue for longer jobs, or shorter ones that resume from checkpoints",
-        )
-
-
-def require_own_queue(scope: Construct, queue: sqs.IQueue, failed: sqs.IQueue | None) -> None:
-    """Refuses a queue that two would read, and a queue of failures that nothing could be sent to.
-
-    Raises:
-        IncompatibleError: Another job reads it, or the queue of what failed is the same one or FIFO.
+        IncompatibleError: Another job reads it, one attempt may take longer than SQS holds a message, or the queue of
+            what failed is the same one or FIFO.
     """
     readers = _READ_BY.setdefault(scope.node.root, {})
-    reader = readers.get(queue.queue_arn)
-    if reader is not None:
-        raise IncompatibleError(
+    wrong = None
+    if reader := readers.get(queue.queue_arn):
+        wrong = (
+            "queue",
             f"{reader} takes the messages of this queue, and each message goes to one reader alone",
-            argument="queue",
-            value=queue.node.path,
-            fix="a queue for each job",
+            "a queue for each job",
         )
-    if failed is not None and (failed.queue_arn == queue.queue_arn or failed.fifo):
-        raise IncompatibleError(
-            "what failed would start again" if failed.queue_arn == queue.queue_arn else "it has no order to keep",
-            argument="dead_letter_queue",
-            value=failed.node.path,
-            fix="a standard queue of its own, or leave it out",
+    elif attempt_seconds > HELD_SECONDS:
+        wrong = (
+            "timeout",
+            f"SQS holds a message for {in_words(HELD_SECONDS)}, and one attempt may take {in_words(attempt_seconds)}",
+            "a GpuBatchQueue for longer jobs, or shorter ones that resume from checkpoints",
         )
+    elif failed is not None and (failed.queue_arn == queue.queue_arn or failed.fifo):
+        text = "what failed would start again" if failed.queue_arn == queue.queue_arn else "it has no order to keep"
+        wrong = ("dead_letter_queue", text, "a standard queue of its own, or leave it out")
+    if wrong is not None:
+        raise IncompatibleError(wrong[1], argument=wrong[0], fix=wrong[2])
     readers[queue.queue_arn] = scope.node.path
 
 
