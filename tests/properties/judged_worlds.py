@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
-from typing import TypeAlias
 
 from gpu_constructs.check import Report, check_files
 from gpu_constructs.rules import RULES, Finding, Severity
 from tests.properties.oracle import World, always, ever, splits_of, with_hosts
-from tests.properties.small_worlds import Design, Knob
+from tests.properties.small_worlds import Design
 from tests.properties.written_worlds import files_of, resources_of
 
 __all__ = ["Judgement", "checked", "disagreements", "is_not_worked_out", "truth_of"]
@@ -239,50 +237,25 @@ def _of_unchecked(design: Design, findings: list[Finding]) -> Iterator[str]:
 
 
 def _of_values(design: Design, judged: Judgement, report: Report) -> Iterator[str]:
-    quiet: set[_Setting] = set()  # what brings nothing alone
+    """What the tables of parameter values get wrong: each value is tried with the defaults of the others."""
     brought = {
         (table.parameter, verdict.value): verdict.finding
         for table in report.values
         for verdict in table.verdicts
         if verdict.finding is not None
     }
-    for settings in _other_settings(design):
-        there, parameter, value = _turned(design, settings)
-        text = f"{parameter}={value}"
-        orders = [_turned(design, tuple(each))[1:] for each in permutations(settings)]
-        found = [brought[each] for each in orders if each in brought]
-        for each in found:
-            if each.severity is Severity.ERROR and not _has_reason(each, there):
-                yield f"{text}: {each.rule} without a reason: {each.message}"
-        is_tried = len(settings) == 1 or quiet.issuperset(settings)
-        if is_tried and there.certainly_hopeless and not judged.hopeless and not found:
-            yield f"{text}: no table says that {sorted(there.certainly_hopeless)} find no place"
-        if len(settings) == 1 and not found:
-            quiet.update(settings)
-    names = {parameter for settings in _other_settings(design) for _, parameter, _ in [_turned(design, settings)]}
+    for knob in design.knobs:
+        for value in knob.values[1:]:
+            there, written = Judgement(design.turned(knob, value)), knob.written(value)
+            found = brought.get((knob.name, written))
+            if found is not None and found.severity is Severity.ERROR and not _has_reason(found, there):
+                yield f"{knob.name}={written}: {found.rule} without a reason: {found.message}"
+            if there.certainly_hopeless and not judged.hopeless and found is None:
+                yield f"{knob.name}={written}: no table says that {sorted(there.certainly_hopeless)} find no place"
+    names = {knob.name for knob in design.knobs if len(knob.values) > 1}
     for each in report.findings:
         if each.parameter and each.parameter not in names:
             yield f"a warning about {each.parameter}, which is no parameter that decides: {each.message}"
-
-
-_Setting: TypeAlias = "tuple[Knob, object]"
-
-
-def _other_settings(design: Design) -> Iterator[tuple[_Setting, ...]]:
-    """Each other value of a parameter alone, and then those of two parameters, of which each may be named first."""
-    other = {knob: [(knob, value) for value in knob.values[1:]] for knob in design.knobs}
-    for of in other.values():
-        yield from ((each,) for each in of)
-    for one, two in permutations(design.knobs, 2):
-        yield from product(other[one], other[two])
-
-
-def _turned(design: Design, settings: tuple[_Setting, ...]) -> tuple[Judgement, str, str]:
-    """What the search says with other values, and the parameters and values as a report names them."""
-    for knob, value in settings:
-        design = design.turned(knob, value)
-    names, values = zip(*((knob.name, knob.written(value)) for knob, value in settings), strict=True)
-    return Judgement(design), " and ".join(names), " and ".join(values)
 
 
 def _has_reason(error: Finding, judged: Judgement) -> bool:
