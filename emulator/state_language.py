@@ -29,7 +29,7 @@ FOREVER_SECONDS = 99999999
 """A state without a timeout."""
 
 MOST_BYTES = 262_144
-"""Of what a task answers, and of what a state gives on:
+"""Of what a task answers and a map collects, and of what a state gives on:
 https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
 _TOO_MUCH = "States.DataLimitExceeded"
 
@@ -136,7 +136,9 @@ class _Step:
             selector = self.state.get("ItemSelector")
             given = item if selector is None else _filled(selector, self.given, context)
             machines.append(run_machine(self.state["ItemProcessor"], given, context, self.call))
-        return self._next(self._output((yield from _together(machines, self.state.get("MaxConcurrency")))))
+        results = yield from _together(machines, self.state.get("MaxConcurrency"))
+        _require_room(results)
+        return self._next(self._output(results))
 
     def _parallel(self) -> Waiting:
         given = self._input()

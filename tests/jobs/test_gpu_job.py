@@ -264,12 +264,21 @@ def test_as_many_jobs_of_a_queue_run_at_once_as_there_is_room_for(site: Site) ->
     task.add_gpu_container("train", image=site.image, gpus=2)
     made = job(site, task)
     made.run_from_queue("Queued", queue=sqs.Queue(site.stack, "Scenes"))
-    (text,) = (
-        json.dumps(each["DefinitionString"])
-        for each in site.properties("AWS::StepFunctions::StateMachine")
-        if "Takes a message" in json.dumps(each)
+    made.run_from_queue(
+        "Old", queue=sqs.Queue(site.stack, "Other"), max_concurrent=2, max_message_age=cdk.Duration.hours(2)
     )
-    assert "of which 6 run at once" in text
+    assert [
+        each
+        for each in site.properties("AWS::StepFunctions::StateMachine")
+        if "of which 6 run at once" in json.dumps(each)
+    ]
+    waits, old = (each for each in site.properties("AWS::CloudWatch::Alarm") if "Messages wait" in str(each))
+    assert waits["Metrics"][0]["Expression"] == "IF(waiting > 0 AND held < 1, 1, 0)"
+    assert (waits["EvaluationPeriods"], old["MetricName"], old["Threshold"]) == (
+        3,
+        "ApproximateAgeOfOldestMessage",
+        7200,
+    )
 
 
 def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, train: GpuTaskDefinition) -> None:
