@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -90,6 +91,9 @@ class Shared:
         return self.selected[in_one_zone]
 
 
+_SELF_TEST = "gpu-constructs-self-test"
+
+
 def host_policy(cluster_arn: str) -> iam.PolicyDocument:
     """What the hosts of a cluster may do."""
     return iam.PolicyDocument(
@@ -122,6 +126,13 @@ def host_policy(cluster_arn: str) -> iam.PolicyDocument:
                     "ssmmessages:OpenDataChannel",
                 ],
                 resources=["*"],
+            ),
+            iam.PolicyStatement(
+                sid="LogOfTheSelfTest",
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[
+                    f"arn:{cdk.Aws.PARTITION}:logs:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:log-group:{_SELF_TEST}:*"
+                ],
             ),
         ]
     )

@@ -20,6 +20,9 @@ from gpu_constructs.facts.model import Vendor
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
+SELF_TEST = "gpu-constructs-self-test"
+"""The task definition of the self-test, and the log group that hosts may write to for it."""
+
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
 _MOST = 3
 _ALIKE = 0.8

@@ -20,11 +20,12 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, sh
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import BYTES, NAME
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
+from gpu_constructs.facts.names import SELF_TEST
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.rules.words import and_list
 
-FAMILY = "gpu-constructs-self-test"
+FAMILY = SELF_TEST
 """The family of its task definition, and its log group."""
 
 CONTAINER = "self-test"

@@ -120,7 +120,9 @@ class ClusterHosts:
             "HostRole",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             description="Hosts of an ECS cluster: ECS agent and Session Manager",
-            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(self.cluster.cluster_arn))},
+            inline_policies={
+                "Host": iam.PolicyDocument.from_json(host_permissions(self.stack, self.cluster.cluster_arn))
+            },
         )
 
     @cached_property

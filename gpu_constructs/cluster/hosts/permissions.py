@@ -11,15 +11,17 @@ from constructs import Construct
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.facts.names import SELF_TEST
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
-def host_permissions(cluster_arn: str) -> dict[str, object]:
-    """The ECS agent on this one cluster and Session Manager, nothing else.
+def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
+    """The ECS agent on this one cluster, Session Manager and the log of the self-test, nothing else.
 
-    Images and logs belong to the tasks' execution roles, so the hosts need neither. Narrower than
+    Images and logs belong to the tasks' execution roles, so the hosts need neither; only the task of ``gpu-constructs
+    run-self-test`` has no such role, and its command makes the one log group that it writes to. Narrower than
     AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
@@ -58,6 +60,17 @@ def host_permissions(cluster_arn: str) -> dict[str, object]:
                     "ssmmessages:OpenDataChannel",
                 ],
                 "Resource": "*",
+            },
+            {
+                "Sid": "LogOfTheSelfTest",
+                "Effect": "Allow",
+                "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+                "Resource": stack.format_arn(
+                    service="logs",
+                    resource="log-group",
+                    resource_name=f"{SELF_TEST}:*",
+                    arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+                ),
             },
         ],
     }

@@ -68,7 +68,7 @@ class QueueHosts:
             "HostRole",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             description="Hosts of a queue of AWS Batch: ECS agent and Session Manager",
-            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(clusters))},
+            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(self.stack, clusters))},
         )
         self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
             scope, "HostProfile", role=self.role.without_policy_updates()

@@ -157,7 +157,7 @@ def test_the_host_role_reaches_its_own_cluster_and_session_manager_only(site: Si
         for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
     }
     assert not [action for action in granted if "*" in action]
-    assert {action.split(":")[0] for action in granted} == {"ecs", "ssm", "ssmmessages"}
+    assert {action.split(":")[0] for action in granted} == {"ecs", "logs", "ssm", "ssmmessages"}
     for statement in policy["PolicyDocument"]["Statement"]:
         narrowed = statement["Resource"] != "*" or "Condition" in statement
         assert narrowed or statement["Sid"] in {"FindTheEndpoint", "SessionManager"}
