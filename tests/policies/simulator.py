@@ -63,7 +63,7 @@ def is_trusted(statements: Iterable[Mapping[str, Any]], service: str, context: M
         assert set(each) <= _KNOWN, set(each) - _KNOWN
         services = listed(each["Principal"].get("Service", []))
         if "sts:AssumeRole" in listed(each["Action"]) and service in services and _meets(each, context):
-            return each["Effect"] == "Allow"
+            return bool(each["Effect"] == "Allow")
     return False
 
 
