@@ -19,6 +19,7 @@ PIECE = "\ue000"
 """Stands in the text of user data for a piece of which nothing is known."""
 
 _PROXY = re.compile(r"https?[_-]proxy", re.IGNORECASE)
+_LEAST_ROOM = 2  # on a network card, with the primary interface
 _OFF = frozenset({"false", "0", "f"})
 
 
@@ -139,7 +140,10 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
 
     The primary interface carries IP traffic only (``interface``); each card that takes EFA has an ``efa-only``
     interface, at device 1 of card 0 and at device 0 of the others
-    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html).
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html). Where card 0 has room for two, the
+    primary one carries both (``efa``), which leaves the other place to the interface of a task: no page says to which
+    card ECS attaches it, and AWS's own template of p5 hosts for multi-node jobs leaves that place free as well
+    (https://github.com/aws-samples/awsome-distributed-training, 1.architectures/3.aws-batch).
 
     Returns:
         The interfaces; empty where the type supports no EFA or its network cards are not recorded.
@@ -148,8 +152,13 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
     cards = network.efa_only_cards[: network.max_efa_interfaces or 0]
     if not cards:
         return ()
-    adapters = (NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only") for card in cards)
-    return (NetworkInterface(), *adapters)
+    is_narrow = network.max_interfaces_card_0 == _LEAST_ROOM and 0 in cards and 0 in network.efa_cards
+    adapters = (
+        NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only")
+        for card in cards
+        if card != 0 or not is_narrow
+    )
+    return (NetworkInterface(type="efa" if is_narrow else "interface"), *adapters)
 
 
 def require_one_efa_layout(

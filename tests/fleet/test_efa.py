@@ -49,6 +49,8 @@ def test_a_layout_uses_all_that_ec2_describes_and_no_more() -> None:
         assert len(set(positions)) == len(positions), name
         assert positions[0] == (0, 0), name
         assert [each.type == "efa-only" for each in layout] == [False] + [True] * (len(layout) - 1), name
+        # Wherever ECS puts the interface of a task, card 0 among them.
+        assert on_card[0] < cards[0]["MaximumNetworkInterfaces"], name
         assert not any(each.public_address for each in layout), name
 
 
@@ -70,20 +72,23 @@ BY_HAND: dict[str, list[tuple[int, int, str]]] = {
     "p4d.24xlarge": efa_only(0, 1, 2, 3),
     "p4de.24xlarge": efa_only(0, 1, 2, 3),
     "p5.4xlarge": efa_only(0),
-    "p5.48xlarge": efa_only(*range(32)),
-    "p5e.48xlarge": efa_only(*range(32)),
     "p5en.48xlarge": efa_only(*range(16)),
     "p6-b200.48xlarge": efa_only(*range(8)),
     "p6-b300.48xlarge": efa_only(*range(1, 17)),
     "trn1.32xlarge": efa_only(*range(8)),
     "trn1n.32xlarge": efa_only(*range(16)),
-    "trn2.48xlarge": efa_only(*range(16)),
 }
 
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_a_layout_is_the_one_of_the_examples(name: str) -> None:
     assert written(efa_layout(instance_type(name))) == [(0, 0, "interface"), *BY_HAND[name]]
+
+
+@pytest.mark.parametrize(("name", "cards"), [("p5.48xlarge", 32), ("p5e.48xlarge", 32), ("trn2.48xlarge", 16)])
+def test_where_card_0_takes_two_interfaces_the_second_place_is_left_to_a_task(name: str, cards: int) -> None:
+    # As AWS's own template for multi-node jobs on p5 has it (awsome-distributed-training, 3.aws-batch).
+    assert written(efa_layout(instance_type(name))) == [(0, 0, "efa"), *efa_only(*range(1, cards))]
 
 
 def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5() -> None:
