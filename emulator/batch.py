@@ -14,6 +14,7 @@ from .batch_gangs import EmulatedGang
 from .batch_hosts import EmulatedEnvironment
 from .batch_jobs import ENDED, EmulatedJob
 from .batch_shares import ShareUsage
+from .executions import OF_BATCH, advance
 from .resource import Region
 from .schedules import run_due
 
@@ -92,6 +93,7 @@ class EmulatedBatch(BatchBackend):
         for each in environments:
             each.end_idle()
             each.register()
+        advance(self.where, OF_BATCH)
 
     def _pass_a_minute_in(self, queue: JobQueue) -> None:
         jobs = [each for each in cast("list[EmulatedJob]", queue.jobs) if each.status not in ENDED]

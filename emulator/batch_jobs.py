@@ -8,12 +8,14 @@ that, it ends with exit code 0. Not modelled: arrays, dependencies, overrides.
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import unix_time_millis
+from moto.events.models import events_backends
 
 from . import switches
 from .batch_hosts import FULL
@@ -58,6 +60,7 @@ class EmulatedJob:
         self.status_reason: str | None = None
         self.attempts: list[dict[str, Any]] = []
         self.waited: dict[str, int] = {}
+        self.first_since = 0
         self._environment: EmulatedEnvironment | None = None
         self._task: EmulatedTask | None = None
         self._minutes = 0
@@ -150,7 +153,10 @@ class EmulatedJob:
         return True
 
     def _wait(self, reason: str) -> None:
-        """A minute at the head of the queue for a reason; the queue may set it a limit."""
+        """A minute at the head of the queue for a reason; the queue may set it a limit, and EventBridge hears of it."""
+        if reason and reason not in self.waited:
+            self.status_reason = reason
+            self._report("Batch Job Queue Blocked")
         self.waited = {reason: self.waited.get(reason, 0) + 1}
         for action in getattr(self.job_queue, "time_limits", ()):
             if action["reason"] == reason and self.waited[reason] * MINUTE > int(action["maxTimeSeconds"]):
@@ -217,6 +223,13 @@ class EmulatedJob:
 
     def _end(self, status: str, reason: str) -> None:
         self.status, self.status_reason = status, reason
+        self._report("Batch Job State Change")
+
+    def _report(self, detail_type: str) -> None:
+        """Events as https://docs.aws.amazon.com/batch/latest/userguide/batch_cwe_events.html has them."""
+        where = self.job_definition.backend
+        event = {"Source": "aws.batch", "DetailType": detail_type, "Detail": json.dumps(self.describe())}
+        events_backends[where.account_id][where.region_name].put_events([event])
 
     def terminate(self, reason: str) -> None:
         """CancelJob and TerminateJob."""
@@ -250,6 +263,7 @@ class EmulatedJob:
                 "image": self._container.get("image"),
                 "environment": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": ",".join(gpus.get("default", ()))}],
                 **last,
+                **({"logStreamName": f"{self.job_name}/default/{self.job_id}"} if self.attempts else {}),
                 **({"taskArn": task.task_arn} if task is not None else {}),
             },
         }

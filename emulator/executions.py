@@ -199,7 +199,13 @@ class RunningExecution(Execution):
         yield from ()
         if "Cluster" in given:
             self._asked = given["Cluster"].rpartition("/")[2]
+        elif action.startswith("aws-sdk:batch:"):
+            self._asked = OF_BATCH
         return CALLS[action](self.where, given)
+
+
+OF_BATCH = "aws-sdk:batch"
+"""What stands for the cluster of executions that look at jobs, whose minutes are those of AWS Batch."""
 
 
 def _machines(where: Region) -> StepFunctionBackend:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from moto.autoscaling.models import autoscaling_backends
+from moto.batch.models import batch_backends
+from moto.core.utils import unix_time_millis
 from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import dynamodb_backends
 from moto.ecs.models import ecs_backends
@@ -16,10 +18,13 @@ from moto.sns.models import sns_backends
 from moto.sqs.models import sqs_backends
 from moto.stepfunctions.models import stepfunctions_backends
 
+from . import switches
 from .autoscaling import EmulatedGroup
 from .state_language import StateError
 
 if TYPE_CHECKING:
+    from .batch import EmulatedBatch
+    from .batch_jobs import EmulatedJob
     from .hosts import EcsHost
     from .resource import Region
     from .running import RunningEcs
@@ -240,9 +245,54 @@ def _start_execution(where: Region, given: Json) -> Any:
     return {"ExecutionArn": machines.start_execution(given["StateMachineArn"], "", given["Input"]).execution_arn}
 
 
+# Jobs
+
+
+def _batch(where: Region) -> EmulatedBatch:
+    return cast("EmulatedBatch", batch_backends[where.account_id][where.name])
+
+
+def _jobs(where: Region, queue: str, status: str) -> list[EmulatedJob]:
+    found = _batch(where).get_job_queue(queue)
+    assert found is not None
+    return [each for each in cast("list[EmulatedJob]", found.jobs) if each.status == status]
+
+
+def _queue_snapshot(where: Region, given: Json) -> Any:
+    waiting = _jobs(where, given["JobQueue"], "RUNNABLE")
+    for each in waiting[:1]:
+        each.first_since = each.first_since or int(unix_time_millis())
+    jobs = [{"JobArn": each.arn, "EarliestTimeAtPosition": each.first_since} for each in waiting]
+    return {"FrontOfQueue": {"Jobs": jobs[:100]}}
+
+
+def _list_jobs(where: Region, given: Json) -> Any:
+    return {"JobSummaryList": [{"JobArn": each.arn} for each in _jobs(where, given["JobQueue"], given["JobStatus"])]}
+
+
+def _describe_environments(where: Region, given: Json) -> Any:
+    """``/emulator/invalid`` (`switches`) says of what an environment is invalid whose name has its first word."""
+    name, _, reason = (switches.read(where, "invalid") or "").partition(":")
+    every = (_batch(where).get_compute_environment_by_arn(each) for each in given["ComputeEnvironments"])
+    found = [each for each in every if each is not None]
+    return {
+        "ComputeEnvironments": [
+            {
+                "ComputeEnvironmentName": each.name,
+                "Status": "INVALID" if name and name in each.name else "VALID",
+                "StatusReason": reason or "ComputeEnvironment Healthy",
+            }
+            for each in found
+        ]
+    }
+
+
 CALLS: Mapping[str, Callable[[Any, Json], Any]] = {
     "aws-sdk:autoscaling:describeAutoScalingInstances": _describe_instances,
     "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup": _terminate,
+    "aws-sdk:batch:describeComputeEnvironments": _describe_environments,
+    "aws-sdk:batch:getJobQueueSnapshot": _queue_snapshot,
+    "aws-sdk:batch:listJobs": _list_jobs,
     "aws-sdk:ecs:describeContainerInstances": _describe_container_instances,
     "aws-sdk:ecs:describeTasks": _describe_tasks,
     "aws-sdk:ecs:listTasks": _list_tasks,

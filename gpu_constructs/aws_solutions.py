@@ -54,6 +54,7 @@ _TASKS_OF_CLUSTER = (
 )
 _OBJECTS_OF_DATA = "objects of a job have no names before they are written; the bucket and the prefix are given"
 _HOSTS_AND_TASKS_OF_CLUSTER = "hosts and tasks have no names before they are there; those of one cluster are allowed"
+_JOBS_LISTED = "AWS Batch lists jobs and describes environments of no resource"
 _DESCRIBED_GROUPS = (
     "Describe actions of Auto Scaling know no resources in IAM; the actions of ECS are for one cluster by a condition"
 )
@@ -117,7 +118,7 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
     elif isinstance(construct, GpuCapacity):
         yield from _of_capacity(construct)
     elif isinstance(construct, GpuBatchQueue):
-        yield from _in_roles(construct, "HostRole", anything=_HOSTS_WITHOUT_RESOURCES, named_later=_HOSTS_NAMED_LATER)
+        yield from _of_queue(construct)
     elif isinstance(construct, GpuTaskDefinition):
         yield from _of_task(construct)
     elif isinstance(construct, batch.EcsEc2ContainerDefinition) and isinstance(construct.node.scope, GpuBatchJob):
@@ -130,6 +131,13 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_monitoring(construct)
     elif isinstance(construct, MultiNodeTraining):
         yield from _of_data(construct.job_role, construct.data)
+
+
+def _of_queue(queue: GpuBatchQueue) -> Iterator[_Finding]:
+    yield from _in_roles(queue, "HostRole", anything=_HOSTS_WITHOUT_RESOURCES, named_later=_HOSTS_NAMED_LATER)
+    if queue.watched is not None:
+        yield from _of_machine(queue.watched)
+        yield from _in_roles(queue.watched, "Role", anything=_JOBS_LISTED, named_later=_JOBS_LISTED)
 
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
@@ -222,12 +230,16 @@ def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:
         yield from _of_recovery(monitoring.recovery)
 
 
+def _of_machine(scope: IConstruct) -> Iterator[_Finding]:
+    for machine in _defined(scope, sfn.CfnStateMachine, "StateMachine"):
+        yield machine, "SF1", "Step Functions keeps the history of each execution for 90 days, with its error and cause"
+        yield machine, "SF2", "it calls services of AWS alone, each of which its history has"
+
+
 def _of_recovery(recovery: GpuRecovery) -> Iterator[_Finding]:
     for table in _defined(recovery, dynamodb.CfnTable, "Table"):
         yield table, "DDB3", "it counts the hosts of a day, which are in the history of the executions as well"
-    for machine in _defined(recovery, sfn.CfnStateMachine, "StateMachine"):
-        yield machine, "SF1", "Step Functions keeps the history of each execution for 90 days, with its error and cause"
-        yield machine, "SF2", "it calls services of AWS alone, each of which its history has"
+    yield from _of_machine(recovery)
     yield from _in_roles(recovery, "Role", anything=_DESCRIBED_GROUPS, named_later=_HOSTS_NAMED_LATER)
 
 

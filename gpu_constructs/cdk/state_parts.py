@@ -62,9 +62,9 @@ def call(partition: str, action: str, parameters: State) -> State:
 
 
 def alarm_of_executions(
-    scope: Construct, machine: sfn.StateMachine, *, description: str, label: str
+    scope: Construct, machine: sfn.StateMachine, *, description: str, label: str, periods: int = 1
 ) -> cloudwatch.Alarm:
-    """Defines an alarm for executions that failed, and for those that passed their time."""
+    """Defines an alarm for executions of some periods that failed, and for those that passed their time."""
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - many state machines have none
 
     dimensions = {"StateMachineArn": machine.state_machine_arn}
@@ -80,7 +80,8 @@ def alarm_of_executions(
             expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label=label
         ),
         threshold=1,
-        evaluation_periods=1,
+        evaluation_periods=periods,
+        datapoints_to_alarm=None if periods == 1 else 1,
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["GETENT", "JOB", "MAIN", "ended", "started", "written"]
+__all__ = ["GETENT", "JOB", "MAIN", "ended", "free_port", "killed", "started", "written"]
 
 MAIN = "127.0.0.1"
 JOB = "0f9c2b1e-0000-4000-8000-000000000001"
@@ -22,6 +25,21 @@ def written(folder: Path, **programs: str) -> Path:
     return folder
 
 
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind((MAIN, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def killed(nodes: Sequence[subprocess.Popen[str]]) -> None:
+    """Ends nodes with all that they have started."""
+    for each in nodes:
+        with suppress(ProcessLookupError):
+            os.killpg(each.pid, signal.SIGKILL)
+        each.communicate()
+
+
 def started(command: Sequence[str], node: int, nodes: int, bin_: Path, **more: str) -> subprocess.Popen[str]:
     given = {
         "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
@@ -30,6 +48,7 @@ def started(command: Sequence[str], node: int, nodes: int, bin_: Path, **more: s
         "AWS_BATCH_JOB_NODE_INDEX": str(node),
         "AWS_BATCH_JOB_MAIN_NODE_INDEX": "0",
         "AWS_BATCH_JOB_NUM_NODES": str(nodes),
+        "GANG_BEAT_SECONDS": "0.2",
         **({"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": MAIN} if node else {}),
         **more,
     }

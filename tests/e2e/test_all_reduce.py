@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from pathlib import Path
 
 from gpu_constructs import TrainingLauncher
 
-from .nodes import GETENT, MAIN, ended, started, written
+from .nodes import GETENT, ended, free_port, started, written
 
 ALL_REDUCE = """
 import os, sys
@@ -28,16 +27,9 @@ for step in range(3):
 """
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind((MAIN, 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 def test_nodes_meet_and_reduce_over_all_of_them_until_one_fails_and_with_it_the_job(tmp_path: Path) -> None:
     bin_ = written(tmp_path, getent=GETENT)
-    command = TrainingLauncher.jax(port=_free_port()).command([sys.executable, "-c", ALL_REDUCE], gpus=1)
+    command = TrainingLauncher.jax(port=free_port()).command([sys.executable, "-c", ALL_REDUCE], gpus=1)
     ends = ended([started(command, node, 2, bin_, JAX_PLATFORMS="cpu") for node in range(2)])
     assert ["step 1 sum 3.0 of 2" in text for _, text in ends] == [True, True]
     assert (ends[0][0] != 0, ends[1][0]) == (True, 75)

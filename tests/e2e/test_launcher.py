@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -12,9 +14,10 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from gpu_constructs import InvalidValueError, TrainingLauncher
+from gpu_constructs.jobs.batch.job_options import LOST_NODE
 from gpu_constructs.jobs.training.training_launcher import Tool
 
-from .nodes import GETENT, JOB, MAIN, ended, started, written
+from .nodes import GETENT, JOB, MAIN, ended, free_port, killed, started, written
 
 RECORD = f"""#!{sys.executable}
 import json, os, sys
@@ -22,6 +25,10 @@ record = {{"argv": sys.argv[1:], "environment": dict(os.environ)}}
 if "--hostfile" in sys.argv:
     record["hosts"] = open(sys.argv[sys.argv.index("--hostfile") + 1]).read().split("\\n")
 print(json.dumps(record))
+"""
+BY_NODE = """#!/bin/sh
+[ "$JAX_PROCESS_ID" -eq 0 ] || eval "$OTHERS_DO"
+[ "$JAX_PROCESS_ID" -ne 0 ] || eval "$MAIN_DOES"
 """
 NO_LIST: Any = 5
 SSH = """#!/bin/sh
@@ -119,7 +126,61 @@ def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
     programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "mpirun": RECORD}
     bin_ = written(tmp_path, ssh=SSH, getent=GETENT, **programs)
     command = TrainingLauncher.mpi(join_within=cdk.Duration.minutes(1)).command(["train"], gpus=8)
-    assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(1, "")]
+    assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(LOST_NODE, "")]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["without a word", "with its host's end"])
+@pytest.mark.parametrize("main", ["sleep 600", "sleep 1; exit 134"], ids=["main waits", "main fails with it"])
+def test_a_gang_that_loses_a_host_says_so_with_the_exit_code_that_is_tried_again(
+    tmp_path: Path, lost: int, how: signal.Signals, main: str
+) -> None:
+    bin_ = written(tmp_path, getent=GETENT, train=f"#!/bin/sh\ntouch {tmp_path}/ran-$JAX_PROCESS_ID\n{BY_NODE}")
+    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
+    nodes = [started(command, node, 4, bin_, MAIN_DOES=main, OTHERS_DO="sleep 600") for node in range(4)]
+    try:
+        while not (tmp_path / f"ran-{lost}").exists():
+            time.sleep(0.02)
+        os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
+        assert nodes[0].wait(timeout=60) == LOST_NODE
+    finally:
+        killed(nodes)
+
+
+@pytest.mark.parametrize(
+    ("main", "others", "code"),
+    [
+        ("sleep 1; exit 134", "sleep 600", 134),
+        ("sleep 600", "sleep 1; exit 75", 75),
+        ("sleep 1; kill -9 $$", "sleep 600", 137),
+        (f"sleep 1; exit {LOST_NODE}", "sleep 600", 1),
+        ("sleep 1", "exit 0", 0),
+    ],
+    ids=["main", "others", "a signal", "the code of a lost host", "success"],
+)
+def test_a_program_that_fails_is_no_lost_host(tmp_path: Path, main: str, others: str, code: int) -> None:
+    bin_ = written(tmp_path, getent=GETENT, train=BY_NODE)
+    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
+    nodes = [started(command, node, 4, bin_, MAIN_DOES=main, OTHERS_DO=others) for node in range(4)]
+    try:
+        assert nodes[0].wait(timeout=60) == code
+    finally:
+        killed(nodes)
+
+
+def test_a_host_that_never_comes_is_a_lost_one(tmp_path: Path) -> None:
+    bin_ = written(tmp_path, getent=GETENT, train=RECORD)
+    command = TrainingLauncher.jax(port=free_port(), join_within=cdk.Duration.seconds(1)).command(["train"], gpus=1)
+    assert ended([started(command, node, 3, bin_) for node in range(2)]) == [(LOST_NODE, ""), (1, "")]
+
+
+def test_the_program_that_watches_can_stand_in_the_script() -> None:
+    _, _, script, *_ = TrainingLauncher.jax().command(["train"], gpus=1)
+    watch = script.partition("WATCH='")[2].partition("'\n")[0]
+    compile(watch, "watch", "exec")
+    assert watch.endswith("sys.exit(main(*sys.argv[1:]))\n")
+    # AWS Batch takes 24 KiB of a job definition, of which 32 adapters are 4.
+    assert len(script) < 12_000
 
 
 def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path) -> None:
@@ -138,7 +199,6 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
     [
         (lambda: TrainingLauncher.torchrun().command(NO_LIST, gpus=2), "command"),
         (lambda: TrainingLauncher.torchrun().command("train.py", gpus=2), "command"),
-        (lambda: TrainingLauncher(tool=Tool.DEEPSPEED, join_within=cdk.Duration.hours(1)), "join_within"),
         (lambda: TrainingLauncher(tool=Tool.JAX, processes_per_host=4), "processes_per_host"),
     ],
 )
@@ -160,7 +220,7 @@ def _where_it_has_no_name(tmp_path: Path, addresses: str) -> tuple[int, str, str
         each.replace("/proc/net/fib_trie", str(kernel))
         for each in TrainingLauncher.torchrun().command(["train.py"], gpus=1)
     ]
-    with started(command, 0, 2, bin_) as node:
+    with started(command, 0, 1, bin_) as node:
         text, reason = node.communicate(timeout=60)
     return node.returncode, text, reason
 

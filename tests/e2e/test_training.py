@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from emulator.account import Account
 from emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
+from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 from tests.synthesis import app_in
 
@@ -23,7 +24,12 @@ HOSTS = 3
 
 
 def _assembly(
-    folder: Path, types: str = "g6.12xlarge", network: HostNetwork | None = None, nodes: str = "", **of_job: Any
+    folder: Path,
+    types: str = "g6.12xlarge",
+    network: HostNetwork | None = None,
+    nodes: str = "",
+    hosts: int = HOSTS,
+    **of_job: Any,
 ) -> Path:
     app = app_in(folder)
     stack = cdk.Stack(app, STACK)
@@ -35,14 +41,14 @@ def _assembly(
             CapacityChoice(
                 "Hosts",
                 instance_types=[types],
-                max_instances=HOSTS,
+                max_instances=hosts,
                 network=network or HostNetwork(placement_group=True),
             )
         ],
         start_within=cdk.Duration.minutes(15),
     )
     image = ecs.ContainerImage.from_registry("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime")
-    training = MultiNodeTraining(stack, "Train", queue=queue, hosts=HOSTS, image=image, command=["train.py"], **of_job)
+    training = MultiNodeTraining(stack, "Train", queue=queue, hosts=hosts, image=image, command=["train.py"], **of_job)
     if nodes:
         definition = cast("batch.CfnJobDefinition", training.job_definition.node.default_child)
         definition.add_property_override("NodeProperties.NodeRangeProperties.0.TargetNodes", nodes)
@@ -150,6 +156,23 @@ def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_wi
     described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
 
     assert (described["status"], len(described["attempts"])) == end
+    cloud.destroy(stack)
+
+
+@pytest.mark.parametrize("lost", range(4))
+def test_a_gang_of_four_that_loses_one_of_its_hosts_runs_again_within_its_budget(
+    cloud: Local, tmp_path: Path, lost: int
+) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, hosts=4), STACK)
+    # What the launcher ends the main host with is in test_launcher.py.
+    cloud.switch("jobs/Train", f"{LOST_NODE if lost else 'lost'},0")
+    cloud.switch("nodes/Train", f"{lost}:lost")
+    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
+    assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 2)
+
+    cloud.switch("jobs/Train", str(LOST_NODE))
+    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 60, "FAILED", "SUCCEEDED")
+    assert (described["status"], len(described["attempts"])) == ("FAILED", 3)
     cloud.destroy(stack)
 
 

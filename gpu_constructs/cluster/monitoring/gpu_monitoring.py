@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_REPLACEMENTS = 100
 # As long as managed draining waits for the tasks of a host.
 _LONGEST_DRAIN_SECONDS = 48 * 3600
+_RULES = "events.amazonaws.com"
 _ALARMS = "cloudwatch.amazonaws.com"
 
 _Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
@@ -95,7 +96,7 @@ class GpuMonitoring(Construct):
         )
         self.recovery: GpuRecovery | None = None
         if notify is not None:
-            let_alarms_publish(self, notify, hosts)
+            let_alarms_publish(self, notify, hosts.place)
         hosts.tell_of_alarms(self._alarms.tell_of)
         hosts.are_measured = True
 
@@ -246,7 +247,7 @@ class GpuMonitoring(Construct):
             drain_seconds=seconds,
         )
         if topic is not self.notify:
-            let_alarms_publish(self.recovery, topic, self.hosts)
+            let_alarms_publish(self.recovery, topic, self.hosts.place)
         return self.recovery
 
 
@@ -270,7 +271,7 @@ def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> 
     require_same_place(stack, argument, region=topic.env.region, what="topic", why=why)
 
 
-def let_alarms_publish(scope: Construct, topic: sns.ITopic, hosts: ClusterHosts) -> None:
+def let_alarms_publish(scope: Construct, topic: sns.ITopic, place: tuple[str, str, str]) -> None:
     """Lets the alarms of an account publish to a topic, and use its key.
 
     The policy that a topic has by itself lets the alarms of its account publish. Any other policy, such as that of
@@ -279,25 +280,48 @@ def let_alarms_publish(scope: Construct, topic: sns.ITopic, hosts: ClusterHosts)
     Args:
         scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
         topic: The topic.
-        hosts: The hosts of the cluster, which are where the alarms are.
+        place: Partition, region and account of the alarms.
     """
-    partition, region, account = hosts.place
-    alarms = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
-    added = topic.add_to_resource_policy(
-        iam.PolicyStatement(
-            sid="AlarmsPublish",
-            principals=[iam.ServicePrincipal(_ALARMS)],
-            actions=["sns:Publish"],
-            resources=[topic.topic_arn],
-            conditions={"ArnLike": {"aws:SourceArn": alarms}},
-        )
-    )
-    if not added.statement_added:
+    partition, region, account = place
+    every = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
+    if not _let_publish(topic, "AlarmsPublish", _ALARMS, [every]):
         cdk.Annotations.of(scope).add_warning_v2(
             "gpu-constructs:GpuMonitoring.notify",
             f"the policy of topic {topic.node.id} is not changed, since the topic is imported; alarms reach it where "
             f"that policy allows sns:Publish to {_ALARMS}, or is the one that SNS makes",
         )
+
+
+def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: Sequence[str]) -> None:
+    """Lets rules of EventBridge publish to a topic, which no topic does by itself.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
+
+    Args:
+        scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
+        topic: The topic.
+        rules: Their ARNs.
+    """
+    if not _let_publish(topic, "RulesPublish", _RULES, rules):
+        cdk.Annotations.of(scope).add_warning_v2(
+            "gpu-constructs:GpuBatchQueue.notify",
+            f"the policy of topic {topic.node.id} is not changed, since the topic is imported; notices of jobs "
+            f"reach it where that policy allows sns:Publish to {_RULES}",
+        )
+
+
+def _let_publish(topic: sns.ITopic, sid: str, service: str, sources: Sequence[str]) -> bool:
+    """Whether CDK could let a service publish, and use the key of the topic."""
+    added = topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid=sid,
+            principals=[iam.ServicePrincipal(service)],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions={"ArnLike": {"aws:SourceArn": sources[0] if len(sources) == 1 else list(sources)}},
+        )
+    )
     if topic.master_key is not None:
         # https://repost.aws/knowledge-center/cloudwatch-configure-alarm-sns
-        topic.master_key.grant(iam.ServicePrincipal(_ALARMS), "kms:Decrypt", "kms:GenerateDataKey*")
+        topic.master_key.grant(iam.ServicePrincipal(service), "kms:Decrypt", "kms:GenerateDataKey*")
+    return added.statement_added

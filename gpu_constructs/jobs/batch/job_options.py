@@ -25,6 +25,12 @@ _LARGEST_SHARE = 1000
 _DIGITS, _LARGEST_WEIGHT = 4, 999.9999
 _ATTEMPTS = 3
 
+LOST_NODE = 113
+"""The exit code with which the main host of a gang says that another host was lost, and nothing else.
+
+On Linux it is the number of EHOSTUNREACH. A program that ends with it ends with 1 here.
+"""
+
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +81,24 @@ class BatchRetries:
         for each in codes:
             exit_code("exit_codes", each, fix="exit_codes=[75]")
 
-    def conditions(self) -> list[batch.RetryStrategy]:
-        """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything."""
-        return [] if self.attempts == 1 else [*_conditions(tuple(self.exit_codes), self.image_not_pulled)]
+    def conditions(self, *, of_gang: bool = False) -> list[batch.RetryStrategy]:
+        """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything.
+
+        Raises:
+            InvalidValueError: With the one of a gang, for hosts that its main one has lost, there are too many.
+        """
+        if self.attempts == 1:
+            return []
+        codes = (*((LOST_NODE,) if of_gang else ()), *self.exit_codes)
+        if len(codes) + self.image_not_pulled + 2 > MAX_JOB_CONDITIONS:
+            raise InvalidValueError(
+                "one condition of a training is for hosts that are lost",
+                argument="exit_codes",
+                value=self.exit_codes,
+                allowed=f"one with image_not_pulled: AWS Batch takes {MAX_JOB_CONDITIONS} conditions of retries",
+                fix=f"exit_codes=[{self.exit_codes[0]}]",
+            )
+        return [*_conditions(codes, self.image_not_pulled)]
 
 
 @cache  # nothing changes them, and each costs two calls into Node

@@ -111,7 +111,7 @@ class JobPlan:
             "job_definition_name": self.options.get("job_definition_name"),
             "timeout": self.options.get("timeout") or seconds_of(_DAY_SECONDS),
             "retry_attempts": self.retries.attempts,
-            "retry_strategies": self.retries.conditions() or None,
+            "retry_strategies": self.retries.conditions(of_gang=self.task.is_multi_node) or None,
             # AWS Batch takes no job without one in a queue with shares.
             "scheduling_priority": 0 if priority is None and share is not None else priority,
             "propagate_tags": True,
@@ -142,6 +142,7 @@ def plan_job(
     needs, timeout = plan_needs(options), options.get("timeout")
     require_volumes(options.get("volumes"))
     retries = of_kind("retries", options.get("retries"), BatchRetries, example="BatchRetries(attempts=5)")
+    retries.conditions(of_gang=nodes is not None)
     vcpus, memory, shared = options.get("vcpus"), options.get("memory_mib"), options.get("shared_memory_mib")
     gpus = known_number(
         "gpus",

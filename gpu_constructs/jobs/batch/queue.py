@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -19,19 +20,22 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
+from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
+from gpu_constructs.jobs.batch.watch import BatchWatch
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
+_STUCK = 1800
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
@@ -124,6 +128,7 @@ class GpuBatchQueue(Construct):
         scheduling_policy: The fair-share policy; None without shares.
         shares: Who gets how much of it, as given.
         job_queue: The job queue.
+        watched: What watches it; None before `watch`.
     """
 
     @checked
@@ -181,6 +186,7 @@ class GpuBatchQueue(Construct):
             ],
         )
         self._jobs: list[GpuBatchJob] = []
+        self.watched: BatchWatch | None = None
         GpuChecks.add_to(self)
 
     @property
@@ -234,6 +240,41 @@ class GpuBatchQueue(Construct):
         job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command)
         self._jobs.append(job)
         return job
+
+    @checked
+    def watch(self, *, notify: sns.ITopic, stuck_after: cdk.Duration | None = None) -> BatchWatch:
+        """Tells somebody of jobs that failed, of a queue that is blocked, and of jobs that do not start.
+
+        All jobs and trainings of the queue are watched. AWS Batch has no metrics; of it there are a notice of each job
+        that failed, was cancelled or terminated, with its reason, exit code and log stream, one for a first job that
+        AWS Batch knows to be stuck, and an alarm. The alarm goes off where one job has been first for `stuck_after` and
+        no job of the queue has a host, as where hosts never join, and where a compute environment is invalid. Jobs that
+        wait while others run raise none. With the default it costs about $0.40 a month.
+
+        Args:
+            notify: Who is told: a standard topic of the same region.
+            stuck_after: How long a job may be first while none has a host, five minutes to a day. By default 30
+                minutes, in which the hosts of every type start. The alarm goes off up to as long after that.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the queue is watched already.
+            IncompatibleError: The topic is one that alarms cannot use.
+        """
+        seconds = stuck_after or seconds_of(_STUCK)
+        number = whole_seconds("stuck_after", seconds, smallest=300, largest=_LONGEST_WAIT)
+        if isinstance(number, Unknown) or number % 60:
+            raise InvalidValueError(
+                "the looks at a queue are so many whole minutes apart, which is written at synth",
+                argument="stuck_after",
+                fix="stuck_after=cdk.Duration.minutes(30)",
+            )
+        if self.watched is not None:
+            raise InvalidValueError(
+                "the queue is watched already", argument="notify", value=notify, fix="one call; topics have subscribers"
+            )
+        require_topic("notify", notify, self.hosts.stack)
+        self.watched = BatchWatch(self, "Watch", queue=self, notify=notify, stuck_seconds=number)
+        return self.watched
 
     def require_share(self, share: str | None, priority: int | None) -> None:
         """Refuses a job that counts against none of the shares, or against one where there are none.

@@ -47,12 +47,12 @@ class MultiNodeTraining(BatchWork):
 
     AWS Batch starts it when there are hosts for all of it. The main host comes first, the others when it runs; a
     launcher in the command of the container says to each who it is and where the main one is. The training ends with
-    the main host, and AWS Batch then stops the others. It does not look at a host that fails
-    (https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html): the processes on the others wait for it, as
-    long as `TrainingLauncher.join_within` at the start, and later as long as their collectives have time (ten minutes
-    in PyTorch with NCCL); then they fail, the main one with them, and `retries` decide. `timeout` ends whatever waits
-    longer. What it has done without a checkpoint is lost. ``torchrun`` ends with exit code 1 after every failure on any
-    host, so that ``exit_codes=[1]`` in `retries` repeats mistakes as well as lost hosts.
+    the main host, and AWS Batch then stops the others. AWS Batch does not look at the others
+    (https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html), so the launcher does: where one of them is
+    stopped, is silent for a minute or never comes, the main one ends with exit code 113, after which every training is
+    tried again on all hosts, within ``attempts`` of `retries`. A program that fails on any host ends the training with
+    its own exit code within a minute; ``exit_codes`` repeat that. It takes ``python3`` in the image. What has been done
+    without a checkpoint is lost. ``torchrun`` ends with exit code 1 whatever its script ends with.
 
     Each container has an interface of its own in the security group of the queue's hosts, which is opened to itself.
 

@@ -6,6 +6,8 @@ main one have its address (https://docs.aws.amazon.com/batch/latest/userguide/mn
 its own from its hosts file, where the ECS agent writes it for a task with an interface of its own. It does so only for
 an interface with a hostname, which those of a VPC without DNS hostnames do not have
 (https://github.com/aws/amazon-ecs-agent, ``generateENIExtraHosts``); there the kernel's list of addresses has it.
+
+Where the image has ``python3``, `gang_watch` starts the processes, and tells a lost host from a failed program.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 import aws_cdk as cdk
 
@@ -23,6 +26,7 @@ from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_ch
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 _DEFAULT_PORT = 29500
 _JOIN_SECONDS = 1800
@@ -72,6 +76,13 @@ main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(own_address)} || exit 1
 job=${AWS_BATCH_JOB_ID%%#*}
 [ -z "${JOB_CHECKPOINTS-}" ] || export JOB_CHECKPOINTS="$JOB_CHECKPOINTS$job/"
 echo "node $node of $nodes, main node $main" >&2
+run() {
+  if [ "$nodes" -gt 1 ] && command -v python3 >/dev/null; then
+    exec python3 -c "$WATCH" "$LOST" $((PORT + 1)) "$main" "$job-$AWS_BATCH_JOB_ATTEMPT" "$JOIN_SECONDS" "$@"
+  fi
+  [ "$nodes" -eq 1 ] || echo "without python3 in the image, only the loss of the main host is noticed" >&2
+  exec "$@"
+}
 """
 
 # Rank 0 is on the main node in each of them, so that the node that ends the job is the one that writes checkpoints.
@@ -79,7 +90,7 @@ echo "node $node of $nodes, main node $main" >&2
 # https://docs.pytorch.org/docs/stable/elastic/run.html: a fixed number of nodes with fixed ranks. With c10d, ranks
 # follow names of hosts, and rank 0 may be on a node that AWS Batch stops when the main one ends.
 _TORCHRUN = """\
-exec torchrun --nnodes "$nodes" --node-rank "$node" --nproc-per-node "$PROCESSES" \\
+run torchrun --nnodes "$nodes" --node-rank "$node" --nproc-per-node "$PROCESSES" \\
   --rdzv-id "$job-$AWS_BATCH_JOB_ATTEMPT" --rdzv-conf "timeout=$JOIN_SECONDS" \\
   --master-addr "$main" --master-port "$PORT" "$@"
 """
@@ -89,14 +100,14 @@ exec torchrun --nnodes "$nodes" --node-rank "$node" --nproc-per-node "$PROCESSES
 _DEEPSPEED = """\
 hosts=$(mktemp)
 for each in $(seq 0 $((nodes - 1))); do echo "node-$each slots=$PROCESSES"; done > "$hosts"
-exec deepspeed --hostfile "$hosts" --no_ssh --node_rank "$node" --master_addr "$main" --master_port "$PORT" "$@"
+run deepspeed --hostfile "$hosts" --no_ssh --node_rank "$node" --master_addr "$main" --master_port "$PORT" "$@"
 """
 
 # One process on each host, for jax.distributed.initialize(…), which looks up the address but not the numbers:
 # https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 _JAX = """\
 export JAX_COORDINATOR_ADDRESS="$main:$PORT" JAX_NUM_PROCESSES="$nodes" JAX_PROCESS_ID="$node"
-exec "$@"
+run "$@"
 """
 
 # Children make themselves known to the main node, which is reached by the key that the image has in ~/.ssh. What sshd
@@ -112,7 +123,7 @@ mkdir -p "$found"
 (umask 077 && export -p > "$found.env")
 waited=0
 wait_or_end() {
-  [ "$waited" -lt "$JOIN_SECONDS" ] || { echo "after $JOIN_SECONDS seconds: $1" >&2; exit 1; }
+  [ "$waited" -lt "$JOIN_SECONDS" ] || { echo "after $JOIN_SECONDS seconds: $1" >&2; exit "$LOST"; }
   sleep 5
   waited=$((waited + 5))
 }
@@ -120,6 +131,7 @@ if [ "$node" -ne "$AWS_BATCH_JOB_MAIN_NODE_INDEX" ]; then
   until ssh $options "$main" "mkdir -p $found && echo \\${SSH_CONNECTION%% *} > $found/$node"; do
     wait_or_end "the main node does not answer"
   done
+  ! command -v python3 >/dev/null || run tail -f /dev/null
   tail -f /dev/null &
   trap 'kill $!; exit 143' TERM
   wait
@@ -129,7 +141,7 @@ echo "$main" > "$found/$node"
 until [ "$(cat "$found"/* | wc -l)" -eq "$nodes" ]; do wait_or_end "not all of $nodes nodes have come"; done
 hosts=$(mktemp)
 for each in $(seq 0 $((nodes - 1))); do echo "$(cat "$found/$each") slots=$PROCESSES"; done > "$hosts"
-exec mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --mca plm_rsh_args "$options" \\
+run mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --mca plm_rsh_args "$options" \\
   /bin/sh -c '. "$0" && exec "$@"' "$found.env" "$@"
 """
 
@@ -137,10 +149,15 @@ _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX
 
 
 def _script_of(tool: Tool, *, processes: int, port: int, join_seconds: int) -> str:
-    values = {"PROCESSES": processes, "PORT": port, "JOIN_SECONDS": join_seconds}
-    used = {name: value for name, value in values.items() if f"${name}" in _SCRIPTS[tool] or name in _SCRIPTS[tool]}
-    head = "".join(f"{name}={value}\n" for name, value in used.items())
-    return f"{head}{_NODE}{_SCRIPTS[tool]}"
+    values = {"PROCESSES": processes, "PORT": port, "JOIN_SECONDS": join_seconds, "LOST": LOST_NODE}
+    head = "".join(f"{name}={value}\n" for name, value in values.items())
+    return f"{head}WATCH='{_watch()}'\n{_NODE}{_SCRIPTS[tool]}"
+
+
+@cache
+def _watch() -> str:
+    """The program of `gang_watch`, which has no quotation mark of the shell in it."""
+    return Path(__file__).with_name("gang_watch.py").read_text(encoding="utf-8")
 
 
 @with_names_checked
@@ -154,9 +171,9 @@ class TrainingLauncher:
     Attributes:
         tool: What starts the processes.
         processes_per_host: How many there are; None for one for each GPU.
-        port: The port of the main host where the others join.
-        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour. A host may
-            still pull its image.
+        port: The port of the main host where the others join; the next one is for what tells that hosts are there.
+        join_within: How long hosts wait for each other; None for half an hour. A host may still pull its image. After
+            that the training is tried again as one that lost a host.
     """
 
     tool: Tool = Tool.TORCHRUN
@@ -181,7 +198,7 @@ class TrainingLauncher:
         _require_used(self)
         number, fix = 1 if self.processes_per_host is None else self.processes_per_host, f"port={_DEFAULT_PORT}"
         known_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU", why=_WHY_KNOWN)
-        known_number("port", self.port, smallest=1024, largest=65535, fix=fix, why=_WHY_KNOWN)
+        known_number("port", self.port, smallest=1024, largest=65534, fix=fix, why=_WHY_KNOWN)
         if isinstance(self._seconds, Unknown):
             raise InvalidValueError(
                 f"a time that is only known at deploy time {_WHY_KNOWN}",
@@ -215,36 +232,41 @@ class TrainingLauncher:
 
     @classmethod
     @names_checked
-    def deepspeed(cls, *, processes_per_host: int | None = None, port: int = _DEFAULT_PORT) -> TrainingLauncher:
+    def deepspeed(
+        cls,
+        *,
+        processes_per_host: int | None = None,
+        port: int = _DEFAULT_PORT,
+        join_within: cdk.Duration | None = None,
+    ) -> TrainingLauncher:
         """``deepspeed`` without SSH: the command is a script of Python and its arguments.
-
-        The script sets how long hosts wait for each other: ``deepspeed.init_distributed(timeout=…)``.
 
         Args:
             processes_per_host: See `TrainingLauncher`.
             port: See `TrainingLauncher`.
+            join_within: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: An argument is out of its limits.
         """
-        return cls(tool=Tool.DEEPSPEED, processes_per_host=processes_per_host, port=port)
+        return cls(tool=Tool.DEEPSPEED, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
     @classmethod
     @names_checked
-    def jax(cls, *, port: int = _DEFAULT_PORT) -> TrainingLauncher:
+    def jax(cls, *, port: int = _DEFAULT_PORT, join_within: cdk.Duration | None = None) -> TrainingLauncher:
         """JAX: the command runs once on each host, with all its GPUs.
 
         It calls ``jax.distributed.initialize(num_processes=…, process_id=…)`` with the variables ``JAX_NUM_PROCESSES``
-        and ``JAX_PROCESS_ID``, and with an ``initialization_timeout`` of as long as hosts take to pull their image; JAX
-        reads ``JAX_COORDINATOR_ADDRESS`` itself.
+        and ``JAX_PROCESS_ID``; JAX reads ``JAX_COORDINATOR_ADDRESS`` itself.
 
         Args:
             port: See `TrainingLauncher`.
+            join_within: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: The port is none.
         """
-        return cls(tool=Tool.JAX, processes_per_host=1, port=port)
+        return cls(tool=Tool.JAX, processes_per_host=1, port=port, join_within=join_within)
 
     @classmethod
     @names_checked
@@ -320,15 +342,7 @@ def _require_startable(words: Sequence[str], tool: Tool) -> None:
 
 
 def _require_used(launcher: TrainingLauncher) -> None:
-    tool = launcher.tool
-    if launcher.join_within is not None and tool not in (Tool.TORCHRUN, Tool.MPI):
-        raise InvalidValueError(
-            f"with {tool.value} the script itself says how long hosts wait for each other",
-            argument="join_within",
-            value=launcher.join_within,
-            fix="leave it out, and give the time to the script",
-        )
-    if tool is Tool.JAX and launcher.processes_per_host not in (None, 1):
+    if launcher.tool is Tool.JAX and launcher.processes_per_host not in (None, 1):
         raise InvalidValueError(
             "jax has one process on each host, with all its GPUs",
             argument="processes_per_host",

@@ -150,7 +150,7 @@ def test_the_purchase_decides_the_allocation_strategy(
 
 def test_with_efa_hosts_have_every_adapter_and_a_placement_group(queues: Queues) -> None:
     template = queues.launch_template("Efa")
-    assert len(template["NetworkInterfaces"]) == 33
+    assert len(template["NetworkInterfaces"]) == 32
     assert "SecurityGroupIds" not in template
     assert "PlacementGroup" in queues.resources("Efa")
     (environment,) = queues.made["Efa"].environments

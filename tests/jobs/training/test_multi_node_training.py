@@ -106,6 +106,16 @@ def test_a_training_has_whole_hosts_of_the_one_type_of_its_queue(template: Prope
     assert (asked["GPU"], asked["VCPU"], of_node["InstanceType"]) == ("4", "48", "g6.12xlarge")
 
 
+def test_a_training_is_tried_again_after_the_loss_of_any_host_and_nothing_else(template: Properties) -> None:
+    conditions = template["Plain JobDefinition"]["RetryStrategy"]["EvaluateOnExit"]
+    assert [tuple(each.values()) for each in conditions] == [
+        ("RETRY", "Host EC2*"),
+        ("RETRY", "CannotPullContainerError:*"),
+        ("RETRY", "113"),
+        ("EXIT", "*"),
+    ]
+
+
 def test_in_a_queue_with_shares_a_training_has_a_priority_without_which_aws_batch_refuses_it(
     template: Properties,
 ) -> None:
@@ -214,6 +224,11 @@ FOREVER = cdk.Duration.hours(30)
             "hosts wait 3600 seconds for each other, and an attempt ends after 600",
         ),
         ({}, {"retries": BatchRetries(exit_codes=[75])}, "torchrun ends with 1 whatever its script ends with"),
+        (
+            {},
+            {"launcher": TrainingLauncher.jax(), "retries": BatchRetries(exit_codes=[75, 76])},
+            "one condition of a training is for hosts that are lost",
+        ),
         ({}, {"share": "research"}, "no shares"),
         ({}, {"queue": "Queue"}, "expects a GpuBatchQueue"),
         (
