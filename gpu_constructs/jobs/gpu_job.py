@@ -313,7 +313,8 @@ class GpuJob(Construct):
         """Starts one job for each new object of a bucket, by EventBridge.
 
         A start that fails for an hour goes to a queue. ``JOB_INPUT`` is the event, with ``detail.bucket.name`` and
-        ``detail.object.key``. The job does not write below that prefix: each object would start another job.
+        ``detail.object.key``. The job does not write below that prefix, nor where another job of the app begins that
+        leads back to it: each object would start another job.
 
         Args:
             construct_id: The id of the rule in the job.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 from aws_cdk import aws_events as events
@@ -15,7 +17,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
@@ -28,6 +30,25 @@ from gpu_constructs.jobs.data import JobData
 _ATTEMPTS = 10
 _AGE_HOURS = 1
 _KEPT_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """New objects that start a job, and where that job writes."""
+
+    job: str
+    watched: str
+    written: tuple[str, ...]
+
+    def starts(self, other: _Watch, *, certainly: bool) -> bool:
+        """Whether what its job writes starts another job; a place around the watched one may, and need not."""
+        return any(
+            each.startswith(other.watched) or (not certainly and other.watched.startswith(each))
+            for each in self.written
+        )
+
+
+_OF_APP: WeakKeyDictionary[IConstruct, list[_Watch]] = WeakKeyDictionary()
 
 
 def on_schedule(
@@ -69,9 +90,12 @@ def on_object(
     """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start.
 
     Raises:
-        IncompatibleError: Of the places that the job writes to, one is below the prefix.
+        IncompatibleError: Of the places that the job writes to, one is below the prefix, or starts a job of this app
+            that starts this one.
     """
     watched = f"s3://{bucket.bucket_name}/{prefix}"
+    others = _OF_APP.setdefault(scope.node.root, [])
+    mine = _Watch(job=scope.node.path, watched=watched, written=tuple(each.location for each in written))
     for each in written:
         if each.location.startswith(watched):
             raise IncompatibleError(
@@ -82,6 +106,15 @@ def on_object(
                 allowed=f"one that {shown(each.prefix)} does not begin with",
                 fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
             )
+    circle = _circle(mine, others, certainly=True)
+    if len(circle) > 1:
+        raise IncompatibleError(
+            f"{_in_turn(circle)}: each writes what starts the next one, so they would start each other without an end",
+            argument="prefix",
+            value=prefix,
+            allowed="one below which no job writes that this one starts",
+            fix="another prefix of the bucket for what one of them writes",
+        )
     detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
     if prefix:
         detail["object"] = {"key": [{"prefix": prefix}]}
@@ -104,6 +137,14 @@ def on_object(
             )
         ],
     )
+    may_circle = _circle(mine, others, certainly=False)
+    if len(may_circle) > 1:
+        cdk.Annotations.of(rule).add_warning_v2(
+            "gpu-constructs:StartedJob.circle",
+            f"{_in_turn(may_circle)}: each may write what starts the next one; with a prefix of its own for what each "
+            "of them reads and writes, none does",
+        )
+    others.append(mine)
     around = next((each for each in written if watched.startswith(each.location)), None)
     if around is not None:
         cdk.Annotations.of(rule).add_warning_v2(
@@ -112,6 +153,25 @@ def on_object(
             f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
         )
     return rule
+
+
+def _circle(first: _Watch, others: Sequence[_Watch], *, certainly: bool) -> tuple[_Watch, ...]:
+    """Jobs that start each other, from one to itself; none where nothing leads back to it."""
+    ways, seen = [(first,)], {first}
+    while ways:
+        way = ways.pop(0)
+        for each in (first, *others):
+            if way[-1].starts(each, certainly=certainly):
+                if each is first:
+                    return way
+                if each not in seen:
+                    seen.add(each)
+                    ways.append((*way, each))
+    return ()
+
+
+def _in_turn(circle: Sequence[_Watch]) -> str:
+    return " → ".join([*(each.job for each in circle), circle[0].job])
 
 
 def _not_started(scope: Construct, construct_id: str) -> sqs.Queue:

@@ -281,6 +281,33 @@ def test_as_many_jobs_of_a_queue_run_at_once_as_there_is_room_for(site: Site) ->
     )
 
 
+def test_jobs_that_start_each_other_are_refused_where_the_circle_closes(
+    ground: Ground, train: GpuTaskDefinition
+) -> None:
+    bucket = s3.Bucket(ground.stack, "Bucket")
+
+    def part(name: str, reads: str, writes: str) -> GpuJob:
+        each = GpuJob(
+            ground.stack,
+            name,
+            cluster=ground.cluster,
+            task_definition=train,
+            timeout=HOURS,
+            writes={"RESULTS": JobData.s3(bucket, prefix=writes)},
+        )
+        each.run_on_object("New", bucket=bucket, prefix=reads)
+        return each
+
+    part("Cut", "raw/", "cut/")
+    part("Embed", "cut/", "vectors/")
+    with pytest.raises(IncompatibleError, match=r"Index → .*Cut → .*Embed → .*Index: each writes") as refused:
+        part("Index", "vectors/", "raw/new/")
+    assert refused.value.argument == "prefix"
+    assert not any("each may write" in each for each in warned(part("Keep", "vectors/", "index/")))
+    may = part("Sort", "index/new/", "vectors/sorted/")
+    assert any("each may write what starts the next one" in each for each in warned(may))
+
+
 def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, train: GpuTaskDefinition) -> None:
     bucket = s3.Bucket(ground.stack, "Bucket")
     shared = job(ground, train, checkpoints=JobData.directory("/ckpt"))
