@@ -236,7 +236,7 @@ def _send_message(where: Region, given: Json) -> Any:
 
 def _list_executions(where: Region, given: Json) -> Any:
     machine = stepfunctions_backends[where.account_id][where.name].describe_state_machine(given["StateMachineArn"])
-    found = [each for each in machine.executions if each.status == given["StatusFilter"]]
+    found = [each for each in reversed(machine.executions) if each.status == given["StatusFilter"]]  # newest first
     return {"Executions": [{"ExecutionArn": each.execution_arn} for each in found[: given["MaxResults"]]]}
 
 

@@ -35,6 +35,7 @@ from gpu_constructs.facts.servers import variables_of_servers
 from gpu_constructs.jobs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
+from gpu_constructs.jobs.one_at_a_time import STARTER
 from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining
 from gpu_constructs.services.gpu_service import GpuService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -52,6 +53,7 @@ _HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the 
 _TASKS_OF_CLUSTER = (
     "tasks and revisions have no names before they are made; those of one cluster and one family are allowed"
 )
+_EXECUTIONS = "executions have names of their own, and these are those of the one job that is started"
 _OBJECTS_OF_DATA = "objects of a job have no names before they are written; the bucket and the prefix are given"
 _HOSTS_AND_TASKS_OF_CLUSTER = "hosts and tasks have no names before they are there; those of one cluster are allowed"
 _JOBS_LISTED = "AWS Batch lists jobs and describes environments of no resource"
@@ -216,6 +218,11 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
             for policy in _defined(each.role, iam.CfnPolicy, "DefaultPolicy") if is_of_queue else ():
                 for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
                     yield policy, f"IAM5[Resource::{wildcard}]", "executions of the job have no names before they start"
+    for starter in [each for each in job.node.children if each.node.id.endswith(STARTER)]:
+        for machine in _defined(starter, sfn.CfnStateMachine, "StateMachine"):
+            yield machine, "SF1", "Step Functions keeps the history of each start for 90 days"
+            yield machine, "SF2", "it starts the job, whose own history says what it did"
+        yield from _in_roles(starter, "Role", anything=_TASKS_OF_CLUSTER, named_later=_EXECUTIONS)
 
 
 def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:

@@ -33,6 +33,7 @@ from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
 from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
+from gpu_constructs.jobs.one_at_a_time import one_at_a_time
 from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import task_slots
@@ -221,10 +222,12 @@ class GpuJob(Construct):
         job_input: Mapping[str, object] | None = None,
         schedule_name: str | None = None,
         enabled: bool = True,
+        may_overlap: bool = False,
     ) -> scheduler.Schedule:
         """Starts the job by EventBridge Scheduler; a start that fails for an hour goes to a queue.
 
-        A job that still runs when the next one is due goes on: both run.
+        A job that still runs from the same schedule when the next one is due goes on, and the next one is left out.
+        Other starts of the job are not looked at. Of two starts in the same seconds, both may run.
 
         Args:
             construct_id: The id of the schedule in the job.
@@ -232,22 +235,27 @@ class GpuJob(Construct):
             job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
             schedule_name: The name of the schedule. By default CloudFormation makes one.
             enabled: Whether it starts anything yet.
+            may_overlap: Whether the next one runs beside one that still runs. By default not.
 
         Returns:
             CDK's schedule.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: Runs may overlap, and all would have one directory of checkpoints.
             RefusedByCdkError: CDK refuses it for another reason.
         """
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
+        text = text_of(job_input or {})
+        if may_overlap:
+            self._require_checkpoints_apart("$$.Execution.Name")
         return on_schedule(
             self,
             construct_id,
-            self.state_machine,
+            self.state_machine if may_overlap else one_at_a_time(self, construct_id, self.state_machine),
             schedule=schedule,
-            text=text_of(job_input or {}),
+            text=text,
             schedule_name=schedule_name,
             enabled=enabled,
         )

@@ -245,6 +245,36 @@ def test_a_schedule_a_queue_an_object_and_a_step_start_a_job(deploy: Deploy, clo
     assert attributes["ApproximateNumberOfMessages"] == attributes["ApproximateNumberOfMessagesNotVisible"] == "0"
 
 
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_schedule_whose_job_still_runs_starts_another_only_where_it_may(
+    deploy: Deploy, cloud: Local, *, overlap: bool
+) -> None:
+    def nightly(_: cdk.Stack, job: GpuJob) -> None:
+        daily = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
+        job.run_on_schedule("Nightly", schedule=daily, schedule_name="nightly", may_overlap=overlap)
+
+    job = deploy(adds=nightly)
+    client = cloud.account.client("stepfunctions")
+
+    def runs() -> list[str]:
+        cloud.minutes(job.cluster, 3)
+        return [each["status"] for each in client.list_executions(stateMachineArn=job.machine)["executions"]]
+
+    cloud.switch("ends/train", "late")
+    by_hand = job.start(job.machine)
+    for _ in range(2):
+        cloud.switch("due", "nightly")
+        started = runs()
+    assert started == ["RUNNING"] * (3 if overlap else 2)
+    for each in client.list_executions(stateMachineArn=job.machine)["executions"]:
+        client.stop_execution(executionArn=each["executionArn"])
+    cloud.switch("ends/train", "0")
+    cloud.minutes(job.cluster, 1)
+    cloud.switch("due", "nightly")
+    assert len(runs()) == len(started) + 1
+    assert job.end(by_hand)["status"] == "ABORTED"
+
+
 @pytest.mark.parametrize(
     ("key", "directories"),
     [(None, ["JobsJob14EE367C", "JobsJob14EE367C"]), ("nightly", ["nightly", "nightly"]), ("$.trial", ["1", "2"])],
