@@ -227,7 +227,6 @@ class GpuJob(Construct):
         """Starts the job by EventBridge Scheduler; a start that fails for an hour goes to a queue.
 
         A job that still runs from the same schedule when the next one is due goes on, and the next one is left out.
-        Other starts of the job are not looked at. Of two starts in the same seconds, both may run.
 
         Args:
             construct_id: The id of the schedule in the job.

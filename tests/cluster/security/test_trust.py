@@ -38,4 +38,4 @@ def test_a_service_assumes_a_role_for_this_account_alone_where_it_says_for_whom_
                 (narrowed if account else open_).add(name)
     assert not open_
     assert {name.rstrip("0123456789ABCDEF") for name in narrowed} >= {"JobStateMachineEventsRole", "JobQueuedRole"}
-    assert len(narrowed) == 9
+    assert len(narrowed) == 10
