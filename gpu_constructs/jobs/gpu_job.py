@@ -26,8 +26,8 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
+from gpu_constructs.jobs.bounds import require_apart, require_cost, warn_of_lost_hours
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces, key_of
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
@@ -35,7 +35,7 @@ from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
 from gpu_constructs.jobs.one_at_a_time import one_at_a_time
 from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
-from gpu_constructs.jobs.states import definition_of
+from gpu_constructs.jobs.states import definition_of, longest_seconds
 from gpu_constructs.placement import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
@@ -87,12 +87,14 @@ class GpuJob(Construct):
             job, so that a job that failed goes on when it is started again, and its program deletes what it has no
             more use for. Executions that may overlap need one each: ``"$.trial"`` for a field of what the job is
             started with, or ``"$$.Execution.Name"``.
+        max_cost_usd: What one start may cost at most, in all its attempts, at the on-demand prices of this version of
+            the library; the row of ``gpu-constructs plan``. By default nothing is refused.
         **options: Where it reads, writes and resumes: `reads`, `writes` and `checkpoints`, explained at `DataOptions`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
-            tasks that have no network interface.
+            tasks that have no network interface, or a start may cost more than `max_cost_usd`.
         RefusedByCdkError: CDK refuses it for another reason.
 
     Attributes:
@@ -120,6 +122,7 @@ class GpuJob(Construct):
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         checkpoint_key: str | None = None,
+        max_cost_usd: float | None = None,
         **options: Unpack[DataOptions],
     ) -> None:
         require_gpu_cluster(cluster)
@@ -141,7 +144,10 @@ class GpuJob(Construct):
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
+        require_cost(workload, [each.pool for each in used], seconds, longest_seconds(seconds, budgets), max_cost_usd)
         super().__init__(scope, construct_id)
+        if places.checkpoints is None:
+            warn_of_lost_hours(self, [each.pool for each in used], seconds)
         self.task_definition: GpuTaskDefinition = task_definition
         self.data: tuple[JobData, ...] = places.every
         groups = groups_of(self, cluster, security_groups) if task.interfaces else []
@@ -248,7 +254,7 @@ class GpuJob(Construct):
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         text = text_of(job_input or {})
         if may_overlap:
-            self._require_checkpoints_apart("$$.Execution.Name")
+            require_apart(self._shares_checkpoints, "$$.Execution.Name")
         return on_schedule(
             self,
             construct_id,
@@ -299,7 +305,7 @@ class GpuJob(Construct):
             self._require_here("dead_letter_queue", dead_letter_queue)
         if max_message_age is not None:
             whole_seconds("max_message_age", max_message_age, smallest=60)
-        self._require_checkpoints_apart("$.trial")
+        require_apart(self._shares_checkpoints, "$.trial")
         most = most_at_once(max_concurrent, self._slots)
         require_queue(self, queue, dead_letter_queue, self._attempt_seconds)
         alarm = from_queue(
@@ -338,7 +344,7 @@ class GpuJob(Construct):
             RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("bucket", bucket)
-        self._require_checkpoints_apart("$.detail.object.key")
+        require_apart(self._shares_checkpoints, "$.detail.object.key")
         return on_object(self, construct_id, self.state_machine, bucket=bucket, prefix=prefix, written=self._written)
 
     @checked
@@ -383,16 +389,6 @@ class GpuJob(Construct):
             result_selector=result_selector,
             result_path=result_path,
         )
-
-    def _require_checkpoints_apart(self, key: str) -> None:
-        """Refuses many executions at once that would write into one directory."""
-        if self._shares_checkpoints:
-            raise IncompatibleError(
-                "jobs that run at once would write their checkpoints into one directory",
-                argument="checkpoint_key",
-                allowed="a field of what each is started with",
-                fix=f"checkpoint_key='{key}', or '$$.Execution.Name'",
-            )
 
     def _require_here(self, argument: str, source: s3.IBucket | sqs.IQueue) -> None:
         """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""

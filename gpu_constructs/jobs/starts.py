@@ -157,7 +157,8 @@ def on_object(
 
 def _circle(first: _Watch, others: Sequence[_Watch], *, certainly: bool) -> tuple[_Watch, ...]:
     """Jobs that start each other, from one to itself; none where nothing leads back to it."""
-    ways, seen = [(first,)], {first}
+    ways: list[tuple[_Watch, ...]] = [(first,)]
+    seen = {first}
     while ways:
         way = ways.pop(0)
         for each in (first, *others):

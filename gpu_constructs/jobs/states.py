@@ -56,6 +56,12 @@ _RECLAIMED = (137, 143)
 _BY_HAND = ("ServiceSchedulerInitiated", "UserInitiated")
 
 
+def longest_seconds(timeout_seconds: int, retries: JobRetries) -> int:
+    """How long an execution may take, with all its attempts."""
+    longest = retries.attempts * (timeout_seconds + _PAUSES["LongPause"]) + _MARGIN_SECONDS
+    return min(longest, LONGEST_EXECUTION_SECONDS)
+
+
 def definition_of(run: JobRun, retries: JobRetries) -> State:
     """The definition of a job's state machine."""
     of_error, of_task = tuple(_causes_of_errors(retries)), tuple(_causes_of_tasks(run, retries))
@@ -104,11 +110,10 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
             kept = {f"{name}.$": f"$.retries.{name}" for name in counters}
             counted = {f"{name}.$": f"States.MathAdd($.retries.{name}, 1)" for name in ("Attempt", each.name)}
             states[f"{each.name}Again"] = pass_state({"Attempt.$": "", **kept, **counted}, "$.retries", each.pause)
-    longest = retries.attempts * (run.timeout_seconds + _PAUSES["LongPause"]) + _MARGIN_SECONDS
     return {
         "Comment": f"Runs {run.container} on GPUs, up to {retries.attempts} times",
         "StartAt": "Begin",
-        "TimeoutSeconds": min(longest, LONGEST_EXECUTION_SECONDS),
+        "TimeoutSeconds": longest_seconds(run.timeout_seconds, retries),
         "States": states,
     }
 

@@ -30,6 +30,7 @@ from gpu_constructs import (
     ModelServer,
     Purchase,
 )
+from gpu_constructs.check.planning.starts import starts_of
 from gpu_constructs.fleet import Starter
 from gpu_constructs.template import read_stacks
 from gpu_constructs.template.resources.fleet import fleet_of
@@ -338,3 +339,38 @@ def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
         made.run_on_object("New", bucket=bucket)
     with pytest.raises(IncompatibleError, match="eu-west-1"):
         made.run_from_queue("Queued", queue=queue)
+
+
+def test_a_start_that_may_cost_more_than_allowed_is_refused_with_what_plan_says(site: Site) -> None:
+    task = task_of(site)
+    retries = JobRetries(no_host=0, not_started=0, lost_host=1)
+    job(site, task, retries=retries, max_cost_usd=12.25)
+    read = read_stacks([site.app.synth().directory])
+    (start,) = starts_of(fleet_of(read.stacks, tasks=read.tasks))
+    assert start.usd_at_most == pytest.approx(12.22, abs=0.01)
+    with pytest.raises(IncompatibleError, match=r"one start may cost \$12\.22, in 750 minutes") as refused:
+        job(site, task, retries=retries, max_cost_usd=12)
+    assert refused.value.argument == "max_cost_usd"
+    with pytest.raises(IncompatibleError, match=r"with all attempts"):
+        job(site, task, max_cost_usd=20)
+    with pytest.raises(InvalidValueError, match="US dollars"):
+        job(site, task, max_cost_usd=0)
+
+
+@pytest.mark.parametrize(
+    ("purchase", "hours", "checkpoints", "is_told"),
+    [
+        (Purchase.spot(), 7, None, True),
+        (Purchase.spot(), 6, None, False),
+        (Purchase.spot(), 7, JobData.directory("/ckpt"), False),
+        (Purchase.on_demand(), 7, None, False),
+    ],
+    ids=["long on Spot", "short on Spot", "with checkpoints", "on demand"],
+)
+def test_a_long_job_on_spot_hosts_without_checkpoints_is_a_warning(
+    ground: Ground, purchase: Purchase, hours: int, checkpoints: JobData | None, *, is_told: bool
+) -> None:
+    task = ground.task(ground.capacity("g6.xlarge", purchase=purchase), name="Train")
+    task.add_gpu_container("train", image=ground.image, gpus=1)
+    made = job(ground, task, timeout=cdk.Duration.hours(hours), checkpoints=checkpoints)
+    assert any("without checkpoints" in each for each in warned(made)) is is_told
