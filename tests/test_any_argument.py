@@ -120,6 +120,7 @@ def _doors_of_batch(site: Site) -> Iterator[Door]:
     made: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd", "vpc": site.vpc, "environments": environments}
     yield Door(public.GpuBatchQueue, made, site.stack)
     yield Door(queue.add_job, {"construct_id": "Odd", "image": site.image}, queue)
+    yield Door(queue.watch, {"notify": sns.Topic(site.stack, "Told")}, queue)
     yield Door(queue.add_job("Good", image=site.image).submit_command, {})
     yield Door(public.BatchRetries, {})
     yield Door(public.FairShares, {"shares": {"a": 1}})

