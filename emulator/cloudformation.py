@@ -204,6 +204,10 @@ class EmulatedCloudFormation(CloudFormationBackend):
                 return found
         raise CloudFormationError("ChangeSetNotFound", f"ChangeSet [{name}] does not exist")
 
+    def change_sets_of(self, stack: str) -> list[ChangeSet]:
+        """Those of the stack of this name or id."""
+        return [each for each in self.change_sets.values() if stack in (each.stack_id, each.stack_name)]
+
     def execute_change_set(self, change_set_name: str, stack_name: str | None = None) -> None:
         change_set = self.change_set(change_set_name, stack_name)
         stack = self.stacks[change_set.stack_id]
@@ -328,6 +332,8 @@ class EmulatedCloudFormation(CloudFormationBackend):
                 if stack.attempt("DELETE", stack.resources.delete):
                     self._withdraw(stack)
                     self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
+                    for each in self.change_sets_of(stack.stack_id):
+                        del self.change_sets[each.change_set_id]
 
 
 def _backend(response: CloudFormationResponse) -> EmulatedCloudFormation:
@@ -340,6 +346,10 @@ def _change_set(self: CloudFormationResponse) -> ChangeSet:
 
 def _describe_change_set(self: CloudFormationResponse) -> ActionResult:
     return ActionResult(_change_set(self))
+
+
+def _list_change_sets(self: CloudFormationResponse) -> ActionResult:
+    return ActionResult({"Summaries": _backend(self).change_sets_of(self._get_param("StackName"))})
 
 
 def _delete_change_set(self: CloudFormationResponse) -> ActionResult:
@@ -366,6 +376,7 @@ def install() -> None:
     models.Stack = EmulatedStack  # type: ignore[misc]  # what moto makes for a change set
     models.cloudformation_backends.backend = EmulatedCloudFormation
     CloudFormationResponse.describe_change_set = _describe_change_set  # type: ignore[method-assign]
+    CloudFormationResponse.list_change_sets = _list_change_sets  # type: ignore[method-assign]
     CloudFormationResponse.delete_change_set = _delete_change_set  # type: ignore[method-assign]
     for name in ("create_stack", "update_stack", "execute_change_set"):
         setattr(CloudFormationResponse, name, _keeping_what_failed(getattr(CloudFormationResponse, name)))

@@ -321,10 +321,21 @@ class StackResources(ResourceMap):
             if not condition or self.lazy_condition_map[condition]:
                 order.append(logical_id)
 
-        # CloudFormation makes at once what needs nothing, so all of it is there while a service waits to be stable.
-        for logical_id in sorted(definitions, key=lambda each: definitions[each]["Type"] == "AWS::ECS::Service"):
+        # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
+        for logical_id in sorted(definitions, key=self._waits_for_service):
             visit(logical_id)
         return order
+
+    def _waits_for_service(self, logical_id: str) -> bool:
+        """Whether this is a service, or needs one, if only through others."""
+        definitions, seen, left = self._resource_json_map, set[str](), [logical_id]
+        while left:
+            each = left.pop()
+            if definitions[each]["Type"] == "AWS::ECS::Service":
+                return True
+            seen.add(each)
+            left += {*needs(definitions[each])} & definitions.keys() - seen
+        return False
 
     # moto lists a stack's resources through these.
     def __iter__(self) -> Iterator[str]:

@@ -22,11 +22,14 @@ from .test_serving import template_of
 STACK = "Served"
 
 
-def assembly(folder: Path, *, tag: str = "v1", most: int = 3, by_queue: bool = True, least: int = 0) -> Path:
-    """An app whose service follows a queue, or the requests of a load balancer."""
+def assembly(
+    folder: Path, *, tag: str = "v1", most: int = 3, by_queue: bool = True, least: int = 0, home: str = ""
+) -> Path:
+    """An app whose service follows a queue, or the requests of a load balancer; `home` is the stack of its cluster."""
     app = app_in(folder)
     stack = cdk.Stack(app, STACK)
-    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+    place = cdk.Stack(app, home) if home else stack
+    cluster = GpuCluster(place, "Cluster", vpc=ec2.Vpc(place, "Vpc", restrict_default_security_group=False))
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4)
     task = GpuTaskDefinition(stack, "Draw", capacity=[l4])
     image = ecs.ContainerImage.from_registry(f"example/draw:{tag}")
@@ -39,7 +42,7 @@ def assembly(folder: Path, *, tag: str = "v1", most: int = 3, by_queue: bool = T
         endpoint = service.add_application_load_balancer("Http", protocol=http, health_check_path="/system_stats")
         by = ScaleBy.requests(endpoint=endpoint, per_task_per_minute=10)
     service.scale(by=[by], min_tasks=least, max_tasks=most)
-    cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+    cdk.CfnOutput(place, "ClusterName", value=cluster.cluster.cluster_name)
     return Path(app.synth().directory)
 
 
@@ -117,3 +120,14 @@ def test_alarms_act_on_the_policies_and_a_larger_range_has_more_steps(cloud: Loc
     scale(account, cluster, 0)
     assert counts(account, cluster) == (0, 0)
     cloud.destroy(stack)
+
+
+def test_a_service_behind_a_balancer_follows_its_requests_on_the_cluster_of_another_stack(
+    cloud: Local, tmp_path: Path
+) -> None:
+    folder = assembly(tmp_path, by_queue=False, least=1, home="Home")
+    home = cloud.deploy_assembly(folder, "Home")
+    stack = cloud.deploy_assembly(folder, STACK)
+    assert counts(cloud.account, home.outputs["ClusterName"]) == (1, 1)
+    cloud.destroy(stack)
+    cloud.destroy(home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 from botocore.exceptions import ClientError
@@ -175,3 +176,27 @@ def test_a_weak_reference_reads_the_output_of_another_stack(stacks: Stacks, acco
     assert "there is no output Arm of a stack producer" in stacks.end(mistaken)[1]
     for stack in (producer, mistaken, consumer):  # a strong reference would keep the producer
         stacks.delete(stack)
+
+
+def test_a_stack_that_is_made_anew_has_none_of_the_change_sets_of_the_one_before(account: Account) -> None:
+    client = account.client("cloudformation")
+
+    def plan(stack: str, kind: str, name: str) -> None:
+        body = json.dumps({"Resources": {"Role": resource("SQS::Queue", QueueName=name)}})
+        client.create_change_set(StackName=stack, ChangeSetName="cdk", ChangeSetType=kind, TemplateBody=body)
+
+    def planned(stack: str) -> list[str]:
+        return [each["StackName"] for each in client.list_change_sets(StackName=stack)["Summaries"]]
+
+    plan("Other", "CREATE", "other")
+    plan("X", "CREATE", "one")
+    client.execute_change_set(StackName="X", ChangeSetName="cdk")
+    client.delete_stack(StackName="X")
+    plan("X", "CREATE", "two")
+    assert (planned("X"), planned("Other")) == (["X"], ["Other"])
+    client.execute_change_set(StackName="X", ChangeSetName="cdk")
+    client.delete_change_set(StackName="X", ChangeSetName="cdk")
+    with pytest.raises(ClientError, match="does not exist"):
+        client.describe_change_set(StackName="X", ChangeSetName="cdk")
+    client.delete_stack(StackName="X")
+    client.delete_stack(StackName="Other")
