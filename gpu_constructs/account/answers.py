@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -106,6 +107,17 @@ def listed(of: Thing, name: str) -> tuple[Thing, ...]:
     """Things that a thing lists; none where it lists none."""
     value = of.get(name)
     return tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
+
+
+def when(given: object) -> datetime | None:
+    """A time of boto3, or one that ``aws`` prints, in UTC; None for anything else."""
+    try:
+        if isinstance(given, (int, float)):  # version 1 of ``aws``
+            return datetime.fromtimestamp(given, timezone.utc)
+        moment = given if isinstance(given, datetime) else datetime.fromisoformat(str(given).replace("Z", "+00:00"))
+        return moment.astimezone(timezone.utc)
+    except (OSError, OverflowError, ValueError):
+        return None
 
 
 def thing(of: Thing, name: str) -> Thing:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from itertools import takewhile
 
-from gpu_constructs.account.answers import Answers, Thing, aws, listed, number, text, thing
+from gpu_constructs.account.answers import Answers, Thing, aws, listed, number, text, thing, when
 from gpu_constructs.account.live.as_template import group_of
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, some
 from gpu_constructs.errors import QUOTE, brief
@@ -226,13 +225,10 @@ def resumed(group: Thing, processes: Sequence[str]) -> str:
     return aws("autoscaling", "resume-processes", None, auto_scaling_group_name=name, scaling_processes=processes)
 
 
-def _minute(when: object) -> str:
-    """A time of boto3, or one that ``aws`` prints, to the minute in UTC; empty for anything else."""
-    try:
-        moment = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).replace("Z", "+00:00"))
-        return f"{moment.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    except (OverflowError, ValueError):
-        return ""
+def _minute(given: object) -> str:
+    """A time to the minute in UTC; empty for anything else."""
+    moment = when(given)
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else ""
 
 
 def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> int | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text
+from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text, when
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import MESSAGE, NAME
 from gpu_constructs.facts.values import dataclass
@@ -16,7 +16,7 @@ _MOST_NAMES = 3
 _COMPARED = 1_000
 _ALIKE = 0.6
 _LEAST_LETTERS = 3
-_ENDS = frozenset({"RUNNING", "STOPPED"})
+_ENDS = {"RUNNING": 1, "STOPPED": 2}
 _MPS = "nvidiaMps"
 _AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
 _COMPUTED = "computedDesiredCount"
@@ -95,8 +95,13 @@ def described_as(answers: Answers, name: str) -> Thing:
     if len(services) > 1:
         names = " or ".join(sorted(text(each, "serviceName") for each in services))
         raise InvalidValueError(f"{shown(name)} may be several services", argument="NAME", value=name, allowed=names)
-    # Of the tasks of one family, one that waits is what is asked about.
-    return services[0] if services else min(tasks, key=lambda each: text(each, "lastStatus") in _ENDS)
+    return services[0] if services else max(tasks, key=_asked_about)
+
+
+def _asked_about(task: Thing) -> tuple[int, float]:
+    """Of the tasks of one family, one that waits is asked about, else one that runs, else the newest that stopped."""
+    moment = when(task.get("createdAt"))
+    return -_ENDS.get(text(task, "lastStatus"), 0), moment.timestamp() if moment else 0.0
 
 
 def services_of(answers: Answers) -> tuple[Thing, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,32 @@ def test_a_task_that_stopped_says_why() -> None:
     (cause,) = why(found, subject_called(found, "0ab1"), region=None).causes
     assert cause.layer is Layer.STOPPED
     assert cause.text == "1 task stopped: Essential container in task exited; chat: OutOfMemoryError"
+
+
+@pytest.mark.parametrize(
+    ("ends", "asked"),
+    [
+        (("STOPPED", "RUNNING", "PENDING", "STOPPED"), 2),
+        (("STOPPED", "RUNNING", "STOPPED", "RUNNING"), 3),
+        (("STOPPED", "STOPPED"), 1),
+    ],
+)
+@pytest.mark.parametrize("first", [datetime(2026, 11, 22, tzinfo=timezone.utc), "2026-11-22T02:00:00+02:00", 1.5e9])
+def test_of_a_family_the_task_that_waits_is_meant_then_one_that_runs_then_the_newest(
+    ends: tuple[str, ...], asked: int, first: object
+) -> None:
+    tasks = [
+        {
+            "taskArn": f"arn:aws:ecs:us-east-1:123456789012:task/demo/{number}",
+            "taskDefinitionArn": cluster()["services"][0]["taskDefinition"],
+            "lastStatus": end,
+            "createdAt": first if number == 0 else f"2026-11-2{2 + number}T00:00:00Z",
+        }
+        for number, end in enumerate(ends)
+    ]
+    for order in (tasks, tasks[::-1]):
+        found = answers([{**cluster(), "services": [], "tasks": order}])
+        assert subject_called(found, "chat").name == str(asked)
 
 
 def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
