@@ -5,6 +5,7 @@ What is expected stands in the signature.
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ _DURATION = "cdk.Duration.seconds({})"
 _EXAMPLES: Mapping[str, str] = {
     "constructs.Construct": "self, where a Stack or another construct defines it",
     "cdk.Duration": _DURATION.format(30),
+    "data.JobData": "JobData.s3(bucket, prefix='data/')",
     "ec2.IVpc": "ec2.Vpc(self, 'Vpc')",
     "ec2.SubnetSelection": "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
     "ecs.CapacityProviderStrategy": "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
@@ -49,6 +51,8 @@ _MADE_FROM: Mapping[tuple[str, type], str] = {
     ("ecs.ContainerImage", str): _IMAGE,
     ("cdk.Duration", int): _DURATION,
     ("cdk.Duration", float): _DURATION,
+    ("ecs.ICluster", str): "ecs.Cluster.from_cluster_attributes(self, 'Cluster', cluster_name='my-cluster', vpc=vpc)",
+    ("scheduler.ScheduleExpression", str): "scheduler.ScheduleExpression.expression({})",
 }
 """What makes the kind of what users give instead."""
 
@@ -295,7 +299,8 @@ def _is_interface(kind: type) -> bool:
 
 def _written(kind: type) -> str:
     """A class as users write it after CDK's usual imports: ``ecs.ContainerImage``."""
-    return f"{kind.__module__.rpartition('.')[2].removeprefix('aws_')}.{kind.__name__}"
+    module = kind.__module__.rpartition(".")[2].removeprefix("aws_")
+    return f"{next((short for short, name in _MODULES.items() if name == module), module)}.{kind.__name__}"
 
 
 def _with_article(name: str) -> str:
@@ -309,7 +314,26 @@ def _fix(value: object, kind: type) -> str:
     made = next(
         (form for (made, given), form in _MADE_FROM.items() if made == _written(kind) and type(value) is given), None
     )
-    return _example(kind) if made is None else made.format(shown(value))
+    if made is None:
+        return (_imported(value, kind) if isinstance(value, str) and _is_interface(kind) else None) or _example(kind)
+    return made.format(shown(value))
+
+
+def _imported(value: str, kind: type) -> str | None:
+    """How CDK refers to what is there already by its ARN, its id or its name: by a class method of the class."""
+    made = getattr(sys.modules[kind.__module__], kind.__name__.removeprefix("I"), None)
+    word = re.findall("[A-Z][a-z0-9]*", kind.__name__)[-1].lower()
+    is_arn = value.startswith("arn:")
+    for end in ("_arn",) if is_arn or "://" in value else ("_id", "_name", "_arn"):
+        ways = (each for each in dir(made) if each.startswith("from_"))
+        for way in sorted(ways, key=lambda each: not each.endswith(end)):
+            others = [*signature(getattr(made, way)).parameters.values()][2:]
+            named = [each for each in others if each.name.endswith(f"{word}{end}")]
+            if named and all(each in named or each.default is not Parameter.empty for each in others):
+                written = shown(value) if is_arn or end != "_arn" else "'arn:…'"
+                by_name = f"{named[0].name}=" if named[0].kind is Parameter.KEYWORD_ONLY else ""
+                return f"{_written(kind).replace('.I', '.')}.{way}(self, '{kind.__name__[1:]}', {by_name}{written})"
+    return None
 
 
 def _example(kind: type) -> str:

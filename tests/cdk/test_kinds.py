@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError, ScaleBy
 from tests.synthesis import Ground, Site
 
 Call = Callable[[Site, Mapping[str, Any]], object]
@@ -52,9 +52,25 @@ def _service(site: Site, arguments: Mapping[str, Any]) -> object:
     return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **arguments)
 
 
+def _balancer(site: Site, arguments: Mapping[str, Any]) -> object:
+    task = site.task()
+    task.add_gpu_container("train", image=site.image, port_mappings=[ecs.PortMapping(container_port=80)])
+    service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    return service.add_application_load_balancer("Http", **arguments)
+
+
+def _scale(_: Site, arguments: Mapping[str, Any]) -> object:
+    return ScaleBy.queue(messages_per_task=5, **arguments)
+
+
+ROLE = "arn:aws:iam::111122223333:role/task"
+LISTENER = "arn:aws:elasticloadbalancing:us-east-1:111122223333:listener/app/a/1/2"
+NAMED = "self, 'ApplicationListener', listener_arn="
+
 REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_cluster, "vpc", ec2.Vpc, "an ec2.IVpc, got the class Vpc", "ec2.Vpc(self, 'Vpc')"),
-    (_cluster, "cluster", "my-cluster", "an ecs.ICluster, got 'my-cluster'", "ecs.Cluster("),
+    (_cluster, "cluster", "my-cluster", "an ecs.ICluster, got 'my-cluster'", "ecs.Cluster.from_cluster_attributes("),
+    (_cluster, "vpc", "vpc-1", "an ec2.IVpc, got 'vpc-1'", "ec2.Vpc.from_lookup(self, 'Vpc', vpc_id='vpc-1')"),
     (
         _cluster,
         "container_insights_v2",
@@ -68,10 +84,17 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_task, "network_mode", "host", "an ecs.NetworkMode, got 'host'", "ecs.NetworkMode.HOST"),
     (_task, "network_mode", "awsvpc", "an ecs.NetworkMode, got 'awsvpc'", "ecs.NetworkMode.AWS_VPC"),
     (_task, "log_retention", 30, "a logs.RetentionDays, got 30", "logs.RetentionDays.ONE_MONTH"),
-    (_task, "log_group", "my-logs", "a logs.ILogGroup, got 'my-logs'", "logs.LogGroup("),
+    (
+        _task,
+        "log_group",
+        "my-logs",
+        "a logs.ILogGroup, got 'my-logs'",
+        "from_log_group_name(self, 'LogGroup', 'my-logs')",
+    ),
     (_task, "log_group", logs.LogGroup, "a logs.ILogGroup, got the class LogGroup", "logs.LogGroup("),
     (_task, "task_role", object(), "an iam.IRole, got object(…)", "iam.Role("),
-    (_task, "execution_role", "role", "an iam.IRole, got 'role'", "iam.Role("),
+    (_task, "execution_role", "role", "an iam.IRole, got 'role'", "iam.Role.from_role_name(self, 'Role', 'role')"),
+    (_task, "task_role", ROLE, f"an iam.IRole, got '{ROLE}'", f"iam.Role.from_role_arn(self, 'Role', '{ROLE}')"),
     (
         _container,
         "image",
@@ -97,6 +120,8 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_sidecar, "health_check", {}, "an ecs.HealthCheck, got {}", "ecs.HealthCheck("),
     (_sidecar, "logging", "awslogs", "an ecs.LogDriver, got 'awslogs'", "ecs.LogDrivers.aws_logs("),
     (_service, "health_check_grace_period", 300, "a cdk.Duration, got 300", "cdk.Duration.seconds(300)"),
+    (_balancer, "listener", LISTENER, "an elbv2.IApplicationListener, got ", f"from_lookup({NAMED}'{LISTENER}')"),
+    (_scale, "queue", "https://a", "a sqs.IQueue, got 'https://a'", "from_queue_arn(self, 'Queue', 'arn:…')"),
     (_service, "enable_execute_command", "yes", "True or False, got 'yes'", "enable_execute_command=True"),
 ]
 

@@ -150,7 +150,7 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
         ({"reads": {"PATH": JobData.directory("/data")}}, "reads", "DATASET"),
         ({"writes": {"NVIDIA_VISIBLE_DEVICES": JobData.directory("/data")}}, "writes", "DATASET"),
-        ({"writes": {"RESULTS": "/data"}}, "writes", "JobData"),
+        ({"writes": {"RESULTS": "/data"}}, "writes", "JobData.s3(bucket, prefix='data/')"),
         ({"vpc_subnets": ec2.SubnetSelection()}, "vpc_subnets", ""),
         ({"security_groups": []}, "security_groups", ""),
         ({"task_definition": object()}, "task_definition", "GpuTaskDefinition"),
@@ -194,6 +194,11 @@ def test_an_input_that_no_attempt_can_get_is_refused(
     with pytest.raises(InvalidValueError, match=words):
         made.run_on_schedule("Nightly", schedule=NIGHTLY, job_input=job_input)
     assert len(made.node.find_all()) == before
+
+
+def test_a_schedule_given_as_text_is_offered_as_an_expression(ground: Ground, train: GpuTaskDefinition) -> None:
+    with pytest.raises(InvalidValueError, match=r"ScheduleExpression\.expression\('cron\(0 2 \* \* \? \*\)'\)"):
+        job(ground, train).run_on_schedule("Nightly", schedule="cron(0 2 * * ? *)")  # type: ignore[arg-type]
 
 
 def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
