@@ -104,7 +104,7 @@ class HostMount:
                 argument="mount_name",
                 fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
             )
-        name, host = mount_name or system.mount_name, system.dns_name
+        name, host = (system.mount_name if mount_name is None else mount_name), system.dns_name
         if not is_token(name) and not _MOUNT_NAME.fullmatch(name):
             raise InvalidValueError(
                 f"{shown(name)} is not the mount name of a file system",

@@ -16,7 +16,7 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import whole_seconds
+from gpu_constructs.cdk.arguments import require_kind, whole_seconds
 from gpu_constructs.cluster.capacity.local_disks import unit_lines
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import OperatingSystem
@@ -73,12 +73,13 @@ def deadline_lines(
         InvalidValueError: The time is no whole number of seconds, or out of its limits.
         IncompatibleError: There is a time, and the system has no shell.
     """
+    if join_within is not None:
+        require_kind("join_within", join_within, cdk.Duration, example="cdk.Duration.minutes(30)")
     if operating_system is OperatingSystem.BOTTLEROCKET:
         if join_within is not None:
             raise IncompatibleError(
                 "Bottlerocket has no shell, so its hosts cannot end themselves",
                 argument="join_within",
-                value=join_within.to_seconds(),
                 fix="leave it out, or an image of Amazon Linux",
             )
         return ()
