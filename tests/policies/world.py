@@ -1,0 +1,193 @@
+"""An app of all that has roles, as CloudFormation would make it: each resource is called by its logical id."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from typing import Any, Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+
+from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuJob, JobData, ModelCache, ModelServer, MultiNodeTraining
+from tests.policies.simulator import Call, is_allowed, listed
+from tests.synthesis import Site
+
+__all__ = ["HERE", "World", "template_of_all"]
+
+ACCOUNT: Final = "111122223333"
+HERE: Final = f"us-east-1:{ACCOUNT}"
+_PSEUDO = {
+    "AWS::Partition": "aws",
+    "AWS::Region": "us-east-1",
+    "AWS::AccountId": ACCOUNT,
+    "AWS::URLSuffix": "amazonaws.com",
+}
+_ARNS = {
+    "AWS::ECS::Cluster": f"arn:aws:ecs:{HERE}:cluster/{{}}",
+    "AWS::ECS::TaskDefinition": f"arn:aws:ecs:{HERE}:task-definition/{{}}:1",
+    "AWS::IAM::Role": f"arn:aws:iam::{ACCOUNT}:role/{{}}",
+    "AWS::IAM::InstanceProfile": f"arn:aws:iam::{ACCOUNT}:instance-profile/{{}}",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:{HERE}:log-group:{{}}:*",
+    "AWS::SQS::Queue": f"arn:aws:sqs:{HERE}:{{}}",
+    "AWS::S3::Bucket": "arn:aws:s3:::{}",
+    "AWS::DynamoDB::Table": f"arn:aws:dynamodb:{HERE}:table/{{}}",
+    "AWS::ECR::Repository": f"arn:aws:ecr:{HERE}:repository/{{}}",
+    "AWS::EFS::FileSystem": f"arn:aws:elasticfilesystem:{HERE}:file-system/{{}}",
+    "AWS::StepFunctions::StateMachine": f"arn:aws:states:{HERE}:stateMachine:{{}}",
+    "AWS::SNS::Topic": f"arn:aws:sns:{HERE}:{{}}",
+    "AWS::SecretsManager::Secret": f"arn:aws:secretsmanager:{HERE}:secret:{{}}-abcdef",
+    "AWS::Events::Rule": f"arn:aws:events:{HERE}:rule/{{}}",
+}
+_REF_IS_ARN = {"StepFunctions::StateMachine", "SNS::Topic", "ECS::TaskDefinition", "SecretsManager::Secret"}
+
+
+def template_of_all() -> dict[str, Any]:
+    """A template with every construct that makes a role."""
+    site = Site(cdk.App(context=Site.recommended_context()))
+    stack, cluster, l4 = site.stack, site.cluster, site.l4
+    monitoring = cluster.add_monitoring("Monitoring", notify=sns.Topic(stack, "Told"))
+    monitoring.add_recovery()
+    managed = site.managed(instance_types=["g6.xlarge"])
+    bucket, repository = s3.Bucket(stack, "Data"), ecr.Repository(stack, "Images")
+    secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(stack, "Token"))
+    image = ecs.ContainerImage.from_ecr_repository(repository)
+    kept = efs.FileSystem(stack, "Kept", vpc=site.vpc)
+
+    train = site.task(l4, name="Train")
+    train.add_gpu_container("train", image=image, gpus=1, secrets={"TOKEN": secret})
+    job = GpuJob(
+        stack,
+        "Job",
+        cluster=cluster,
+        task_definition=train,
+        timeout=cdk.Duration.hours(1),
+        reads={"TEXTS": JobData.s3(bucket, prefix="texts/")},
+        writes={"TUNED": JobData.s3(bucket, prefix="tuned/")},
+        checkpoints=JobData.s3(bucket, prefix="checkpoints/"),
+        checkpoint_key="$.trial",
+    )
+    job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(1)))
+    job.run_from_queue("Asked", queue=sqs.Queue(stack, "Wanted"), max_concurrent=4)
+    job.run_on_object("Come", bucket=bucket, prefix="in/")
+
+    for name, cache in {"Chat": ModelCache.efs(kept), "Talk": ModelCache.s3_copy(bucket, prefix="models/")}.items():
+        chat = site.task(l4, name=name)
+        chat.add_model_server("server", server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"), gpus=1, cache=cache)
+    look = site.task(managed, name="Look")
+    look.add_gpu_container("look", image=image, gpus=1)
+
+    queue = GpuBatchQueue(
+        stack,
+        "Queue",
+        vpc=site.vpc,
+        vpc_subnets=site.one_zone,
+        environments=[CapacityChoice("Batch", instance_types=["g6.xlarge"], max_instances=2)],
+    )
+    queue.add_job("Sweep", image=image, gpus=1)
+    MultiNodeTraining(
+        stack,
+        "Gang",
+        queue=queue,
+        hosts=2,
+        image=image,
+        command=["train.py"],
+        checkpoints=JobData.s3(bucket, prefix="gang/"),
+        timeout=cdk.Duration.hours(1),
+    )
+    return site.template()
+
+
+class World:
+    """The resources of a template with what CloudFormation's functions come to."""
+
+    def __init__(self, template: dict[str, Any]) -> None:
+        self._types = {name: each["Type"] for name, each in template["Resources"].items()}
+        self._families = {
+            name: each["Properties"]["Family"]
+            for name, each in template["Resources"].items()
+            if each["Type"] == "AWS::ECS::TaskDefinition"
+        }
+        self.resources: dict[str, dict[str, Any]] = {
+            name: {**self._known(each.get("Properties", {})), "Type": each["Type"]}
+            for name, each in template["Resources"].items()
+        }
+
+    def arn(self, name: str) -> str:
+        """The ARN of a resource."""
+        return _ARNS[self._types[name]].format(self._families.get(name, name))
+
+    def of(self, kind: str) -> dict[str, dict[str, Any]]:
+        """The resources of one type."""
+        return {name: each for name, each in self.resources.items() if each["Type"] == f"AWS::{kind}"}
+
+    @cached_property
+    def policies(self) -> dict[str, list[dict[str, Any]]]:
+        """The statements of each role, by its ARN."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for name, role in self.of("IAM::Role").items():
+            documents = [each["PolicyDocument"] for each in role.get("Policies", [])]
+            documents += [
+                each["PolicyDocument"] for each in self.of("IAM::Policy").values() if name in each.get("Roles", [])
+            ]
+            found[self.arn(name)] = [each for document in documents for each in listed(document["Statement"])]
+        return found
+
+    @cached_property
+    def of_aws(self) -> dict[str, list[dict[str, Any]]]:
+        """The statements of each role that are in policies of AWS."""
+        return {
+            self.arn(name): [
+                each for arn in role.get("ManagedPolicyArns", ()) for each in _managed(arn.rpartition("/")[2])
+            ]
+            for name, role in self.of("IAM::Role").items()
+        }
+
+    def allows(self, role: str, call: Call) -> bool:
+        """Whether a role may make a call."""
+        return is_allowed([*self.policies[role], *self.of_aws[role]], call)
+
+    def other(self, text: str) -> str:
+        """The same with another cluster, bucket, queue in the place of ours."""
+        names = "|".join(
+            sorted(
+                (*self._types, *self._families.values(), "AWSBatch", "gpu-constructs-self-test"), key=len, reverse=True
+            )
+        )
+        return re.sub(rf"(?<=[:/])({names})", r"other-\1", text)
+
+    def _known(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._known(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            ((function, of),) = value.items()
+            if function == "Ref":
+                return _PSEUDO.get(of) or self._referred(of)
+            if function == "Fn::Join":
+                parts = [self._known(each) for each in of[1]]
+                return of[0].join(map(str, parts)) if isinstance(of[1], list) else value
+            if function == "Fn::GetAtt":
+                return _ARNS.get(self._types[of[0]], "{}").format(of[0]) if of[1] in {"Arn", "TopicArn"} else of[0]
+        return {key: self._known(each) for key, each in value.items()}
+
+    def _referred(self, name: str) -> str:
+        kind = self._types.get(name, "AWS::Parameter").removeprefix("AWS::")
+        if kind == "SQS::Queue":
+            return f"https://sqs.us-east-1.amazonaws.com/{ACCOUNT}/{name}"
+        return self.arn(name) if kind in _REF_IS_ARN else name
+
+
+def _managed(name: str) -> list[dict[str, Any]]:
+    """The statements of a policy of AWS, as moto 5.2.5 has it."""
+    return listed(json.loads(aws_managed_policies_data)[name]["Document"]["Statement"])
