@@ -143,7 +143,13 @@ def test_the_default_strategy_of_an_imported_cluster_may_be_of_what_was_added(si
 
 def test_a_default_strategy_that_ecs_refuses_is_refused(site: Site) -> None:
     managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    elsewhere = GpuCluster(site.stack, "Elsewhere", vpc=site.vpc)
+    ada = elsewhere.add_capacity("Ada", instance_types=["g6e.xlarge"], max_instances=1)
+    theirs = (
+        r"strategy: the strategy of a task without one names Ada, a capacity provider of the cluster Stack/Elsewhere"
+    )
     for others, message in (
+        ([ada.strategy()], f"{theirs}.*GPU217"),
         ([ecs.CapacityProviderStrategy(capacity_provider="FARGATE", weight=1)], "either Fargate or Auto Scaling"),
         ([managed.strategy()], "GPU140"),
         ([CPU], "CDK refuses it: .*cpu must be added"),

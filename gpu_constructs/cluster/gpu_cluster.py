@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -147,7 +148,13 @@ class GpuCluster(AsCluster):
             IncompatibleError: ECS refuses the strategy, or another stack writes it.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        require_strategy(strategy, {each.capacity_provider_name: each.pool for each in self._capacities})
+        known = {
+            each.capacity_provider_name: replace(each.pool, cluster=each.cluster.node.path, associated=True)
+            for cluster in (*self.node.root.node.find_all(), self)  # whose own come last where names are equal
+            if isinstance(cluster, GpuCluster)
+            for each in cluster.capacities
+        }
+        require_strategy(strategy, known, cluster=self.cluster.node.path)
         self.hosts.association.set_default_strategy(strategy)
 
     @property

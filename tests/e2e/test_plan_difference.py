@@ -145,6 +145,28 @@ def test_a_service_leaves_a_capacity_of_another_stack_in_two_deploys(account: Ac
     account.destroy()
 
 
+def test_a_service_of_another_stack_leaves_bridge_before_the_stack_of_its_cluster(cloud: Local, tmp_path: Path) -> None:
+    folders = []
+    for mode in (ecs.NetworkMode.BRIDGE, ecs.NetworkMode.AWS_VPC):
+        app = app_in(tmp_path / mode.name)
+        cluster = cluster_of(cdk.Stack(app, "Base"))
+        top = cdk.Stack(app, "Top")
+        task = GpuTaskDefinition(top, "ChatTask", capacity=[*cluster.capacities], network_mode=mode)
+        task.add_gpu_container("vllm", image=IMAGE, port_mappings=[ecs.PortMapping(container_port=8000)])
+        service = GpuService(top, "Chat", cluster=cluster, task_definition=task)
+        service.add_application_load_balancer("Http", protocol=HTTP, health_check_path="/health")
+        folders.append(Path(app.synth().directory))
+    bridge, vpc = folders
+    base, top_now = (cloud.deploy_assembly(bridge, each) for each in ("Base", "Top"))
+    templates = {each: json.loads((vpc / f"{each}.template.json").read_text()) for each in ("Base", "Top")}
+    with pytest.raises(NotDeployedError, match="cannot be deleted as it is in use by Top"):
+        cloud.update(base, templates["Base"])
+    top_now = cloud.update(top_now, templates["Top"])
+    base = cloud.update(base, templates["Base"])
+    cloud.destroy(top_now)
+    cloud.destroy(base)
+
+
 def test_services_that_share_a_balancer_are_renamed_in_two_deploys(account: Account) -> None:
     account.deploy(served(name="chat"))
     groups = "The following target groups cannot be associated with more than one load balancer"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -97,9 +98,13 @@ class ProviderCapacity(Construct):
 
 
 def require_strategy(
-    strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool], *, argument: str = "strategy"
+    strategy: Sequence[ecs.CapacityProviderStrategy],
+    pools: Mapping[str, Pool],
+    *,
+    argument: str = "strategy",
+    cluster: str = "",
 ) -> None:
-    """Refuses a default strategy that ECS does not accept."""
+    """Refuses a default strategy that ECS does not accept; with `cluster`, also pools whose cluster is another."""
     for each in strategy:
         if not isinstance(each, ecs.CapacityProviderStrategy):
             raise InvalidValueError(
@@ -119,6 +124,8 @@ def require_strategy(
     )
     workload = Workload(name="the cluster", task=None, strategy=items)
     arguments = {"CapacityProviderStrategy": argument}
+    if cluster:
+        require_yes(replace(workload, name="a task without one", cluster=cluster), "GPU217", arguments=arguments)
     require_allowed(workload, arguments)
     require_yes(workload, "GPU140", arguments=arguments)
 
