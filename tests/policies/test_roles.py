@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from gpu_constructs.account.live.self_test import FAMILY
+from gpu_constructs.account.self_test import POLICY
 from tests.policies.calls import calls_of
 from tests.policies.simulator import Call, is_allowed, is_trusted, listed
-from tests.policies.world import ACCOUNT, World, template_of_all
+from tests.policies.world import ACCOUNT, HERE, World, template_of_all
 
+_EVENTS = "events.amazonaws.com"
 _OF_CDK = "BucketNotificationsHandler"
 _SERVICES_WITH_ACCOUNT = {"states.amazonaws.com", "events.amazonaws.com", "scheduler.amazonaws.com"}
 
@@ -77,3 +81,44 @@ def test_services_assume_roles_for_this_account_alone(world: World) -> None:
         assert is_trusted(statements, service, ours), name
         if service in _SERVICES_WITH_ACCOUNT:
             assert not is_trusted(statements, service, {**ours, "aws:SourceAccount": "444455556666"}), name
+
+
+def test_services_may_write_where_rules_and_alarms_send_them(world: World) -> None:
+    queues = [each["PolicyDocument"]["Statement"] for each in world.of("SQS::QueuePolicy").values()]
+    topics = [each["PolicyDocument"]["Statement"] for each in world.of("SNS::TopicPolicy").values()]
+    logs = [json.loads(each["PolicyDocument"])["Statement"] for each in world.of("Logs::ResourcePolicy").values()]
+    sends: list[tuple[str, Call]] = []
+    for name, rule in world.of("Events::Rule").items():
+        about = {"aws:SourceArn": world.arn(name), "aws:SecureTransport": "true"}
+        for target in rule["Targets"]:
+            if "DeadLetterConfig" in target:
+                sends.append((_EVENTS, Call("sqs:SendMessage", target["DeadLetterConfig"]["Arn"], about)))
+            if ":log-group:" in target["Arn"]:
+                sends.append((_EVENTS, Call("logs:PutLogEvents", f"{target['Arn']}:log-stream:one", about)))
+    for name, alarm in world.of("CloudWatch::Alarm").items():
+        about = {"aws:SourceArn": f"arn:aws:cloudwatch:{HERE}:alarm:{name}", "aws:SecureTransport": "true"}
+        sends += [("cloudwatch.amazonaws.com", Call("sns:Publish", each, about)) for each in alarm["AlarmActions"]]
+    assert {call.action for _, call in sends} == {"sqs:SendMessage", "logs:PutLogEvents", "sns:Publish"}
+    statements = [each for policy in (*queues, *topics, *logs) for each in policy]
+    for service, call in sends:
+        mine = [each for each in statements if _is_for(service, each["Principal"])]
+        assert is_allowed(mine, call), call
+        assert not is_allowed(mine, elsewhere(world, call)), call
+
+
+def test_the_policy_of_the_self_test_reaches_its_own_things_alone() -> None:
+    statements: Any = POLICY["Statement"]
+    definition, group = f"arn:aws:ecs:{HERE}:task-definition/", f"arn:aws:logs:{HERE}:log-group:"
+    stream = ":log-stream:self-test/self-test/0123"
+    for action, before, after in (
+        ("ecs:RunTask", definition, ":1"),
+        ("logs:CreateLogGroup", group, ""),
+        ("logs:PutRetentionPolicy", group, ":"),
+        ("logs:GetLogEvents", group, stream),
+    ):
+        assert is_allowed(statements, Call(action, f"{before}{FAMILY}{after}")), action
+        assert not is_allowed(statements, Call(action, f"{before}other{after}")), action
+
+
+def _is_for(service: str, principal: Any) -> bool:
+    return principal in ("*", {"AWS": "*"}) or service in listed(principal.get("Service", []))
