@@ -51,6 +51,8 @@ def whole_number(
     except TypeError:
         number = None
     if number is None or not smallest <= number <= largest:
+        if isinstance(value, str) and value.isdecimal() and len(value) < len(str(largest)) and int(value) >= smallest:
+            fix = f"{argument}={int(value)}"
         raise InvalidValueError(
             f"expects a whole number{unit and f' of {unit}'}, got {shown(value)}",
             argument=argument,

@@ -141,6 +141,11 @@ def test_another_kind_is_refused_with_the_value_and_the_fix(
     assert refused.value.__cause__ is None
 
 
+def test_a_number_given_as_text_is_offered_as_that_number(ground: Ground) -> None:
+    with pytest.raises(InvalidValueError, match="fix: max_instances=2$"):
+        ground.cluster.add_capacity("Two", instance_types=["g6.xlarge"], max_instances="2")  # type: ignore[arg-type]
+
+
 def test_what_cdk_takes_passes(site: Site) -> None:
     role = iam.Role.from_role_arn(site.stack, "Role", "arn:aws:iam::123456789012:role/task")
     group = logs.LogGroup.from_log_group_name(site.stack, "Logs", "logs")
