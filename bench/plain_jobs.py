@@ -23,7 +23,6 @@ from gpu_constructs.jobs.states import definition_of
 __all__ = ["job"]
 
 _HOSTS = 4
-_DAY_SECONDS, _START_SECONDS = 86400, 1800
 
 
 def job(scope: Construct, shared: Shared, pair: Pair) -> None:

@@ -52,7 +52,6 @@ ODD: tuple[Any, ...] = (
 
 _BLOCK = "cr-0123456789abcdef0"
 _END = datetime(2100, 1, 1, tzinfo=timezone.utc)
-_GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 
 
 @dataclass(frozen=True)

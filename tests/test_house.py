@@ -67,3 +67,23 @@ def test_the_docstring_of_a_room_names_only_what_is_in_it() -> None:
         )
     ]
     assert gone == []
+
+
+def unread_in(tree: ast.Module) -> Iterator[str]:
+    """Private names that a module makes at its top and does not read; a decorator may hand its function on."""
+    read_here = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+            made = [each.id for each in names if isinstance(each.ctx, ast.Store)]
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.decorator_list:
+            made = [node.name]
+        else:
+            continue
+        yield from (each for each in made if re.match("_[^_]", each) and each not in read_here)
+
+
+def test_each_private_name_is_read_in_its_module() -> None:
+    folders = ("gpu_constructs", "tests", "tools", "bench", "stacks", "emulator")
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert [f"{path.relative_to(ROOT)}: {name}" for path in paths for name in unread_in(read(path))] == []

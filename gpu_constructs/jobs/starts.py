@@ -148,7 +148,7 @@ def on_object(
     around = next((each for each in written if watched.startswith(each.location)), None)
     if around is not None:
         cdk.Annotations.of(rule).add_warning_v2(
-            "gpu-constructs:StartedJob.own_objects",
+            "gpu-constructs:GpuJob.own_objects",
             f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
             f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
         )

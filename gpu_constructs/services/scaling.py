@@ -66,6 +66,7 @@ class ScaleBy:
         metric: What is measured; None for requests, and for the GPUs of the service, of which nothing is known yet.
         endpoint: What counts the requests.
         of_gpus: The metric of the GPUs of the service.
+        wakes: Whether it asks for a first task where none runs. It then says how many there are, and nothing else can.
     """
 
     name: str
@@ -73,11 +74,7 @@ class ScaleBy:
     metric: cloudwatch.IMetric | None = None
     endpoint: ServiceEndpoint | None = None
     of_gpus: str | None = None
-
-    @property
-    def wakes(self) -> bool:
-        """Whether it asks for a first task where none runs. It then says how many there are, and nothing else can."""
-        return self.name == _BACKLOG
+    wakes: bool = False
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -91,8 +88,7 @@ class ScaleBy:
 
         For requests that are alike and short; where one takes a second and another a minute, the number says little.
         A load balancer that has no task to send a request to answers 503 and counts nothing for the target group, so
-        a service that it reaches keeps one task at least. Blue/green deployments move requests to another target group,
-        whose requests such a policy does not count (containers-roadmap issue 1681).
+        a service that it reaches keeps one task at least.
 
         Args:
             endpoint: What ``service.add_application_load_balancer`` returned.
@@ -315,7 +311,7 @@ def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> ScaleBy:
     needed = cloudwatch.MathExpression(
         expression=f"CEIL({tasks})", using_metrics=dict(metrics), period=_MINUTE, label="Tasks needed"
     )
-    return ScaleBy(name=_BACKLOG, metric=needed)
+    return ScaleBy(name=_BACKLOG, metric=needed, wakes=True)
 
 
 def _known(argument: str, number: object) -> int:

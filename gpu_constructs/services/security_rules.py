@@ -7,8 +7,8 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html).
 
 CloudFormation creates what is new before it deletes what goes, so a rule must not get another logical id because the
 service beside which CDK wrote it is renamed, removed or no longer the first. The rule for ports that Docker chooses is
-the same whatever the services are, so its id is made of its two sides. It has the ports in two parts, which EC2 does
-not take for the rule that CDK writes: the one may come while the other is there.
+the same whatever the services are, so its id is made of its two sides. It is two rules, each with
+a part of the ports, so that EC2 does not refuse it as the same as a rule of CDK that is still there.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from gpu_constructs.facts import Vendor
 from gpu_constructs.fleet import NEURON_DEVICE, Container, GpuNeeds, Pool, PoolKind, ResourceRequirement, Task, known
 from gpu_constructs.placement import FairShare, demand_of
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
-from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_container
+from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_one_more
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
 from gpu_constructs.tasks.host_share import require_met
 
@@ -102,7 +102,7 @@ def plan_gpu_container(
         given={"gpus": gpus},
         kept=kept,
     )
-    require_met(with_container(task, asked), pools)
+    require_met(with_one_more(task, asked), pools)
     return replace(plan, gpu_count=ask.gpu_count, requirement=ask.written, ulimits=_GPU_LIMITS)
 
 

@@ -119,7 +119,7 @@ def finish_plan(
     # Which GPUs a container sees may be said by a secret as well.
     hidden = {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (options.get("secrets") or ()) else {}
     require_served(
-        with_container(task, _as_far_as_known(asked, every, options, is_shared=is_shared)),
+        with_one_more(task, _as_far_as_known(asked, every, options, is_shared=is_shared)),
         pools,
         {**_ARGUMENTS, "Memory": limit_name, **arguments, **hidden},
         given={**{REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}, **given},
@@ -127,7 +127,7 @@ def finish_plan(
     )
     # Accelerators first: a share of the host only exists for those that it has.
     named = {"ContainerDefinitions.Memory": limit_name}
-    require_fit(with_container(task, asked), pools, named)
+    require_fit(with_one_more(task, asked), pools, named)
     if cpu is None or is_shared:
         share = share_for(asked, task=task, pools=pools, kept=kept)
         asked = replace(
@@ -135,7 +135,7 @@ def finish_plan(
             cpu=share.cpu if cpu is None else asked.cpu,
             memory_limit_mib=share.memory_mib if is_shared else asked.memory_limit_mib,
         )
-        require_fit(with_container(task, asked), pools, named)
+        require_fit(with_one_more(task, asked), pools, named)
     shared = _shared_memory(options, asked, pools, task.ipc_mode)
     asked = replace(
         asked,
@@ -161,7 +161,7 @@ def finish_plan(
 def share_for(container: Container, *, task: Task, pools: Sequence[Pool], kept: FairShare) -> FairShare:
     """The share of a host that a container gets where its size was not given."""
     unsized = replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
-    return share_of_host(with_container(task, unsized), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB, kept=kept)
+    return share_of_host(with_one_more(task, unsized), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB, kept=kept)
 
 
 def _memory_of(options: ContainerOptions) -> tuple[str, int | None, int | None]:
@@ -198,7 +198,7 @@ def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Un
     return tuple(sorted((name, known_text(value)) for name, value in environment.items()))
 
 
-def with_container(task: Task, container: Container) -> Task:
+def with_one_more(task: Task, container: Container) -> Task:
     """The task with one more container."""
     return replace(task, containers=(*task.containers, container))
 

@@ -22,7 +22,7 @@ from gpu_constructs.tasks.accelerated_container import (
     write_requirement,
 )
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions, host_ports
-from gpu_constructs.tasks.container_plan import ContainerPlan, share_for, with_container
+from gpu_constructs.tasks.container_plan import ContainerPlan, share_for, with_one_more
 from gpu_constructs.tasks.gpu_ask import Gpus, metadata_of, plan_needs
 from gpu_constructs.tasks.host_share import default_shared_memory_mib
 from gpu_constructs.tasks.sidecar import plan_sidecar
@@ -147,7 +147,7 @@ class CountedContainers:
             return
         sized = replace(self.task, containers=())
         for each in self.task.containers:
-            sized = with_container(sized, self._shared_again(each, sized, share))
+            sized = with_one_more(sized, self._shared_again(each, sized, share))
         self._resize(sized)
 
     def _shared_again(self, container: Container, before: Task, kept: FairShare) -> Container:
@@ -207,7 +207,7 @@ class CountedContainers:
 
     def _count(self, construct_id: str, container: Container) -> None:
         self._ids.add(construct_id)
-        self.task = with_container(self.task, container)
+        self.task = with_one_more(self.task, container)
 
     def _resize(self, task: Task) -> None:
         """Writes the sizes that they have in another task."""

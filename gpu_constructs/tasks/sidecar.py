@@ -13,7 +13,7 @@ from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.words import and_list
 from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, host_ports, refused_on_managed
-from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
+from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_one_more
 from gpu_constructs.tasks.host_share import require_fit
 
 _ARGUMENTS: Mapping[str, str] = {
@@ -43,7 +43,7 @@ def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools:
         used_keys=tuple(refused),
     )
     given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
-    planned = with_container(task, container)
+    planned = with_one_more(task, container)
     require_served(planned, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
     _require_room(planned, pools)
     return container

@@ -8,7 +8,6 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
@@ -36,7 +35,6 @@ from tests.synthesis import Ground, Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
 _IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
-_WAITING = cloudwatch.Metric(namespace="Chat", metric_name="Waiting")
 _SHARE = GpuShare(memory_mib=512)
 _EFA = HostNetwork.efa()
 _NEWER = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
@@ -55,18 +53,6 @@ def _shared(site: Site, *types: str, **arguments: Any) -> None:
 def _managed(site: Site, *types: str) -> GpuTaskDefinition:
     managed = site.managed(instance_types=list(types))
     return GpuTaskDefinition(site.stack, "Task", capacity=[managed])
-
-
-def _eleven(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("train", image=_IMAGE, cpu=512, memory_mib=512)
-    for number in range(10):
-        task.add_container(f"side{number}", image=_IMAGE)
-
-
-def _router(site: Site) -> None:
-    fluent = ecs.FirelensConfig(type=ecs.FirelensLogRouterType.FLUENTBIT)
-    site.task().add_firelens_log_router("router", image=_IMAGE, firelens_config=fluent)
 
 
 def _in_block(site: Site, *types: str, **arguments: Any) -> None:

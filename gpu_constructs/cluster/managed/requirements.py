@@ -80,7 +80,7 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
     tasks that wait.
     """
     types = _types(instance_types)
-    _require_one_side(types)
+    _require_alike(types)
     vendors = {each.accelerators.vendor for each in types if each.accelerators is not None}
     whole = vendors == {Vendor.NVIDIA} and all(each.gpus for each in types)
     allows = tuple(
@@ -133,8 +133,8 @@ def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:
         return tuple(dict.fromkeys(map(instance_type, names)))
 
 
-def _require_one_side(types: Sequence[InstanceType]) -> None:
-    """Types between which a task may be moved: one architecture, and one kind of accelerator that ECS hands out."""
+def _require_alike(types: Sequence[InstanceType]) -> None:
+    """Refuses types that differ in architecture or accelerator vendor, and those that ECS does not offer here."""
     for each in types:
         if each.accelerators is not None and each.accelerators.vendor not in _HANDED_OUT:
             raise IncompatibleError(
@@ -150,18 +150,18 @@ def _require_one_side(types: Sequence[InstanceType]) -> None:
                 value=each.name,
                 fix="a larger size",
             )
-    sides = {
+    kinds = {
         (
             str(each.architecture),
             "no accelerators" if each.accelerators is None else str(each.accelerators.vendor),
         ): each
         for each in types
     }
-    if len(sides) > 1:
-        said = "; ".join(f"{each}: {architecture}, {vendor}" for (architecture, vendor), each in sides.items())
+    if len(kinds) > 1:
+        said = "; ".join(f"{each}: {architecture}, {vendor}" for (architecture, vendor), each in kinds.items())
         raise IncompatibleError(
             f"a task runs on one architecture and asks for one kind of accelerator, and these types differ ({said})",
             argument="instance_types",
             value=[each.name for each in types],
-            fix=f"one add_managed_capacity for each ({len(sides)} here)",
+            fix=f"one add_managed_capacity for each ({len(kinds)} here)",
         )

@@ -14,7 +14,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
 from gpu_constructs.cluster.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
-from gpu_constructs.cluster.monitoring.watched import Formula, WatchedCluster, WatchedPool
+from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC, Formula, WatchedCluster, WatchedPool
 from gpu_constructs.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAl
     if minutes is not None and pool.group_name is not None and pool.is_measured:
         # Each host that reads its GPUs sends their number once a minute.
         series = {
-            "hosts": pool.group_series("GroupInServiceInstances"),
+            "hosts": pool.group_series(GROUP_METRIC),
             "measured": pool.gpu_series("GPUs", "SampleCount"),
         }
         expression = "hosts - FILL(measured, 0)"

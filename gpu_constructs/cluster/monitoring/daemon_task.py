@@ -35,7 +35,7 @@ _FIRST_RELEASE = 20260708
 """Of the GPU image of Amazon Linux 2023, with DCGM and the helper of the agent that writes the file.
 
 https://github.com/aws/amazon-ecs-ami/releases/tag/20260708. The first helper wrote it to ``/var/run/ecs``, and no page
-says which release moved it.
+says which release moved it: hosts of the first releases may be unmeasured, which the alarm ``Unmeasured`` reports.
 """
 
 

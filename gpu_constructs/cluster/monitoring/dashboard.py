@@ -5,7 +5,6 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dash
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -225,22 +224,15 @@ def _search(cluster: WatchedCluster, namespace: str, name: str, statistic: str) 
     return Formula(expression=f"SEARCH('{found}', '{statistic}', {PERIOD_SECONDS})", label="${PROP('Dim.ServiceName')}")
 
 
-def _one_of(name: str, values: Sequence[str]) -> str:
-    """A condition of CloudWatch Logs Insights.
-
-    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
-    """
-    return f"{name} in {json.dumps(values)}"
-
-
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
 _WHY_NOT_PLACED = (
-    f"filter {_one_of('detail.eventName', [PLACEMENT_FAILURE])}",
+    f'filter detail.eventName = "{PLACEMENT_FAILURE}"',
     "stats count(*) as times by resources.0 as service, detail.reason as reason",
     "sort times desc",
     "limit 20",
 )
 _WHY_NOT_STARTED = (
-    f"filter {_one_of('detail.stopCode', [NOT_STARTED])}",
+    f'filter detail.stopCode = "{NOT_STARTED}"',
     "stats count(*) as times by detail.group as task_group, detail.stoppedReason as reason",
     "sort times desc",
     "limit 20",

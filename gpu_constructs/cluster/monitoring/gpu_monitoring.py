@@ -27,7 +27,7 @@ from gpu_constructs.cluster.monitoring.dashboard import body_of
 from gpu_constructs.cluster.monitoring.events import ClusterEvents
 from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
-from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
+from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC, WatchedCluster, WatchedPool
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Unknown, Workload
 
@@ -140,9 +140,7 @@ class GpuMonitoring(Construct):
         if isinstance(capacity, GpuCapacity):
             group = cast("autoscaling.CfnAutoScalingGroup", capacity.auto_scaling_group.node.default_child)
             group.metrics_collection = [
-                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(
-                    granularity="1Minute", metrics=list(GROUP_METRICS)
-                )
+                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(granularity="1Minute", metrics=[GROUP_METRIC])
             ]
             if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()
@@ -166,7 +164,7 @@ class GpuMonitoring(Construct):
         self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
 
     def _dashboard_body(self) -> str:
-        """Its alarms are that of the recovery as well."""
+        """It shows the alarm of the recovery too."""
         others = [] if self.recovery is None else [self.recovery.alarm]
         alarms = [each.alarm_arn for each in (*self.alarms.values(), *others)]
         return self.hosts.stack.to_json_string(body_of(self._watched(), alarms))

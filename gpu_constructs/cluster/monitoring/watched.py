@@ -55,8 +55,8 @@ PERIOD_SECONDS = 300
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
 """
 
-GROUP_METRICS = ("GroupDesiredCapacity", "GroupInServiceInstances", "GroupMaxSize")
-"""Metrics that the Auto Scaling groups of a monitored cluster send; they cost nothing.
+GROUP_METRIC = "GroupInServiceInstances"
+"""What the Auto Scaling groups of a monitored cluster send; it costs nothing.
 
 https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html
 """

@@ -1,4 +1,4 @@
-"""Compute environments and queues of AWS Batch: can they run GPU jobs at all, and does Batch take them?"""
+"""Compute environments of AWS Batch: do they have GPUs, room for a job, and an image for their instance types?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ from gpu_constructs.rules.finding import Ways, either, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Word, or_list
 
-_RESOURCE = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html"
 _MOST_NAMED = 4
-_BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
-_ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
-_FOR_SPOT = "SPOT"
 
 
 @error(

@@ -1,6 +1,6 @@
-"""Roles: may ECS start Managed Instances, may EventBridge run tasks, and may ECS Exec open a shell?
+"""The infrastructure role: may ECS start Managed Instances with it?
 
-Only templates define roles, so these rules read the properties of the resources.
+Only templates define roles, so the rule reads the properties of the resources.
 """
 
 from __future__ import annotations

@@ -37,9 +37,7 @@ from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list, joined, or_list, with_verb
 
-_SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
-_PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
 # Other rules report the other resources.
 _RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})

@@ -1,4 +1,4 @@
-"""Volumes that a task mounts: what ECS refuses of them, and which hosts cannot mount them."""
+"""Volumes that a task mounts: do the hosts have what mounts them?"""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def _is_in(term: str, event: Event) -> bool:
     if " > " in term:
         name, least = term.split(" > ")
         return bool((_field(event, name) or 0) > float(least))
-    name, values = term.split(" in ")
-    return _field(event, name) in json.loads(values)
+    name, value = term.split(" = ")
+    return _field(event, name) == json.loads(value)
 
 
 def _counted(rest: str, events: Sequence[Event]) -> list[dict[str, str]]:

@@ -85,13 +85,7 @@ def _of_pool(sent: Samples, pool: WatchedPool, second: int, *, hosts: int, held:
     of_service = {"ClusterName": "gpus", "ServiceName": "chat" if pool is L4 else "render"}
     each = pool.pool.instance_types[0].gpus
     waits = pool is SPOT and (2 <= second / 3600 < 2.1 or 5.25 <= second / 3600 < 6.5)
-    sizes: tuple[tuple[str, float], ...] = (
-        ("GroupInServiceInstances", hosts),
-        ("GroupDesiredCapacity", hosts + 2 * waits),
-        ("GroupMaxSize", 6),
-    )
-    for name, value in sizes:
-        sent.send("AWS/AutoScaling", name, of_group, second, value)
+    sent.send("AWS/AutoScaling", "GroupInServiceInstances", of_group, second, hosts)
     demand = 100 * (hosts + 2) / hosts if waits and hosts else 200 if waits else 100
     sent.send("AWS/ECS/ManagedScaling", "CapacityProviderReservation", of_provider, second, demand)
     sent.send("ECS/ContainerInsights", "PendingTaskCount", of_service, second, 2 * waits)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cluster.monitoring.events import COUNTED
-from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS
+from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC
 
 from .emf import SETS
 from .watched_site import Watched, watched
@@ -17,7 +17,7 @@ from .watched_site import Watched, watched
 SENT: dict[tuple[str, str], set[tuple[str, ...]]] = {
     **{("GpuConstructs", name): set(sets) for name, sets in SETS.items()},
     **{(f"GpuConstructs/{watched().cluster}", each): {()} for each in COUNTED},
-    **{("AWS/AutoScaling", each): {("AutoScalingGroupName",)} for each in GROUP_METRICS},
+    ("AWS/AutoScaling", GROUP_METRIC): {("AutoScalingGroupName",)},
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html
     ("AWS/ECS/ManagedScaling", "CapacityProviderReservation"): {("ClusterName", "CapacityProviderName")},
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/monitoring-managed-instances.html

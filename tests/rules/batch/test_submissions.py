@@ -11,7 +11,6 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Finding
 from tools.rule_examples import BASES
 
-_FOUR_GPUS = {"Type": "GPU", "Value": "4"}
 _SUBMIT = "arn:aws:states:::batch:submitJob"
 # Another queue, whose hosts have four GPUs, and one on Fargate.
 _MORE = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import aws_cdk as cdk
 import pytest
@@ -25,6 +25,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import records
 from gpu_constructs.facts.servers import server_facts
 from gpu_constructs.rules import Severity
+from gpu_constructs.tasks.models.model_server import Preset
 from tests.linting import linted
 from tests.synthesis import Ground, Site
 
@@ -49,9 +50,9 @@ def _environment(container: dict[str, Any]) -> dict[str, str]:
     return {each["Name"]: each["Value"] for each in container.get("Environment", ())}
 
 
-def test_every_fact_has_a_source_and_every_server_of_the_data_a_method() -> None:
+def test_every_fact_has_a_source_and_every_server_of_the_data_is_a_preset() -> None:
     rows = records.read("servers")["servers"]
-    assert rows.keys() == SERVERS.keys()
+    assert rows.keys() == SERVERS.keys() == set(get_args(Preset))
     for name, row in rows.items():
         for field, fact in row.items():
             assert fact.keys() == {"value", "source"}, (name, field)
