@@ -60,7 +60,7 @@ def _is_in(term: str, event: Event) -> bool:
         name, least = term.split(" > ")
         return bool((_field(event, name) or 0) > float(least))
     name, value = term.split(" = ")
-    return _field(event, name) == json.loads(value)
+    return bool(_field(event, name) == json.loads(value))
 
 
 def _counted(rest: str, events: Sequence[Event]) -> list[dict[str, str]]:
