@@ -129,20 +129,20 @@ def _efa(scope: Construct, shared: Shared, pair: Pair) -> None:
         in_one_zone=True,
     )
     groups = [shared.security_group.security_group_id, among_themselves.security_group_id]
-    # The primary interface carries IP only; the adapter of card 0 is its second device.
-    interfaces = [(0, 0, "interface"), *((card, 1 if card == 0 else 0, "efa-only") for card in range(_EFA_CARDS))]
+    # The primary interface is the adapter of card 0, so that the card keeps a place for an interface of a task.
+    interfaces = [(0, "efa"), *((card, "efa-only") for card in range(1, _EFA_CARDS))]
     template = cast("ec2.CfnLaunchTemplate", made.launch_template.node.default_child)
     template.add_property_override(
         "LaunchTemplateData.NetworkInterfaces",
         [
             {
                 "NetworkCardIndex": card,
-                "DeviceIndex": device,
+                "DeviceIndex": 0,
                 "InterfaceType": kind,
                 "Groups": groups,
                 "DeleteOnTermination": True,
             }
-            for card, device, kind in interfaces
+            for card, kind in interfaces
         ],
     )
 

@@ -16,6 +16,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from bench.kinds import TRAINING_HOSTS
+from bench.plain_deadline import join_deadline
 from bench.plain_hosts import Shared, host_policy
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import TrainingLauncher
@@ -30,7 +31,10 @@ _WAIT = {
     batch.JobStateTimeLimitActionsReason.COMPUTE_ENVIRONMENT_MAX_RESOURCE: cdk.Duration.seconds(600),
     batch.JobStateTimeLimitActionsReason.JOB_RESOURCE_REQUIREMENT: cdk.Duration.seconds(600),
 }
-_USER_DATA = """\
+_LOST_HOST = batch.Reason.custom(on_exit_code="113")
+"""How the launcher ends where another host is lost."""
+_DEADLINE = "\n".join(join_deadline())
+_USER_DATA = f"""\
 MIME-Version: 1.0
 Content-Type: multipart/mixed; boundary="==GPU=="
 
@@ -43,6 +47,7 @@ ECS_RESERVED_MEMORY=256
 ECS_AWSVPC_BLOCK_IMDS=true
 ECS_ENABLE_SPOT_INSTANCE_DRAINING=true
 EOF
+{_DEADLINE}
 
 --==GPU==--
 """
@@ -81,7 +86,7 @@ def queue_with_training(scope: Construct, shared: Shared, pair: Pair) -> None:
         containers=[batch.MultiNodeContainer(container=container, start_node=0, end_node=TRAINING_HOSTS - 1)],
         timeout=cdk.Duration.days(1),
         retry_attempts=3,
-        retry_strategies=_retries(),
+        retry_strategies=_retries(_LOST_HOST),
         propagate_tags=True,
     )
     group.add_ingress_rule(cast("ec2.IPeer", group), ec2.Port.all_traffic(), "The other nodes of a multi-node job")
@@ -131,6 +136,7 @@ def _environment(
         scope,
         "LaunchTemplate",
         user_data=ec2.UserData.custom(_USER_DATA),
+        instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
         block_devices=[
             ec2.BlockDevice(
                 device_name="/dev/xvda",
@@ -206,9 +212,10 @@ def _container(
     )
 
 
-def _retries() -> list[batch.RetryStrategy]:
+def _retries(*also: batch.Reason) -> list[batch.RetryStrategy]:
     return [
         batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.SPOT_INSTANCE_RECLAIMED),
         batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.CANNOT_PULL_CONTAINER),
+        *(batch.RetryStrategy.of(batch.Action.RETRY, each) for each in also),
         batch.RetryStrategy.of(batch.Action.EXIT, batch.Reason.custom(on_reason="*")),
     ]

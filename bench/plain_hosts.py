@@ -16,6 +16,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from bench.plain_deadline import join_deadline
 from bench.workloads import Hosts
 
 __all__ = ["Capacity", "ManagedRoles", "Shared", "capacity", "host_policy"]
@@ -185,6 +186,7 @@ def capacity(
         *agent_settings,
         f"ECS_INSTANCE_ATTRIBUTES={hosts.attributes}",
         "EOF",
+        *join_deadline(warm="ECS_WARM_POOLS_CHECK=true" in agent_settings),
         *boot_commands,
     )
     launch_template = ec2.LaunchTemplate(
@@ -195,6 +197,7 @@ def capacity(
         instance_profile=cast("iam.IInstanceProfile", shared.instance_profile),
         security_group=cast("ec2.ISecurityGroup", shared.security_group),
         user_data=user_data,
+        instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
         block_devices=[
             ec2.BlockDevice(
                 device_name=hosts.device,
