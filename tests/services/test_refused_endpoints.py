@@ -20,7 +20,7 @@ from tests.synthesis import Ground
         (
             {"certificate": "arn:aws:acm:…"},
             InvalidValueError,
-            "certificate: expects an? certificatemanager.ICertificate",
+            "certificate: expects an? (acm|certificatemanager).ICertificate",
         ),
         ({"protocol": "HTTP"}, InvalidValueError, r"protocol: expects .*fix: .*ApplicationProtocol\.HTTP"),
         ({"health_check_path": None}, InvalidValueError, "health_check_path: .*'/health' for vLLM"),
