@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.report import Acknowledged, Acknowledgements, check_files
+from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements
+from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import main
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity

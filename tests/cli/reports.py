@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpu_constructs.check.acknowledgements import Acknowledged
 from gpu_constructs.check.other_values import ValueTable, Verdict
-from gpu_constructs.check.report import Acknowledged, Report
+from gpu_constructs.check.report import Report
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
