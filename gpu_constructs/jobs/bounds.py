@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import cast
 
 import aws_cdk as cdk
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Step, Task, Workload
+from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Unknown
 
 _LONG_SECONDS = 6 * 3600
 
@@ -31,10 +30,11 @@ def require_apart(shared: bool, key: str) -> None:  # noqa: FBT001 - it is about
         )
 
 
-def require_cost(
-    workload: Workload, pools: Sequence[Pool], timeout_seconds: int, longest: int, max_cost_usd: float | None
-) -> None:
+def require_cost(fleet: Fleet, longest: int | Unknown, max_cost_usd: float | None, retries: str) -> None:
     """Refuses a job of which one start may cost more than its user allows, or of which nobody knows.
+
+    The fleet has that job alone, with its hosts; `longest` are the seconds of all its attempts, and `retries` is what
+    makes them fewer.
 
     Raises:
         InvalidValueError: The limit is no amount.
@@ -51,15 +51,13 @@ def require_cost(
         )
     from gpu_constructs.check.planning.starts import starts_of  # noqa: PLC0415 - few jobs have a limit
 
-    step = Step(
-        name=workload.name,
-        task=workload.task,
-        waits=True,
-        limit_seconds=timeout_seconds,
-        whole_seconds=longest,
-        may_come_back=True,
-    )
-    fleet = Fleet(pools=tuple(pools), tasks=(cast("Task", workload.task),), workloads=(workload,), steps=(step,))
+    if isinstance(longest, Unknown):
+        raise IncompatibleError(
+            "what one start costs is not known, because its timeout is only known at deploy time",
+            argument="max_cost_usd",
+            value=max_cost_usd,
+            fix="timeout=cdk.Duration.hours(6), known when the app is synthesized",
+        )
     costs = [each.usd_at_most for each in starts_of(fleet)]
     most = costs[0] if costs else None
     if most is None or most > max_cost_usd:
@@ -69,14 +67,14 @@ def require_cost(
             else f"one start may cost ${most:,.2f}, in {in_words(longest)} with all attempts",
             argument="max_cost_usd",
             value=max_cost_usd,
-            fix="a smaller timeout, JobRetries(…) with smaller budgets, or a higher limit",
+            fix=f"a smaller timeout, {retries}, or a higher limit",
         )
 
 
-def warn_of_lost_hours(scope: Construct, pools: Sequence[Pool], timeout_seconds: int) -> None:
+def warn_of_lost_hours(scope: Construct, pools: Sequence[Pool], timeout_seconds: int | Unknown | None) -> None:
     """Warns of a job without checkpoints that may lose many hours when EC2 takes its host back."""
     spot = [each.name for each in pools if each.bought.option in PARTLY_SPOT]
-    if spot and timeout_seconds > _LONG_SECONDS:
+    if spot and isinstance(timeout_seconds, int) and timeout_seconds > _LONG_SECONDS:
         cdk.Annotations.of(scope).add_warning_v2(
             "gpu-constructs:GpuJob.checkpoints",
             f"{spot[0]} has Spot hosts, and the job may run for {timeout_seconds / 3600:g} hours without checkpoints: "

@@ -87,19 +87,23 @@ class JobData:
 
 
 class DataOptions(TypedDict, total=False):
-    """Arguments that `GpuJob` and `MultiNodeTraining` share: where they read, write and resume.
+    """Arguments that all jobs share: where they read, write and resume.
 
     Attributes:
         reads: Where its data are, by the variable that its containers get. Their role may read them.
         writes: Where its results go, likewise. Their role may read and write them.
         checkpoints: Where it keeps what it resumes from. Its containers get ``JOB_CHECKPOINTS``, a directory there, the
-            same on all hosts and in each attempt. A `MultiNodeTraining` has one for each job that is submitted, a
-            `GpuJob` the one that its `checkpoint_key` says.
+            same on all hosts and in each attempt.
+        checkpoint_key: The name of that directory. By default that of the job, so that a job that failed goes on when
+            it is started again, and its program deletes what it has no more use for. Starts that may overlap need one
+            each: of a `GpuJob` ``"$.trial"`` for a field of what it is started with, or ``"$$.Execution.Name"``; each
+            submission to AWS Batch may set ``JOB_CHECKPOINTS`` itself.
     """
 
     reads: Mapping[str, JobData] | None
     writes: Mapping[str, JobData] | None
     checkpoints: JobData | None
+    checkpoint_key: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,14 +114,16 @@ class JobPlaces:
         reads: Where its data are, by variable.
         writes: Where its results go, by variable.
         checkpoints: Where it keeps what it resumes from; None without.
+        key: The directory there, or where its execution says it; empty for one that is named after the job.
     """
 
     reads: Mapping[str, JobData]
     writes: Mapping[str, JobData]
     checkpoints: JobData | None
+    key: str = ""
 
     @staticmethod
-    def of(options: DataOptions, *, reserved: frozenset[str]) -> JobPlaces:
+    def of(options: DataOptions, *, reserved: frozenset[str], has_fields: bool = False) -> JobPlaces:
         """The places as given, whose variables are none that the container has already.
 
         Raises:
@@ -128,7 +134,8 @@ class JobPlaces:
         checkpoints = options.get("checkpoints")
         if checkpoints is not None:
             require_kind("checkpoints", checkpoints, JobData, example="JobData.s3(bucket, prefix='checkpoints/')")
-        return JobPlaces(reads=read, writes=written, checkpoints=checkpoints)
+        key = _key_of(options.get("checkpoint_key"), checkpoints, has_fields=has_fields)
+        return JobPlaces(reads=read, writes=written, checkpoints=checkpoints, key=key)
 
     @property
     def every(self) -> tuple[JobData, ...]:
@@ -153,7 +160,7 @@ class JobPlaces:
             each.grant(role, writes=True)
 
 
-def key_of(key: str | None, checkpoints: JobData | None) -> str:
+def _key_of(key: str | None, checkpoints: JobData | None, *, has_fields: bool) -> str:
     """The directory of a job's checkpoints, or where in its execution it is said; empty where nothing was given.
 
     Raises:
@@ -164,15 +171,17 @@ def key_of(key: str | None, checkpoints: JobData | None) -> str:
     if checkpoints is None:
         fix = "checkpoints=JobData.s3(bucket, prefix='checkpoints/')"
         raise InvalidValueError("is for checkpoints, and there are none", argument="checkpoint_key", value=key, fix=fix)
-    if _FIELD.fullmatch(key):
+    if has_fields and _FIELD.fullmatch(key):
         return key if key.startswith("$$") else f"$$.Execution.Input{key[1:]}"
     if not key or key != key.strip("/") or not _is_plain(key, besides="*?$"):
         raise InvalidValueError(
-            f"expects a directory or a field, got {shown(key)}",
+            f"expects a directory{' or a field' if has_fields else ''}, got {shown(key)}",
             argument="checkpoint_key",
             value=key,
-            allowed=f"a name without {_NOT_PLAIN}, '$.field' of its input, or '$$.Execution.Name'",
-            fix="checkpoint_key='$.trial'",
+            allowed=f"a name without {_NOT_PLAIN}"
+            + (", '$.field' of its input, or '$$.Execution.Name'" if has_fields else " and $"),
+            fix=f"checkpoint_key={'$.trial' if has_fields else 'trial-1'!r}"
+            + ("" if has_fields else ", or JOB_CHECKPOINTS among the environment of a submission"),
         )
     return key
 

@@ -28,9 +28,9 @@ from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
 from gpu_constructs.jobs.bounds import require_apart, require_cost, warn_of_lost_hours
-from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces, key_of
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
-from gpu_constructs.jobs.job_task import attempt_seconds, container_of, groups_of, network_of, workload_of
+from gpu_constructs.jobs.job_task import attempt_seconds, container_of, fleet_of, groups_of, network_of, workload_of
 from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
 from gpu_constructs.jobs.one_at_a_time import one_at_a_time
@@ -83,13 +83,9 @@ class GpuJob(Construct):
         state_machine_name: The name of the machine. By default CloudFormation makes one.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made, which lets nothing in.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
-        checkpoint_key: The directory of its checkpoints below `checkpoints`. By default one that is named after the
-            job, so that a job that failed goes on when it is started again, and its program deletes what it has no
-            more use for. Executions that may overlap need one each: ``"$.trial"`` for a field of what the job is
-            started with, or ``"$$.Execution.Name"``.
         max_cost_usd: What one start may cost at most, in all its attempts, at the on-demand prices of this version of
             the library; the row of ``gpu-constructs plan``. By default nothing is refused.
-        **options: Where it reads, writes and resumes: `reads`, `writes` and `checkpoints`, explained at `DataOptions`.
+        **options: Where it reads, writes and resumes, explained at `DataOptions`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
@@ -121,7 +117,6 @@ class GpuJob(Construct):
         state_machine_name: str | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
-        checkpoint_key: str | None = None,
         max_cost_usd: float | None = None,
         **options: Unpack[DataOptions],
     ) -> None:
@@ -130,8 +125,8 @@ class GpuJob(Construct):
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
         seconds = attempt_seconds(timeout)
         container = container_of(task_definition, container_name)
-        places = JobPlaces.of(options, reserved=VARIABLES)
-        key = key_of(checkpoint_key, places.checkpoints)
+        places = JobPlaces.of(options, reserved=VARIABLES, has_fields=True)
+        key = places.key
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
@@ -144,10 +139,12 @@ class GpuJob(Construct):
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
-        require_cost(workload, [each.pool for each in used], seconds, longest_seconds(seconds, budgets), max_cost_usd)
+        pools, longest = [each.pool for each in used], longest_seconds(seconds, budgets)
+        by_itself = fleet_of(workload, pools, seconds, longest)
+        require_cost(by_itself, longest, max_cost_usd, "JobRetries(…) with smaller budgets")
         super().__init__(scope, construct_id)
         if places.checkpoints is None:
-            warn_of_lost_hours(self, [each.pool for each in used], seconds)
+            warn_of_lost_hours(self, pools, seconds)
         self.task_definition: GpuTaskDefinition = task_definition
         self.data: tuple[JobData, ...] = places.every
         groups = groups_of(self, cluster, security_groups) if task.interfaces else []

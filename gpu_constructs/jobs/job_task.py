@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -12,7 +13,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import whole_seconds
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Starter, Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Pool, Starter, Step, Task, Unknown, Workload
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -89,3 +90,17 @@ def network_of(
         "Subnets": cluster.hosts.subnets_of(chosen).ids,
         "SecurityGroups": [each.security_group_id for each in groups],
     }
+
+
+def fleet_of(workload: Workload, pools: Sequence[Pool], timeout_seconds: int, longest: int) -> Fleet:
+    """A job with its hosts, as a template of its own has it."""
+    task = cast("Task", workload.task)
+    step = Step(
+        name=workload.name,
+        task=task,
+        waits=True,
+        limit_seconds=timeout_seconds,
+        whole_seconds=longest,
+        may_come_back=True,
+    )
+    return Fleet(pools=tuple(pools), tasks=(task,), workloads=(workload,), steps=(step,))

@@ -103,7 +103,7 @@ exec env -i PATH="$PATH" OMPI_COMM_WORLD_RANK=3 "$@"
     record = json.loads(text)
     assert (code, record["argv"]) == (0, ["a b"])
     found = record["environment"]
-    assert (found["JOB_CHECKPOINTS"], found["TEXT"]) == (f"/shared/{JOB}/", "it's\ntwo lines")
+    assert (found["JOB_CHECKPOINTS"], found["TEXT"]) == ("/shared/", "it's\ntwo lines")
     assert found["OMPI_COMM_WORLD_RANK"] == "3"
     assert (tmp_path / "nodes.env").stat().st_mode & 0o077 == 0
 
@@ -183,14 +183,11 @@ def test_the_program_that_watches_can_stand_in_the_script() -> None:
     assert len(script) < 12_000
 
 
-def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path) -> None:
+def test_processes_of_jax_are_told_where_the_main_node_is(tmp_path: Path) -> None:
     bin_ = written(tmp_path, train=RECORD, getent=GETENT)
-    for record in _recorded(
-        TrainingLauncher.jax().command(["train"], gpus=8), bin_, JOB_CHECKPOINTS="s3://bucket/checkpoints/"
-    ):
+    for record in _recorded(TrainingLauncher.jax().command(["train"], gpus=8), bin_):
         environment = record["environment"]
         assert isinstance(environment, dict)
-        assert environment["JOB_CHECKPOINTS"] == f"s3://bucket/checkpoints/{JOB}/"
         assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
 
 

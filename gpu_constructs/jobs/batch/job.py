@@ -22,6 +22,7 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
 from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
+from gpu_constructs.jobs.data import JobData
 from gpu_constructs.tasks.gpu_ask import metadata_of
 
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
@@ -42,6 +43,7 @@ class BatchWork(Construct):
     Attributes:
         task: What it asks of a host, as the value that every check reads.
         share: The share of the queue that it counts against; None in a queue without shares.
+        data: Where it reads, writes and resumes.
         log_group: Where its logs go.
         job_role: What it may do on AWS.
         container: Its container.
@@ -66,7 +68,10 @@ class BatchWork(Construct):
         _require_left_to_ecs(plan, secrets or {})
         _require_once(plan, secrets or {})
         super().__init__(scope, construct_id)
+        if plan.places.checkpoints is not None:
+            plan = plan.resuming(cdk.Names.unique_resource_name(self, max_length=64))
         self._job_queue = job_queue
+        self.data: tuple[JobData, ...] = plan.places.every
         self.task: Task = plan.task
         self.share: str | None = options.get("share")
         self.log_group: logs.ILogGroup = options.get("log_group") or logs.LogGroup(
@@ -79,6 +84,7 @@ class BatchWork(Construct):
         self.job_role: iam.IRole = options.get("job_role") or iam.Role(
             self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
         )
+        plan.places.grant(self.job_role)
         asked = plan.asked
         linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(asked.shared_memory_mib))
         if asked.devices:

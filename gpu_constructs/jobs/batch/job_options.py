@@ -17,6 +17,7 @@ from gpu_constructs.cdk.arguments import exit_code, flag, known_number, whole_nu
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
+from gpu_constructs.jobs.data import DataOptions
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
@@ -177,7 +178,7 @@ class FairShares:
         )
 
 
-class JobOptions(GpuNeedOptions, total=False):
+class JobOptions(GpuNeedOptions, DataOptions, total=False):
     """Arguments that `GpuBatchQueue.add_job` and `MultiNodeTraining` share.
 
     Attributes:
@@ -192,7 +193,7 @@ class JobOptions(GpuNeedOptions, total=False):
         share: The share of the queue that it counts against; needed in a queue with shares.
         scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares. By
             default 0, the lowest.
-        job_role: What it may do on AWS. By default a role that may do nothing, for a training what its places need.
+        job_role: What it may do on AWS. By default a role that may do what its places need, and nothing else.
         execution_role: What ECS uses to pull its image and write its logs. By default a role is made and granted that.
         log_group: Where its logs go. By default a log group is defined that is deleted with the stack.
         log_retention: How long the default log group keeps them. By default a month.
@@ -200,6 +201,8 @@ class JobOptions(GpuNeedOptions, total=False):
             directory where hosts mount FSx for Lustre.
         user: Who it runs as. By default the image's own.
         job_definition_name: Name of the job definition. By default CloudFormation makes one.
+        max_cost_usd: What one start may cost at most, in all its attempts, at the on-demand prices of this version of
+            the library; the row of ``gpu-constructs plan``. By default nothing is refused.
     """
 
     vcpus: int | None
@@ -218,6 +221,7 @@ class JobOptions(GpuNeedOptions, total=False):
     volumes: Sequence[batch.EcsVolume] | None
     user: str | None
     job_definition_name: str | None
+    max_cost_usd: float | None
 
 
 @cache  # nothing changes it, and it costs a call into Node

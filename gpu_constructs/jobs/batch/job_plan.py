@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from gpu_constructs.cdk.arguments import flag, known_number, of_kind, variables, whole_seconds
 from gpu_constructs.cdk.refusal import ARGUMENTS, is_error, raise_first
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.facts.declared import MOST_DEVICES
 from gpu_constructs.fleet import (
+    UNKNOWN,
     Container,
     Fleet,
     Pool,
@@ -20,6 +23,9 @@ from gpu_constructs.fleet import (
     Task,
 )
 from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes, seconds_of
+from gpu_constructs.jobs.bounds import require_cost
+from gpu_constructs.jobs.data import JobPlaces
+from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables
@@ -92,17 +98,30 @@ class JobPlan:
         environment: Environment variables with the defaults.
         options: Its arguments, as given.
         retries: What it is tried again after.
+        places: Where it reads, writes and resumes.
+        pools: The environments that it may land on.
     """
 
     task: Task
     environment: dict[str, str]
     options: JobOptions
     retries: BatchRetries
+    places: JobPlaces
+    pools: Sequence[Pool]
 
     @property
     def asked(self) -> Container:
         """What its one container asks for; all its numbers are known."""
         return self.task.containers[0]
+
+    def resuming(self, job: str) -> JobPlan:
+        """The same job under its own name, after which the directory of its checkpoints is called."""
+        if self.places.checkpoints is None:
+            return self
+        place = f"{self.places.checkpoints.location}{self.places.key or job}/"
+        environment = {**self.environment, CHECKPOINTS: place}
+        asked = replace(self.asked, environment=known_variables(environment))
+        return replace(self, environment=environment, task=replace(self.task, containers=(asked,)))
 
     def definition(self) -> dict[str, object]:
         """Its part of the arguments of CDK's job definitions, which those for several hosts have as well."""
@@ -125,18 +144,18 @@ def plan_job(
     gpus: int,
     efa: bool,
     pools: Sequence[Pool],
-    environment: Mapping[str, str] | None,
     nodes: Nodes | None = None,
     words: Mapping[str, str] | None = None,
 ) -> JobPlan:
     """Checks a job by the rules that files are checked with.
 
-    Its environment has all that it is told, and `words` are what arguments of its own are called, by property.
+    `words` are what arguments of its own are called, by property.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
         UnknownNameError: There is no such number format.
-        IncompatibleError: No environment of the queue has such GPUs.
+        IncompatibleError: No environment of the queue has such GPUs, its checkpoints end with their container, or a
+            start may cost more than `max_cost_usd`.
         DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
     needs, timeout = plan_needs(options), options.get("timeout")
@@ -155,7 +174,7 @@ def plan_job(
         rule="GPU020",
     )
     flag("efa", efa, fix="efa=True")
-    given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
+    given = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
     reserved = next((each for each in given if each.startswith(_RESERVED)), None)
     if reserved is not None:
         raise InvalidValueError(
@@ -164,6 +183,8 @@ def plan_job(
             value=reserved,
             fix="another name",
         )
+    places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS, *given}))
+    _require_mounted(places, options)
     # Accelerators first: a share of the host only exists for those that it has.
     asked = Container(
         name=ONLY_CONTAINER,
@@ -183,10 +204,12 @@ def plan_job(
         else whole_seconds("timeout", timeout, smallest=MIN_JOB_TIMEOUT_SECONDS),
         nodes=None if nodes is None else nodes.number,
         node_types=() if nodes is None else (nodes.host.name,),
+        attempts=retries.attempts,
     )
     able = _able(task, pools)
     devices, defaults = (efa_devices(able), efa_variables(able)) if efa else ((), {})
-    every = {**_DRIVER_CAPABILITIES, **defaults, **(_NCCL_OF_TASKS if nodes else {}), **given}
+    told = places.variables if places.checkpoints is None else {**places.variables, CHECKPOINTS: ""}
+    every = {**_DRIVER_CAPABILITIES, **defaults, **(_NCCL_OF_TASKS if nodes else {}), **told, **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
     share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
     vcpus = (
@@ -204,13 +227,33 @@ def plan_job(
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):
         _require_possible(task, pools, words)
-    return JobPlan(task=task, environment=every, options=options, retries=retries)
+    seconds = task.attempt_seconds
+    longest = seconds * retries.attempts if isinstance(seconds, int) else UNKNOWN
+    alone = Fleet(pools=tuple(pools), tasks=(task,))
+    require_cost(alone, longest, options.get("max_cost_usd"), "BatchRetries(attempts=…) with fewer attempts")
+    return JobPlan(task=task, environment=every, options=options, retries=retries, places=places, pools=able)
 
 
 def arguments_of(name: str) -> Mapping[str, str]:
     """Arguments of a job by property, and what the job is called whose container has a name of AWS Batch."""
     container = f"container {ONLY_CONTAINER}"
     return {**_ARGUMENTS, f"{container} of {name}": name, container: name}
+
+
+def _require_mounted(places: JobPlaces, options: JobOptions) -> None:
+    """Refuses checkpoints in a directory that ends with its container."""
+    where, volumes = places.checkpoints, options.get("volumes") or ()
+    if where is None or where.bucket is not None or is_token(where.location):
+        return
+    directory, mounted = PurePosixPath(where.location), [each.container_path for each in volumes]
+    if not any(is_token(each) or directory.is_relative_to(each) for each in mounted):
+        raise IncompatibleError(
+            f"{where.location} is in none of the volumes, so that checkpoints end with their container",
+            argument="checkpoints",
+            value=where.location,
+            allowed=", ".join(mounted) or None,
+            fix=f"batch.EcsVolume.efs(name='shared', container_path={str(directory)!r}, …) in volumes",
+        )
 
 
 def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:

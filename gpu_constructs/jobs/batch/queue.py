@@ -30,6 +30,7 @@ from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.jobs.batch.watch import BatchWatch
+from gpu_constructs.jobs.bounds import warn_of_lost_hours
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
@@ -49,6 +50,7 @@ class GpuBatchJob(BatchWork):
         queue: Its queue.
         task: What it asks of a host, as the value that every check reads.
         share: The share of the queue that it counts against; None in a queue without shares.
+        data: Where it reads, writes and resumes.
         log_group: Where its logs go.
         job_role: What it may do on AWS.
         container: Its container.
@@ -80,6 +82,8 @@ class GpuBatchJob(BatchWork):
             image=image,
             command=command,
         )
+        if plan.places.checkpoints is None:
+            warn_of_lost_hours(self, plan.pools, plan.task.attempt_seconds)
         self.queue: GpuBatchQueue = queue
         self.job_definition: batch.EcsJobDefinition = self._define(
             batch.EcsJobDefinition, plan, container=self.container
@@ -220,12 +224,14 @@ class GpuBatchQueue(Construct):
             gpus: Whole GPUs, 1 or more.
             efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters, which every environment
                 that it fits must have.
-            **options: The other arguments, explained at `JobOptions` and `GpuNeedOptions`: what it needs of each GPU,
-                CPU and memory, variables, time limit, retries, share, roles, logs, volumes.
+            **options: The other arguments, explained at `JobOptions`, `GpuNeedOptions` and `DataOptions`: what it needs
+                of each GPU, CPU and memory, variables, time limit, retries, share, roles, logs, volumes, and where it
+                reads, writes and resumes.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
-            IncompatibleError: No environment of the queue has such GPUs.
+            IncompatibleError: No environment of the queue has such GPUs, its checkpoints end with their container, or
+                a start may cost more than `max_cost_usd`.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
         self.require_share(options.get("share"), options.get("scheduling_priority"))
@@ -235,7 +241,6 @@ class GpuBatchQueue(Construct):
             gpus=gpus,
             efa=efa,
             pools=self.pools,
-            environment=options.get("environment"),
         )
         job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command)
         self._jobs.append(job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import PurePosixPath
 
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
@@ -12,11 +11,10 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_number, of_kind, variables
+from gpu_constructs.cdk.arguments import known_number, of_kind
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
-from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known
@@ -25,8 +23,6 @@ from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import JobOptions
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
-from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
-from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
 from gpu_constructs.rules.words import and_list, or_list
 
@@ -36,10 +32,6 @@ _OWN_CODE = 1  # of an exception in Python, which is how torchrun ends whatever 
 _FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
 # As GPU294 says it.
 _ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"
-
-
-class TrainingOptions(JobOptions, DataOptions, total=False):
-    """Arguments of `MultiNodeTraining` that are those of a job of AWS Batch, and its places."""
 
 
 class MultiNodeTraining(BatchWork):
@@ -76,7 +68,8 @@ class MultiNodeTraining(BatchWork):
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The queue cannot hold the gang: too few hosts, several types or zones, or spot.
+        IncompatibleError: The queue cannot hold the gang: too few hosts, several types or zones, or spot; its
+            checkpoints end with their container, or a start may cost more than `max_cost_usd`.
         DoesNotFitError: Its hosts have less of something than a container asks for.
         RefusedByCdkError: CDK refuses it.
 
@@ -92,7 +85,7 @@ class MultiNodeTraining(BatchWork):
         job_definition: The job definition.
     """
 
-    @naming(TrainingOptions)
+    @naming(JobOptions)
     @checked
     def __init__(
         self,
@@ -106,7 +99,7 @@ class MultiNodeTraining(BatchWork):
         launcher: TrainingLauncher | None = None,
         gpus: int | None = None,
         efa: bool | None = None,
-        **options: Unpack[TrainingOptions],
+        **options: Unpack[JobOptions],
     ) -> None:
         if not isinstance(queue, GpuBatchQueue):
             raise InvalidValueError(
@@ -116,8 +109,6 @@ class MultiNodeTraining(BatchWork):
                 fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
             )
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
-        own = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
-        places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS, *own}))
         require_same_place(
             stack_of(scope),
             "queue",
@@ -128,22 +119,16 @@ class MultiNodeTraining(BatchWork):
         )
         queue.require_share(options.get("share"), options.get("scheduling_priority"))
         nodes = _nodes_of(queue.environments, hosts)
-        told = places.variables
-        if places.checkpoints is not None:
-            told[CHECKPOINTS] = places.checkpoints.location
         plan = plan_job(
             construct_id,
             options,
             gpus=nodes.host.gpus if gpus is None else gpus,
             efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
             pools=queue.pools,
-            environment={**told, **own},
             nodes=nodes,
             words=_gang_words(queue.pools, nodes),
         )
-        volumes = options.get("volumes") or ()
-        _require_mounted(places.checkpoints, volumes)
-        for volume in volumes:
+        for volume in options.get("volumes") or ():
             if isinstance(volume, batch.EfsVolume):
                 queue.hosts.require_same_vpc(volume.file_system, argument="volumes")
         gpus, seconds = known(plan.asked.gpus), plan.task.attempt_seconds
@@ -167,8 +152,6 @@ class MultiNodeTraining(BatchWork):
             instance_type=ec2.InstanceType(nodes.host.name),
             containers=[batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)],
         )
-        self.data: tuple[JobData, ...] = places.every
-        places.grant(self.job_role)
         queue.hosts.let_talk()
 
 
@@ -245,21 +228,6 @@ def _require_launch(
             value=lost[0],
             allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
             fix=f"exit code {_OWN_CODE}, which repeats mistakes as well, or another launcher",
-        )
-
-
-def _require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume]) -> None:
-    """Refuses checkpoints in a directory that ends with its container."""
-    if checkpoints is None or checkpoints.bucket is not None or is_token(checkpoints.location):
-        return
-    directory, mounted = PurePosixPath(checkpoints.location), [each.container_path for each in volumes]
-    if not any(is_token(each) or directory.is_relative_to(each) for each in mounted):
-        raise IncompatibleError(
-            f"{checkpoints.location} is in none of the volumes, so that checkpoints end with their container",
-            argument="checkpoints",
-            value=checkpoints.location,
-            allowed=", ".join(mounted) or None,
-            fix=f"batch.EcsVolume.efs(name='shared', container_path={str(directory)!r}, …) in volumes",
         )
 
 

@@ -74,7 +74,6 @@ own_address() {
 }
 main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(own_address)} || exit 1
 job=${AWS_BATCH_JOB_ID%%#*}
-[ -z "${JOB_CHECKPOINTS-}" ] || export JOB_CHECKPOINTS="$JOB_CHECKPOINTS$job/"
 echo "node $node of $nodes, main node $main" >&2
 run() {
   if [ "$nodes" -gt 1 ] && command -v python3 >/dev/null; then

@@ -142,7 +142,7 @@ def test_hosts_with_efa_give_their_adapters_to_the_container(template: Propertie
 def test_a_training_is_told_its_places_and_may_use_them(shared_site: Site, template: Properties) -> None:
     found = variables(template, "Chosen")
     assert (found["JOB_CHECKPOINTS"], found["SEED"], found["NCCL_SOCKET_IFNAME"]) == (
-        "/shared/checkpoints/",
+        "/shared/checkpoints/StackChosenE5758FC8/",
         "1",
         "eth0",
     )
