@@ -11,7 +11,7 @@
     └── QuerySyntaxError          a placement expression cannot be read (in `gpu_constructs.placement.query`)
 
 The text always says what is wrong in the user's words, the value, what is allowed and the likely fix; the same
-pieces are attributes, so that a program can use them. Where a rule decides, its id and a link to its page follow.
+pieces are attributes, so that a program can use them. Where a rule decides, the command that explains it follows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GpuConstructsError(ValueError):
         value: The value that was given.
         allowed: What is allowed instead, in words.
         fix: The change that most likely does what the user meant.
-        rule: Id of the rule that says so, where one does; ``docs/rules.md`` explains it.
+        rule: Id of the rule that says so, where one does.
     """
 
     def __init__(
@@ -66,7 +66,12 @@ class GpuConstructsError(ValueError):
         text = f"{self.argument}: {self.problem}" if self.argument else self.problem
         text += f"; allowed: {self.allowed}" if self.allowed else ""
         text += f"; fix: {self.fix}" if self.fix else ""
-        return text + (f" ({self.rule}, docs/rules.md#{self.rule.lower()})" if self.rule else "")
+        return text + (f" ({more_about(self.rule)})" if self.rule else "")
+
+
+def more_about(rule: str) -> str:
+    """Where a rule is explained, for somebody who has this library installed."""
+    return f"gpu-constructs rules {rule}"
 
 
 class UnknownNameError(GpuConstructsError):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
 from gpu_constructs.check.other_values import ValueTable, Verdict
 from gpu_constructs.check.report import Report
+from gpu_constructs.cli.formats import FORMATS, Checked, written
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.machine_reports import as_json, as_sarif
 from gpu_constructs.cli.output import (
     Line,
     add_format,
@@ -20,23 +22,22 @@ from gpu_constructs.cli.output import (
     pieces,
     say,
     show,
+    unstyled,
     width_of,
     wrapped,
 )
-from gpu_constructs.errors import brief
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
-from gpu_constructs.rules.words import and_list
-
-_MACHINES = {"json": as_json, "sarif": as_sarif}
+from gpu_constructs.rules.words import and_list, or_list
 
 _EXAMPLES = """\
 examples:
   gpu-constructs check cdk.out
   gpu-constructs check template.yaml --parameter InstanceType=g5.xlarge --region eu-west-1
-  gpu-constructs check cdk.out --format sarif --fail-on warning > gpu.sarif
+  gpu-constructs check cdk.out --output sarif=gpu.sarif --output junit=gpu.xml
   cdk synth | gpu-constructs check - --ignore GPU002
 
 A finding is accepted in the template itself, with a reason:
@@ -48,7 +49,15 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     add_inputs(parser)
-    add_format(parser, "sarif")
+    add_format(parser, *(each for each in FORMATS if each != "json"))
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FORMAT=FILE",
+        help="write the report to a file as well, such as sarif=gpu.sarif; -: to stdout, behind the report of "
+        "--format; can be repeated",
+    )
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
@@ -70,26 +79,63 @@ def run(arguments: argparse.Namespace) -> int:
     configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
+    outputs = _outputs(arguments.output, arguments.paths)
     result = reviewed(arguments, configuration, rules=rules_without(ignored))
     for each in dict.fromkeys((*what_became_of(ignored), *result.notes)):
         say(each)
     # Whoever fails on infos wants to see them.
     verbose = arguments.verbose or fail_on == str(Severity.INFO)
-    if arguments.format in _MACHINES:
-        sys.stdout.write(_MACHINES[arguments.format](result))
-    else:
+    checked = Checked(
+        review=result, fails=lambda each: _is_too_grave([each], fail_on), ignored=ignored, verbose=verbose
+    )
+    if arguments.format == _TEXT:
         show(lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
-    return int(_is_too_grave(result, fail_on))
+    else:
+        sys.stdout.write(written(arguments.format, checked))
+    for kind, file in outputs:
+        _write(file, _as_text(checked) if kind == _TEXT else written(kind, checked))
+    return int(_is_too_grave(result.findings, fail_on))
 
 
-def _is_too_grave(result: Report, fail_on: str) -> bool:
+def _outputs(given: Sequence[str], inputs: Sequence[str]) -> list[tuple[str, str]]:
+    """The forms and files of ``--output``."""
+    allowed = f"FORMAT=FILE, with {or_list([_TEXT, *FORMATS])} for FORMAT"
+    found = []
+    for each in given:
+        kind, equals, file = each.partition("=")
+        if not (equals and file and kind in {_TEXT, *FORMATS}):
+            raise InvalidValueError(f"{shown(each)} names no report", argument="--output", allowed=allowed)
+        if file != _STDOUT and any(os.path.realpath(file) == os.path.realpath(path) for path in inputs):
+            raise InvalidValueError(f"{shown(file)} is what is checked", argument="--output", allowed="another file")
+        found.append((kind, file))
+    return found
+
+
+def _as_text(checked: Checked) -> str:
+    return "".join(f"{unstyled(each)}\n" for each in lines(checked.review, verbose=checked.verbose))
+
+
+def _write(file: str, report: str) -> None:
+    if file == _STDOUT:
+        sys.stdout.write(report)
+        return
+    try:
+        Path(file).write_text(report, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise GpuConstructsError(f"cannot write {shown(file)}: {why}", argument="--output") from error
+
+
+def _is_too_grave(findings: Iterable[Finding], fail_on: str) -> bool:
     if fail_on == NEVER:
         return False
     if fail_on == UNCHECKED_TASKS:
-        return bool(result.unchecked) or _is_too_grave(result, str(Severity.ERROR))
-    return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)
+        return any(each.rule == UNCHECKED or each.severity is Severity.ERROR for each in findings)
+    return any(each.severity.rank <= Severity(fail_on).rank for each in findings)
 
 
+_TEXT = "text"
+_STDOUT = "-"
 _WORD = max(map(len, Severity))
 _MOST_UNCHECKED = 10
 _NOT_CHECKED = "not checked: "
@@ -99,10 +145,9 @@ _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
     """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
     tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
-    for file, of_file in groupby(_alike(review.findings, verbose=verbose), key=lambda same: _file(same[0])):
-        yield [(file, "title")]
-        for heading, of_resource in groupby(of_file, key=lambda same: _heading(same[0])):
-            yield [("  ", ""), (heading, "title")]
+    for _, of_file in groupby(_alike(review.findings, verbose=verbose), key=lambda same: _file(same[0])):
+        for (where, heading), of_resource in groupby(of_file, key=lambda same: (_where(same[0]), _heading(same[0]))):
+            yield [(where, "title"), ("  ", ""), (heading, "title")]
             for finding, *others in of_resource:
                 key = finding.origin, finding.parameter, finding.subject
                 if not finding.parameter or finding.origin is None:
@@ -208,7 +253,7 @@ def _table(values: ValueTable, width: int) -> Iterator[Line]:
     subject, parameter = brief(values.subject, LABEL), brief(values.parameter, LABEL)
     label, of_all = (
         f"{Severity.WARNING:<{_WORD}}",
-        f"values of {parameter} (line {values.origin.line} of {_named(values.origin.file)})",
+        f"{_named(values.origin.file)}:{values.origin.line}  values of {parameter}",
     )
     if subject:
         yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
@@ -241,17 +286,23 @@ def _heading(finding: Finding) -> str:
     origin = finding.origin
     if origin is None:
         return brief(finding.subject, LABEL)
-    line = None if origin.line is None else f"line {origin.line}"
     made_at = None if origin.source is None else f"{origin.source.file}:{origin.source.line}"
     elsewhere = finding.about is not None and finding.about.resource != origin.resource
     of_what = f"for {finding.subject}" if elsewhere else None
-    places = (line, origin.property_name, of_what, origin.construct_path, made_at)
+    places = (origin.property_name, of_what, origin.construct_path, made_at)
     details = [brief(each, LABEL) for each in places if each]
     return f"{brief(origin.resource, LABEL)} ({', '.join(details)})" if details else brief(origin.resource, LABEL)
 
 
 def _file(finding: Finding) -> str:
     return _named(finding.origin.file if finding.origin else None)
+
+
+def _where(finding: Finding) -> str:
+    """File, line and column as terminals and editors open them."""
+    origin = finding.origin
+    numbers = () if origin is None or origin.line is None else (origin.line, origin.column)
+    return ":".join([_file(finding), *(str(each) for each in numbers if each is not None)])
 
 
 def _named(file: str | None) -> str:

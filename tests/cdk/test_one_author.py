@@ -271,7 +271,7 @@ def test_the_constructor_refuses_it_with_the_id_of_the_rule(
         call(ground)
     assert (refused.value.rule, refused.value.argument) == (rule, argument)
     assert refused.value.fix
-    assert str(refused.value).endswith(f"({rule}, docs/rules.md#{rule.lower()})")
+    assert str(refused.value).endswith(f"(gpu-constructs rules {rule})")
 
 
 def test_every_error_rule_about_one_thing_is_refused_or_says_why_not() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpu_constructs.check.acknowledgements import Acknowledged
 from gpu_constructs.check.other_values import ValueTable, Verdict
 from gpu_constructs.check.report import Report
+from gpu_constructs.cli.formats import Checked, written
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
@@ -72,3 +73,11 @@ TABLE = ValueTable(
     ),
 )
 CHOSEN = replace(REPORT, findings=(OTHER,), acknowledged=(), values=(TABLE,))
+
+
+def in_form(name: str, report: Report, *, ignored: tuple[str, ...] = (), verbose: bool = False) -> str:
+    """A report in a form for machines, of a check that fails at errors."""
+    return written(
+        name,
+        Checked(review=report, fails=lambda each: each.severity is Severity.ERROR, ignored=ignored, verbose=verbose),
+    )

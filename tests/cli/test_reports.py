@@ -1,4 +1,4 @@
-"""One report for people and programs."""
+"""One report for people, and in JSON for programs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.check import lines
-from gpu_constructs.cli.machine_reports import as_json
 from gpu_constructs.cli.output import unstyled
-from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOWHERE, REPORT
+from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOWHERE, REPORT, in_form
 
 
 def told(report: Report, width: int = 100, *, verbose: bool = True) -> str:
@@ -18,8 +17,7 @@ def told(report: Report, width: int = 100, *, verbose: bool = True) -> str:
 
 def test_people_read_it_by_file_and_resource() -> None:
     assert told(replace(REPORT, findings=(GRAVE, FOUND))) == (
-        "infra/app one.json\n"
-        "  Hosts (line 17, MaxSize, Demo/Hosts)\n"
+        "infra/app one.json:17:9  Hosts (MaxSize, Demo/Hosts)\n"
         "    error    GPU009  8 GPUs are asked, g6.xlarge has 1\n"
         "    warning  GPU002  image al2023-gpu follows the newest release\n"
         "                     fix: pin a release\n"
@@ -58,7 +56,7 @@ def test_a_name_cannot_write_lines_of_its_own() -> None:
 
 
 def test_programs_get_the_fields_by_their_names() -> None:
-    report = json.loads(as_json(REPORT))
+    report = json.loads(in_form("json", REPORT))
     assert report["findings"][1] == {
         "rule": "GPU009",
         "severity": "error",
@@ -93,21 +91,20 @@ def test_programs_get_the_fields_by_their_names() -> None:
 
 
 def test_programs_get_the_subject_where_nobody_knows_the_resource() -> None:
-    (finding,) = json.loads(as_json(replace(REPORT, findings=(NOWHERE,))))["findings"]
+    (finding,) = json.loads(in_form("json", replace(REPORT, findings=(NOWHERE,))))["findings"]
     assert (finding["resource"], finding["file"], finding["line"]) == ("Hosts", None, None)
 
 
 def test_the_line_of_the_app_is_told_where_it_is_known() -> None:
     report = replace(REPORT, findings=(replace(FOUND, origin=MADE),))
-    (finding,) = json.loads(as_json(report))["findings"]
+    (finding,) = json.loads(in_form("json", report))["findings"]
     assert finding["source"] == {"file": "app/stack.ts", "line": 25, "column": 4}
-    assert "Hosts (line 17, MaxSize, Demo/Hosts, app/stack.ts:25)" in told(report)
+    assert "infra/app one.json:17:9  Hosts (MaxSize, Demo/Hosts, app/stack.ts:25)" in told(report)
 
 
 def test_people_see_with_which_values_something_works() -> None:
     assert told(CHOSEN).startswith(
-        "infra/app one.json\n"
-        "  Parameters/Size (line 3)\n"
+        "infra/app one.json:3  Parameters/Size\n"
         "    warning  Hosts with other values of Size\n"
         "             small (default): works\n"
         "             large and huge: GPU009 too large; fix: less\n"
@@ -116,7 +113,7 @@ def test_people_see_with_which_values_something_works() -> None:
 
 
 def test_programs_get_each_value_with_what_it_brings() -> None:
-    (table,) = json.loads(as_json(CHOSEN))["parameter_values"]
+    (table,) = json.loads(in_form("json", CHOSEN))["parameter_values"]
     assert (table["parameter"], table["subject"], table["line"]) == ("Size", "Hosts", 3)
     assert [(each["value"], each["default"], each["works"]) for each in table["values"]] == [
         ("small", True, True),

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.report import Report
-from gpu_constructs.cli import machine_reports
 from gpu_constructs.rules import RULES, Finding
-from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT, REPORT_OF_AN_APP
+from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT, REPORT_OF_AN_APP, in_form
 
 
-def sarif(report: Report) -> dict[str, Any]:
-    (run,) = json.loads(machine_reports.as_sarif(report))["runs"]
+def sarif(report: Report, *, verbose: bool = False) -> dict[str, Any]:
+    (run,) = json.loads(in_form("sarif", report, verbose=verbose))["runs"]
     return dict(run)
 
 
@@ -27,6 +26,7 @@ def test_scanners_get_every_rule_with_its_help() -> None:
     described = driver["rules"][0]
     assert described["shortDescription"]["text"] == RULES[0].question
     assert RULES[0].because in described["help"]["text"]
+    assert f"gpu-constructs rules {RULES[0].id}" in described["help"]["text"]
     assert described["helpUri"] == RULES[0].source
 
 
@@ -81,8 +81,9 @@ def test_a_file_is_a_valid_uri_whatever_it_is_called(file: str, uri: str) -> Non
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
-def test_what_was_acknowledged_is_suppressed_with_the_reason() -> None:
-    *open_, suppressed = sarif(REPORT)["results"]
+def test_what_was_acknowledged_is_suppressed_with_the_reason_where_that_is_asked_for() -> None:
+    assert not any("suppressions" in each for each in sarif(REPORT)["results"])  # GitHub opens an alert of each
+    *open_, suppressed = sarif(REPORT, verbose=True)["results"]
     assert suppressed["suppressions"] == [{"kind": "inSource", "justification": "until spring"}]
     assert not any("suppressions" in each for each in open_)
 
@@ -134,8 +135,8 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize(
     "log",
     [
-        machine_reports.as_sarif(REPORT_OF_AN_APP),
-        machine_reports.as_sarif(NOTHING),
+        in_form("sarif", REPORT_OF_AN_APP),
+        in_form("sarif", NOTHING),
     ],
 )
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:

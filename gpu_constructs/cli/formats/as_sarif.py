@@ -1,0 +1,109 @@
+"""A check for code scanners, in SARIF 2.1.0.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePath
+from urllib.parse import quote
+
+from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with_fix
+from gpu_constructs.cli.output import json_text
+from gpu_constructs.errors import __version__, more_about
+from gpu_constructs.fleet import Origin
+from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+_Object = dict[str, object]
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    """The place of each rule in the list of a report."""
+    return {each.id: place for place, each in enumerate(catalogue.RULES)}
+
+
+def write(checked: Checked) -> str:
+    """A check as SARIF; with ``--verbose``, what was accepted in a template is there as well, as suppressed.
+
+    GitHub does not read suppressions, and opens an alert for each of them (github/codeql-action#1230).
+    """
+    seen: Counter[str] = Counter()
+    results = [_result(each, seen) for each in checked.review.findings]
+    for each in checked.review.acknowledged if checked.verbose else ():
+        suppression = {"kind": "inSource", "justification": each.reason}
+        results.append({**_result(each.finding, seen), "suppressions": [suppression]})
+    driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in catalogue.RULES]}
+    run: _Object = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: Rule) -> _Object:
+    described: _Object = {
+        "id": rule.id,
+        "shortDescription": {"text": rule.question},
+        "fullDescription": {"text": rule.reason},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "help": {"text": f"{rule.question}\n\n{rule.reason}\n\n{rule.source}\n\n{more_about(rule.id)}"},
+    }
+    if rule.source.startswith("https://"):
+        described["helpUri"] = rule.source
+    return described
+
+
+def _result(finding: Finding, seen: Counter[str]) -> _Object:
+    result: _Object = {
+        "ruleId": finding.rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": with_fix(finding)},
+        "partialFingerprints": {"ruleAndProperty/v1": fingerprint(finding, seen)},
+    }
+    if finding.rule in _places():
+        result["ruleIndex"] = _places()[finding.rule]
+    if finding.origin is not None:
+        result["locations"] = [_location(finding.origin)]
+        if finding.origin.source is not None and finding.origin.file is not None:
+            result["relatedLocations"] = [
+                {"physicalLocation": _in_template(finding.origin), "message": {"text": "in the template"}}
+            ]
+    return result
+
+
+def _location(origin: Origin) -> _Object:
+    logical: _Object = {"name": origin.resource, "kind": "resource"}
+    if origin.construct_path:
+        logical["fullyQualifiedName"] = origin.construct_path
+    location: _Object = {"logicalLocations": [logical]}
+    if origin.source is not None:
+        location["physicalLocation"] = _physical(origin.source.file, origin.source.line, origin.source.column)
+    elif origin.file is not None:
+        location["physicalLocation"] = _in_template(origin)
+    return location
+
+
+def _in_template(origin: Origin) -> _Object:
+    return _physical(origin.file or "", origin.line, origin.column)
+
+
+def _physical(file: str, line: int | None, column: int | None) -> _Object:
+    place: _Object = {"artifactLocation": {"uri": _uri(file)}}
+    if line is not None:
+        place["region"] = {"startLine": line} if column is None else {"startLine": line, "startColumn": column}
+    return place
+
+
+def _uri(file: str) -> str:
+    path = PurePath(in_repository(file))
+    # A name from the file system may hold bytes that are no UTF-8; they come as surrogates and go as those bytes.
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))
