@@ -96,7 +96,7 @@ def test_a_reader_is_led_to_the_line_of_the_app_where_it_is_known() -> None:
 
 
 def test_several_reports_are_written_beside_the_one_to_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = written(template(gpus=8), tmp_path / "t.json")
+    file = written(template(gpus="8"), tmp_path / "t.json")
     outputs = {kind: tmp_path / kind for kind in ("text", "json", "sarif", "gitlab", "junit")}
     options = [each for kind, path in outputs.items() for each in ("--output", f"{kind}={path}")]
     assert main(["check", file, *options, "--output", "github=-"]) == 1
