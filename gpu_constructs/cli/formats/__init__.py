@@ -1,4 +1,4 @@
-"""A check in the forms that machines read, one file for each; `FORMATS` has them by name.
+"""How do machines read what was found? One file for each form; `FORMATS` has them by name.
 
 What several of them need is here: what a reader is shown, where that is in the repository, and how it is recognized in
 the next run.
