@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator test unit matrix floor newest lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator docs test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -38,7 +38,7 @@ matrix: $(READY) ## build, lint, deploy and destroy every legal combination of o
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
 ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/cluster/security/test_aws_solutions.py
 OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks) \
-    $(filter-out tests/test_lint.py tests/test_rules_page.py,$(wildcard tests/test_*.py))
+    $(filter-out tests/test_lint.py,$(wildcard tests/test_*.py))
 # Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
 WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py test_cluster_in_cdk.py test_existing_clusters.py \
     cluster/capacity/test_host_replacement.py cluster/capacity/test_imported_capacity.py cluster/capacity/test_purchase.py \
@@ -58,6 +58,9 @@ lint: $(READY)
 	@ruff format --check .
 	@lint-imports
 	@mypy
+
+docs: $(READY) ## build the site: .site/html/index.html opens in a browser
+	@python -m tools.build_site
 
 bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an exact solver, and the command line
 	@python -m bench.synth
@@ -87,7 +90,7 @@ lock: ## write the lock files anew from pyproject.toml and package.json; needs u
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was installed or made
-	rm -rf .venv .floor .newest node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .floor .newest .site node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh

@@ -1,4 +1,4 @@
-"""Writes ``docs/reference.md`` from docstrings: ``python -m tools.build_reference_page``, from the top."""
+"""The reference on the site: one page for each public name, made of its docstrings."""
 
 from __future__ import annotations
 
@@ -10,27 +10,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from constructs import Construct
 from typing_extensions import is_typeddict
 
-from gpu_constructs.rules.words import and_list
 from tools.docstrings import docstring_of
 
-__all__ = ["PAGE", "Part", "names", "page", "parts"]
-
-PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+__all__ = ["Part", "names", "parts", "reference_pages", "sections"]
 
 _INTRODUCTION = """\
 # Reference
 
-<!-- Made by `python -m tools.build_reference_page` from the docstrings in gpu_constructs; not edited. -->
-
-Each name that you import, with its arguments: from `gpu_constructs`, or from the module that its line names. The pages
-that [the README](../README.md#where-to-go-from-here) lists say how they go together. Arguments behind `*` are given by
-name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names.
+Each name that you import, with its arguments: from `gpu_constructs`, or from the module that its page names. Arguments
+behind `*` are given by name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names.
 """
 
 _MODULES = ("gpu_constructs", "gpu_constructs.testing")
@@ -63,7 +56,7 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
 }
 """Members without an underscore that modules of the library call, and users have no use for."""
 
-_WIDTH = 110
+_WIDTH = 85
 _ESCAPED = "\\|"
 _UNPACKED = re.compile(r"Unpack\[(\w+)\]")
 _NAMED = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
@@ -91,32 +84,38 @@ def names() -> dict[str, str]:
     return {name: module for module in _MODULES for name in import_module(module).__all__}
 
 
-def page() -> str:
-    """The page."""
+def reference_pages() -> dict[str, str]:
+    """The text of each page by its name below ``reference/``."""
     every = list(parts())
     known = {each.name for each in every}
-    lines = [_INTRODUCTION, "| subject | question | names |", "|---|---|---|"]
-    sections: list[str] = []
+    pages = {"index.md": _INTRODUCTION}
+    for title, question, products in sections():
+        listed = "\n".join(f"| [`{each.name}`]({each.name}.md) | {_summary(each, known)} |" for each in products)
+        pages["index.md"] += f"\n## {title}\n\n{question}\n\n| name | |\n|---|---|\n{listed}\n"
+        for product in products:
+            below = [each for each in every if each.name.startswith(f"{product.name}.")]
+            lines = [line for each in (product, *below) for line in _shown(each, known)]
+            pages[f"{product.name}.md"] = "\n".join([*lines, ""])
+    return pages
+
+
+def sections() -> Iterator[tuple[str, str, list[Part]]]:
+    """Each heading with its question and the names that have a page below it."""
+    own = [each for each in parts() if "." not in each.name and each.name in names()]
     for title, question, rooms in _SECTIONS:
-        here = [each for each in every if each.room in rooms]
-        listed = ", ".join(_link(each.name) for each in here if "." not in each.name)
-        lines.append(f"| [{title}](#{_anchor(title)}) | {question} | {listed} |")
-        sections += [f"\n## {title}\n\n{question}", *(line for part in here for line in _shown(part, known))]
-    return "\n".join([*lines, *sections, ""])
+        yield title, question, [each for each in own if each.room in rooms]
+
+
+def _summary(part: Part, known: AbstractSet[str]) -> str:
+    return _text(docstring_of(part.thing).summary, part.name, known).replace("|", _ESCAPED)
 
 
 def parts() -> Iterator[Part]:
-    """The public names with their methods, then the groups of arguments that these share."""
-    groups: dict[str, Any] = {}
+    """The public names, each with its methods."""
     for name, module in names().items():
         thing = getattr(import_module(module), name)
         room = _room_of(thing)
-        for part in (Part(name, thing, room, _constructor(thing)), *_methods(name, thing, room)):
-            yield part
-            groups |= _groups(part.call)
-    for name, group in groups.items():
-        if name not in names():
-            yield Part(name, group, _room_of(group))
+        yield from (Part(name, thing, room, _constructor(thing)), *_methods(name, thing, room))
 
 
 def _room_of(thing: type | Callable[..., object]) -> str:
@@ -174,7 +173,7 @@ def _with_bases(group: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
     documented, owner = docstring_of(part.thing), part.name.partition(".")[0]
-    yield f"\n{'####' if '.' in part.name else '###'} {part.name}\n"
+    yield f"\n{'##' if '.' in part.name else '#'} {part.name}\n"
     yield _text(documented.summary, owner, known)
     module = names().get(part.name, _MODULES[0])
     if module != _MODULES[0]:
@@ -182,21 +181,22 @@ def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
     if part.call is not None:
         yield f"\n```python\n{_signature(part.name, part.call)}\n```"
         yield from _table("argument", _arguments(part.thing, part.call), owner, known)
-    is_group = is_typeddict(part.thing)
     if "." not in part.name:
-        yield from _table("argument" if is_group else "attribute", _attributes(part.thing), owner, known)
-    extended = _with_bases(part.thing) if is_group else _groups(part.call)
-    if others := [_link(each) for each in extended if each != part.name]:
-        yield f"\nThe arguments of {and_list(others)} belong to it as well."
+        groups = _with_bases(part.thing).values() if is_typeddict(part.thing) else [part.thing]
+        rows = (row for group in groups for row in _attributes(group))
+        yield from _table("argument" if is_typeddict(part.thing) else "attribute", rows, owner, known)
 
 
 def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str, str, str]]:
+    """The arguments of a call, those of its ``**options`` as well."""
     of_call = inspect.signature(inspect.unwrap(call)).parameters
     for name, meaning in docstring_of(thing).arguments.items():
         if not name.startswith("*"):
             yield name, str(of_call[name].annotation), meaning
         elif _options(call) is None:
             yield name, "", meaning
+    for group in _groups(call).values():
+        yield from _attributes(group)
 
 
 def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
@@ -270,12 +270,7 @@ def _text(text: str, owner: str, known: AbstractSet[str]) -> str:
 
 
 def _link(name: str, words: str | None = None) -> str:
-    return f"[`{words or name}`](#{_anchor(name)})"
-
-
-def _anchor(heading: str) -> str:
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    """A link to a page, or to the method of its product on its page."""
+    product, _, method = name.partition(".")
+    anchor = f"#{product}{method}".lower() if method else ""
+    return f"[`{words or name}`]({product}.md{anchor})"

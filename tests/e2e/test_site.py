@@ -1,0 +1,56 @@
+"""``make docs`` builds a site on which every page is found, and which asks nothing of another host."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from gpu_constructs.rules import RULES
+from tools import build_site
+from tools.reference_pages import names
+
+_ASKED = re.compile(
+    r"""<(?:script|img|iframe|link(?=[^>]*rel="?(?:stylesheet|icon|preload)))[^>]*(?:src|href)="?(https?:[^" >]+)"""
+)
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build_site.build(folder)
+    return folder / "html"
+
+
+@cache
+def _pages() -> dict[str, str]:
+    return build_site.pages()
+
+
+def test_every_rule_and_every_name_has_a_page(html: Path) -> None:
+    assert {f"{each.id}.html" for each in RULES} | {"index.html"} == {each.name for each in (html / "rules").iterdir()}
+    assert {f"{each}.html" for each in names()} | {"index.html"} == {
+        each.name for each in (html / "reference").iterdir()
+    }
+
+
+def test_a_page_asks_nothing_of_another_host(html: Path) -> None:
+    for page in html.rglob("*.html"):
+        text = page.read_text()
+        assert not (found := _ASKED.findall(text)), (page, found)
+        shim = re.search(r'src="([^"]*shim\.js)"', text)
+        assert shim is None or (page.parent / shim[1]).exists(), page
+    assert "shim.js" in (html / "index.html").read_text()  # the search needs it where no server is
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    found = {name for entries in build_site.NAVIGATION.values() for name in entries.values()}
+    made = {name for name in _pages() if name.startswith(("rules/", "reference/", "decisions/"))}
+    assert found | made == set(_pages())
+
+
+def test_a_link_to_a_file_that_is_not_on_the_site_is_its_path() -> None:
+    assert "(`gpu_constructs/facts/data/servers.json`)" in _pages()["serving.md"]
+    assert "](../gpu_constructs" not in _pages()["serving.md"]
+    assert "](guide.md)" in _pages()["index.md"]
