@@ -1,7 +1,8 @@
 """Writes the site: ``python -m tools.build_site``, from the top, builds ``.site/html/index.html``.
 
-The pages of ``docs/`` are joined by what is made of the package (a page for each rule, the reference) and by files beside
-``docs/``. A link to a file that is not on the site becomes its path. Zensical builds it, and stops at a broken link.
+The pages of ``docs/`` are joined by what is made of the package (a page for each rule, the reference) and by files
+beside ``docs/``. A link to a file that is not on the site becomes its path. Zensical builds it, and stops
+at a broken link.
 """
 
 from __future__ import annotations
@@ -129,10 +130,10 @@ def _linked(page: str, text: str, known: frozenset[str] | set[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
         path = posixpath.normpath(posixpath.join(folder, target))
         name = beside.get(path, path.removeprefix("docs/"))
-        name = next((each for each in (name, f"{name}/index.md") if each in known), None)
-        if name is None:
+        there = [each for each in (name, f"{name}/index.md") if each in known]
+        if not there:
             return words if words.startswith("`") else f"{words} (`{path}`)"
-        return f"[{words}]({posixpath.relpath(name, posixpath.dirname(page) or '.')}{anchor})"
+        return f"[{words}]({posixpath.relpath(there[0], posixpath.dirname(page) or '.')}{anchor})"
 
     def ruled(found: re.Match[str]) -> str:
         name = f"rules/{found[0]}.md"
@@ -152,7 +153,7 @@ def _decisions() -> Iterator[tuple[str, str]]:
 
 
 def _navigation() -> Iterator[dict[str, Any]]:
-    below = {
+    below: dict[str, list[Any]] = {
         "Rules": [{subject: [{each: f"rules/{each}.md"} for each in ids]} for subject, ids in subjects()],
         "Reference": [
             {title: [{each.name: f"reference/{each.name}.md"} for each in of]} for title, _, of in sections()
