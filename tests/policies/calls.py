@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpu_constructs.account.live.self_test import task_definition
+from gpu_constructs.cluster.monitoring.daemon_task import LOADER, PROGRAM
 from gpu_constructs.facts import instance_type
 from tests.policies.simulator import Call
 from tests.policies.world import HERE, World
@@ -166,10 +167,12 @@ def _tasks(world: World) -> _Made:
                 group = container["LogConfiguration"]["Options"]["awslogs-group"]
                 yield from _started(task["ExecutionRoleArn"], container, group)
             yield from _data(task["TaskRoleArn"], container)
-            for service, method in _COLLECTED.findall(
-                json.dumps(container).replace('\\\\\\"', '"').replace('\\"', '"')
-            ):
-                yield from ((task["TaskRoleArn"], each) for each in _collects(world, service, method))
+            if container.get("Command") == [LOADER]:
+                given = {each["Name"]: each["Value"] for each in container["Environment"]}
+                read = f"arn:aws:s3:::{given['PROGRAM_BUCKET']}/{given['PROGRAM_KEY']}"
+                yield task["TaskRoleArn"], Call("s3:GetObject", read)
+                for service, method in _COLLECTED.findall(PROGRAM.read_text()):
+                    yield from ((task["TaskRoleArn"], each) for each in _collects(world, service, method))
         for volume in task.get("Volumes", ()):
             system = volume.get("EFSVolumeConfiguration", {})
             if system.get("AuthorizationConfig", {}).get("IAM") == "ENABLED":

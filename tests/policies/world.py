@@ -166,10 +166,8 @@ class World:
         return re.sub(rf"(?<=[:/])({names})", r"other-\1", text)
 
     def _known(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._known(each) for each in value]
         if not isinstance(value, dict):
-            return value
+            return [self._known(each) for each in value] if isinstance(value, list) else value
         if len(value) == 1:
             ((function, of),) = value.items()
             if function == "Ref":
@@ -177,6 +175,8 @@ class World:
             if function == "Fn::Join":
                 parts = [self._known(each) for each in of[1]]
                 return of[0].join(map(str, parts)) if isinstance(of[1], list) else value
+            if function == "Fn::Sub" and isinstance(of, str):
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda found: _PSEUDO[found[1]], of)
             if function == "Fn::GetAtt":
                 return _ARNS.get(self._types[of[0]], "{}").format(of[0]) if of[1] in {"Arn", "TopicArn"} else of[0]
         return {key: self._known(each) for key, each in value.items()}

@@ -1,6 +1,6 @@
 """The program of the daemon: once a minute, what the ECS agent measured of the GPUs of its host, as lines of JSON.
 
-It runs in a container of its own, as the text of this file, with boto3. CloudWatch makes metrics of these lines:
+It runs in a container of its own, as this file, with boto3. CloudWatch makes metrics of these lines:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from gpu_constructs.cdk.same_place import trust_this_account
@@ -39,9 +41,19 @@ says which release moved it: hosts of the first releases may be unmeasured, whic
 """
 
 
-def program() -> str:
-    """The program of the container."""
-    return Path(__file__).with_name("collector.py").read_text(encoding="utf-8")
+PROGRAM = Path(__file__).with_name("collector.py")
+"""The program of the container, a file of the bucket that ``cdk bootstrap`` made."""
+
+LOADER = """\
+import boto3, hashlib, os
+given = os.environ
+s3 = boto3.client("s3", region_name=given["AWS_REGION"])
+program = s3.get_object(Bucket=given["PROGRAM_BUCKET"], Key=given["PROGRAM_KEY"])["Body"].read()
+if hashlib.sha256(program).hexdigest() != given["PROGRAM_SHA256"]:
+    raise SystemExit("the program is not the one that this task definition names")
+exec(compile(program, "collector.py", "exec"))
+"""
+"""What the container starts with: it runs the program that the task definition names by its digest, and no other."""
 
 
 def why_unmeasured(pool: Pool) -> str | None:
@@ -89,11 +101,12 @@ def _task(
         placement_constraints=[ecs.PlacementConstraint.member_of(ON_NVIDIA)],
     )
     trust_this_account(task_definition)
+    program = s3_assets.Asset(scope, "Program", path=str(PROGRAM))
     container = task_definition.add_container(
         _CONTAINER,
         image=image or ecs.ContainerImage.from_registry(DEFAULT_IMAGE),
         entry_point=["python3", "-c"],
-        command=[program()],
+        command=[LOADER],
         cpu=KEPT.cpu,
         memory_limit_mib=KEPT.memory_mib,
         environment={
@@ -104,6 +117,9 @@ def _task(
             "EVENT_SOURCE": FAULT_SOURCE,
             "EVENT_TYPE": FAULT_DETAIL_TYPE,
             "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",
+            "PROGRAM_BUCKET": program.s3_bucket_name,
+            "PROGRAM_KEY": program.s3_object_key,
+            "PROGRAM_SHA256": sha256(PROGRAM.read_bytes()).hexdigest(),
         },
         logging=ecs.LogDrivers.aws_logs(
             stream_prefix="gpus",
@@ -117,7 +133,7 @@ def _task(
     # The folder, not the file: the agent replaces the file.
     task_definition.add_volume(name="host", host=ecs.Host(source_path=_METRICS_FOLDER))
     container.add_mount_points(ecs.MountPoint(source_volume="host", container_path=_METRICS_FOLDER, read_only=True))
-    for each in _permissions(hosts):
+    for each in _permissions(hosts, program):
         task_definition.add_to_task_role_policy(each)
     return task_definition
 
@@ -139,11 +155,16 @@ def daemon_workload(name: str) -> Workload:
     )
 
 
-def _permissions(hosts: ClusterHosts) -> tuple[iam.PolicyStatement, ...]:
-    """What it may do: ask about hosts and tasks of the cluster, and report faults."""
+def _permissions(hosts: ClusterHosts, program: s3_assets.Asset) -> tuple[iam.PolicyStatement, ...]:
+    """What it may do: read its program, ask about hosts and tasks of the cluster, and report faults."""
     stack, cluster = hosts.stack, hosts.cluster_name
     of_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
     return (
+        iam.PolicyStatement(  # CDK would grant the whole bucket, with the templates of every app
+            sid="ReadProgram",
+            actions=["s3:GetObject"],
+            resources=[f"arn:{stack.partition}:s3:::{program.s3_bucket_name}/{program.s3_object_key}"],
+        ),
         iam.PolicyStatement(
             sid="AskAboutHost",
             actions=["ecs:DescribeContainerInstances", "ecs:DescribeTasks"],

@@ -43,10 +43,13 @@ class Ecs:
         self.tasks = {each["taskArn"]: each for each in tasks}
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.events: list[dict[str, Any]] = []
+        self.files: dict[str, bytes] = {}
         self.is_down = False
         self.gpus = gpus
 
     def get(self, path: str) -> object:
+        if path in self.files:
+            return self.files[path]
         if path == "/v1/metadata":
             return {"Cluster": "gpus", "ContainerInstanceArn": INSTANCE, "Version": "Amazon ECS Agent - v1.108.3"}
         return {"Tasks": [{"Arn": arn, "KnownStatus": "RUNNING"} for arn in self.tasks]}
@@ -87,7 +90,7 @@ def served(ecs: Ecs) -> Iterator[str]:
             self.answer(ecs.call(self.headers["X-Amz-Target"].rpartition(".")[2], asked))
 
         def answer(self, value: object) -> None:
-            body = json.dumps(value).encode()
+            body = value if isinstance(value, bytes) else json.dumps(value).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

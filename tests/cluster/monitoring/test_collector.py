@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cluster.monitoring.collector import MINUTES_REPEATED
-from gpu_constructs.cluster.monitoring.daemon_task import program
+from gpu_constructs.cluster.monitoring.daemon_task import PROGRAM
 from tests.cluster.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, task
 from tests.cluster.monitoring.emf import SETS, Values, values_in
 
@@ -190,7 +190,7 @@ def test_a_part_of_a_gpu_is_one(tmp_path: Path, count: str) -> None:
 
 
 def test_the_program_stands_on_the_standard_library_and_boto3_alone() -> None:
-    lines = [each for each in program().splitlines() if each.startswith(("import ", "from "))]
+    lines = [each for each in PROGRAM.read_text().splitlines() if each.startswith(("import ", "from "))]
     assert {each.split()[1].partition(".")[0] for each in lines} <= {*sys.stdlib_module_names}
 
 

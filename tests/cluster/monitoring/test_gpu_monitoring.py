@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -11,7 +13,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuMachineImage, GpuTaskDefinition, InvalidValueError
-from gpu_constructs.cluster.monitoring.daemon_task import program
+from gpu_constructs.cluster.monitoring.daemon_task import LOADER, PROGRAM
 from gpu_constructs.cluster.monitoring.options import KEPT
 from tests.synthesis import Properties, Site, app_in, warned
 
@@ -124,7 +126,11 @@ def test_it_sees_no_more_of_the_host_than_it_reads(usual: Monitored) -> None:
 
 
 def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: Monitored) -> None:
-    asks, reports = statements(usual)
+    reads, asks, reports = statements(usual)
+    environment = {each["Name"]: each["Value"] for each in container(usual)["Environment"]}
+    assert reads["Action"] == "s3:GetObject"
+    assert environment["PROGRAM_BUCKET"] in reads["Resource"]["Fn::Join"][1]
+    assert reads["Resource"]["Fn::Join"][1][-1] == f"/{environment['PROGRAM_KEY']}"
     assert asks["Action"] == ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"]
     assert asks["Condition"] == {"ArnEquals": {"ecs:cluster": {"Fn::GetAtt": [CLUSTER["Ref"], "Arn"]}}}
     for kind, resource in zip(("container-instance", "task"), asks["Resource"], strict=True):
@@ -137,12 +143,14 @@ def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: 
     assert reports["Resource"]["Fn::Join"][1][-1] == ":event-bus/default"
 
 
-def test_its_program_is_in_the_task_definition_which_ecs_limits(usual: Monitored) -> None:
-    assert container(usual)["Command"] == [program()]
-    assert len(program()) < 10_000
+def test_its_program_is_a_file_that_the_task_definition_names_by_its_digest(usual: Monitored) -> None:
     assert container(usual)["EntryPoint"] == ["python3", "-c"]
-    # 64 KiB for a task definition: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
-    assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 16 * 1024
+    assert container(usual)["Command"] == [LOADER]
+    assert len(LOADER) < 600
+    environment = {each["Name"]: each["Value"] for each in container(usual)["Environment"]}
+    (shipped,) = Path(usual.app.synth().directory).glob(f"asset.{environment['PROGRAM_KEY']}")
+    assert shipped.read_bytes() == PROGRAM.read_bytes()
+    assert sha256(shipped.read_bytes()).hexdigest() == environment["PROGRAM_SHA256"]
 
 
 def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
