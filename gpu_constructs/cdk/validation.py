@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable
 from numbers import Real
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -131,7 +132,25 @@ def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
     if root not in _CHECKED:
         _CHECKED[root] = GpuChecks(directory=root.outdir if isinstance(root, cdk.App) else None)
         cdk.Validations.of(root).add_plugins(_CHECKED[root])
+        if isinstance(root, cdk.App) and type(root).synth is cdk.App.synth:
+            _judge_stages(root)
     return _CHECKED[root]
+
+
+def _judge_stages(app: cdk.App) -> None:
+    """Has ``cdk synth`` fail at what is wrong in stages, as it does for the stages of CDK Pipelines.
+
+    Of an app whose stacks are in stages it reports nothing by itself and exits with 0, unless they are synthesized with
+    ``validate_on_synthesis``. ``cdk deploy`` and all others look at the stacks that they are called for.
+    """
+    synth = app.synth
+
+    def synth_with_stages(**options: Any) -> object:  # noqa: ANN401 - what CDK takes
+        if any(isinstance(each, cdk.Stage) for each in app.node.children):
+            options.setdefault("validate_on_synthesis", True)
+        return synth(**options)
+
+    setattr(app, "synth", synth_with_stages)  # noqa: B010 - a method, of this app alone
 
 
 def _say(lines: str) -> None:

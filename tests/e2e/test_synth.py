@@ -28,19 +28,39 @@ APP = """
 """
 
 
-def test_the_real_command_line_shows_errors_and_warnings_where_they_are(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(textwrap.dedent(APP))
+def cdk(*words: str, at: Path) -> tuple[int, str]:
     ended = subprocess.run(
-        ["cdk", "synth", "--quiet", "--no-notices", "--app", f"{sys.executable} app.py"],
-        cwd=tmp_path,
+        ["cdk", *words, "--no-notices"],
+        cwd=at,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    said = ended.stdout + ended.stderr
-    assert ended.returncode == 1, said
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_the_real_command_line_shows_errors_and_warnings_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(textwrap.dedent(APP))
+    code, said = cdk("synth", "--quiet", "--app", f"{sys.executable} app.py", at=tmp_path)
+    assert code == 1, said
     error = ["ERROR", "gpu-constructs::GPU020", "Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
     assert "Traceback" not in said
+
+
+def test_an_error_in_a_stage_fails_synth_and_deploy_and_nothing_else(tmp_path: Path) -> None:
+    staged = APP.replace('cdk.Stack(app, "Train")', 'cdk.Stack(cdk.Stage(app, "Prod"), "Train")')
+    (tmp_path / "app.py").write_text(
+        textwrap.dedent(staged.replace("app.synth()", 'cdk.Stack(app, "Top"); app.synth()'))
+    )
+    # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option.
+    code, said = cdk("synth", "--quiet", "--validation", "--app", f"{sys.executable} app.py", at=tmp_path)
+    assert (code, "gpu-constructs::GPU020" in said, "Prod/Train/Task/Resource" in said) == (1, True, True), said
+    assert "Successfully synthesized" not in said
+    for words in (["synth", "**"], ["synth", "Prod/Train"], ["deploy", "Prod/Train"]):
+        code, said = cdk(*words, "--app", "cdk.out", at=tmp_path)
+        assert (code, "gpu-constructs::GPU020" in said) == (1, True), said
+    code, said = cdk("ls", "--app", "cdk.out", at=tmp_path)
+    assert (code, "GPU020" in said) == (0, False), said
