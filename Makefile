@@ -85,7 +85,7 @@ LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-e
 
 lock: ## write the lock files anew from pyproject.toml and package.json; needs uv and asks the registries
 	$(LOCK) pyproject.toml --extra dev --output-file requirements/dev.txt
-	$(LOCK) pyproject.toml --resolution lowest-direct --output-file requirements/oldest.txt
+	$(LOCK) pyproject.toml --extra cdk --resolution lowest-direct --output-file requirements/oldest.txt
 	$(LOCK) requirements/node.in --output-file requirements/node.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 

@@ -123,7 +123,16 @@ __all__ = list(_HOME)
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    try:
+        value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    except ModuleNotFoundError as problem:
+        if problem.name not in {"aws_cdk", "constructs", "jsii", "typing_extensions"}:
+            raise
+        raise ModuleNotFoundError(
+            f"{name} needs aws-cdk-lib, which is not installed; pip install gpu-constructs, or in a checkout "
+            "pip install '.[cdk]'",
+            name=problem.name,
+        ) from None
     globals()[name] = value
     return value
 

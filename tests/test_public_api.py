@@ -51,13 +51,14 @@ def test_a_pure_room_needs_no_node_and_no_cloud_library(room: str) -> None:
 
 
 def test_the_version_is_the_one_that_is_released() -> None:
-    written = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'\nversion = "{gpu_constructs.__version__}"\n' in written
+    for project in (ROOT, ROOT / "with_cdk"):
+        written = (project / "pyproject.toml").read_text(encoding="utf-8")
+        assert f'\nversion = "{gpu_constructs.__version__}"\n' in written
 
 
 def test_the_oldest_releases_that_can_be_installed_are_the_locked_oldest() -> None:
     written = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    needed = written.partition("\ndependencies = [\n")[2].partition("\n]")[0]
+    needed = written.partition("\ncdk = [\n")[2].partition("\n]")[0]
     oldest = re.findall(r'^    "([\w-]+)>=([\d.]+)', needed, re.MULTILINE)
     assert "aws-cdk-lib" in dict(oldest)
     locked = (ROOT / "requirements" / "oldest.txt").read_text(encoding="utf-8").splitlines()

@@ -25,7 +25,7 @@ def account_part(name: str) -> ModuleType:
     except ImportError as problem:
         if problem.name not in {"boto3", "botocore"}:
             raise
-        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
+        raise GpuConstructsError("boto3 is not installed", fix="pip install boto3") from problem
 
 
 def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> None:

@@ -143,14 +143,7 @@ class YamlText:
 
     def _read(self, text: str) -> None:
         _require_few_directives(text, self._file)
-        try:
-            yaml = importlib.import_module("yaml")
-        except ImportError:
-            raise UnreadableError(
-                "YAML is read with PyYAML, which is not installed",
-                file=self._file,
-                fix='pip install "gpu-constructs[cli]"',
-            ) from None
+        yaml = importlib.import_module("yaml")  # a plain import would need its types
         take = {
             yaml.ScalarEvent: self._scalar,
             yaml.MappingStartEvent: lambda event: self._open(event, {}),
