@@ -32,6 +32,7 @@ from gpu_constructs.check.other_values import (
     tables,
     warnings,
 )
+from gpu_constructs.check.words_of_files import in_words_of_file
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
@@ -174,13 +175,13 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         if accepted is None:
             kept.append(finding)
         else:
-            acknowledged.append(replace(accepted, finding=finding))
+            acknowledged.append(replace(accepted, finding=in_words_of_file(finding, stacks)))
     kept = list(_once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=files.fleet,
-        findings=tuple(_in_row(each, rows) for each in kept),
+        findings=tuple(in_words_of_file(_in_row(each, rows), stacks) for each in kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or inputs.named,
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),

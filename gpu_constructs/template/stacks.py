@@ -11,6 +11,7 @@ from pathlib import Path
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Keys
+from gpu_constructs.template.documents.plans import is_plan
 from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.model import Resource, UnreadableError
 
@@ -56,6 +57,7 @@ class Inputs:
             if real not in seen:
                 self._found += found_at(name, self._files, stdin=stdin, region=region)
             seen.add(real)
+        self._found = [_as_template(each, self._files) for each in self._found]
 
     def stacks(self, parameters: Mapping[str, str] | None = None, *, region: str | None = None) -> Stacks:
         """The stacks with some values of their parameters.
@@ -100,6 +102,18 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
+
+
+def _as_template(found: Source | Resource, files: Files) -> Source | Resource:
+    """A plan of Terraform as the template that asks for the same; what is none as it is."""
+    if not isinstance(found, Source) or not is_plan(found.document.data):
+        return found
+    # Loaded where a file is a plan, as most are none.
+    from gpu_constructs.template.terraform import source_of  # noqa: PLC0415
+
+    made = source_of(found.document, name=found.name, region=found.region)
+    files.take(made.document)
+    return made
 
 
 def _file(found: Source | Resource) -> str:

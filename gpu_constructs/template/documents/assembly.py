@@ -16,6 +16,7 @@ from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
 from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.plans import is_plan
 from gpu_constructs.template.documents.requests import READ, request_in
 from gpu_constructs.template.documents.sources import (
     Source,
@@ -205,7 +206,10 @@ def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:
 
 
 _STDIN = "-"
-_ALLOWED = f"a CloudFormation template with Resources, the cdk.out of cdk synth, or {READ}"
+_ALLOWED = (
+    "a CloudFormation template with Resources, the cdk.out of cdk synth, a plan of Terraform in JSON (terraform show "
+    f"-json), or {READ}"
+)
 
 
 _PROGRAMS = frozenset({".cjs", ".cs", ".fs", ".go", ".java", ".js", ".mjs", ".py", ".ts"})
@@ -236,8 +240,10 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
 
 
 def found_in(document: Document, *, name: str, region: str | None, files: Files | None = None) -> Source | Resource:
-    """The template or the request that one document is; without `files` nothing that it names is read."""
+    """The template, the plan or the request that one document is; without `files` nothing that it names is read."""
     data = document.data if isinstance(document.data, list) else document.object(_ALLOWED)
+    if is_plan(data):
+        return Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
     if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
         source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
         return source if files is None else replace(source, nested=nested_beside(document.file, files))

@@ -12,6 +12,7 @@ from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
+from gpu_constructs.template.documents.plans import require_no_source, without_wrapper
 from gpu_constructs.template.model import UnreadableError
 
 _YAML_ENDINGS = (".yaml", ".yml", ".template")
@@ -40,7 +41,8 @@ class Document:
     def read(cls, content: bytes, *, file: str) -> Document:
         """Parses a text, which adds to the work that the call may do."""
         work().left += STEPS_OF_BYTE * len(content)
-        text = _decoded(content, file)
+        require_no_source(file, content)
+        text = without_wrapper(_decoded(content, file))
         if not text.strip():
             raise UnreadableError(
                 "the file is empty", file=file, allowed="a CloudFormation template or a task definition"

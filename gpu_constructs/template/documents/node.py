@@ -22,8 +22,8 @@ class Position(NamedTuple):
 
     Attributes:
         path: Keys and indexes from the top of the file, as the file spells them.
-        line: Its line, from 1.
-        column: Its column, from 1.
+        line: Its line, from 1; 0 where the text is all on one.
+        column: Its column, from 1, likewise.
     """
 
     path: Path

@@ -73,7 +73,8 @@ def request_in(data: Node, *, file: str, region: str | None) -> Resource | None:
         inner = data.get(key) if isinstance(data, dict) else None
         if isinstance(inner, dict):
             path, data = (key,), inner
-        properties = {_pascal(key): _value(key, child) for key, child in data.items()} if isinstance(data, dict) else {}
+        given = data.items() if isinstance(data, dict) else ()
+        properties = {property_name(key): _value(key, child) for key, child in given}
         kind, key = _kind_of(properties)
         written = properties.get(key)
         name = written if isinstance(written, str) and written else file if kind == _TASK else name
@@ -102,19 +103,30 @@ def _kind_of(properties: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def _is_container(node: Node) -> bool:
-    names = {_pascal(key) for key in node} if isinstance(node, dict) else set()
+    names = {property_name(key) for key in node} if isinstance(node, dict) else set()
     return {"Name", "Image"} <= names
 
 
 def _value(key: str, node: Node) -> Value:
     if isinstance(node, dict):
-        if key[:1].lower() + key[1:] in _FREE:
+        if is_free(key):
             return dict(node)
-        return {_pascal(name, below=key): _value(name, child) for name, child in node.items()}
+        return {property_name(name, below=key): _value(name, child) for name, child in node.items()}
     if isinstance(node, list):
         return [_value("", child) for child in node]
     return UNKNOWN if isinstance(node, str) and _PLACEHOLDER.search(node) else node
 
 
-def _pascal(key: str, *, below: str = "") -> str:
+def is_free(key: str) -> bool:
+    """Whether the keys of an object in a request are the user's own."""
+    return key[:1].lower() + key[1:] in _FREE
+
+
+def property_name(key: str, *, below: str = "") -> str:
+    """What CloudFormation calls a key of a request.
+
+    Args:
+        key: The key as the API has it.
+        below: The key of the object around it.
+    """
     return _NAMES_BELOW.get((below, key)) or _NAMES.get(key) or key[:1].upper() + key[1:]

@@ -9,13 +9,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import SourceLine
+from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import Value, end_of
 
 FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
 """Finds the template of a nested stack, given its declaration and its worked out ``TemplateURL``."""
+
+InWords = Callable[[str, str, bool], str]
 
 _SYNTHESIZED = ".template.json"
 _ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template", ".json", ".yaml", ".yml")
@@ -34,8 +36,11 @@ class Source:
         account: The id of the account that it is deployed to, likewise.
         nested: Finds the templates of its nested stacks.
         construct: Finds the path of the CDK construct of a logical id.
-        made_at: Finds the line of the app that made a construct, by its path.
+        made_at: Finds the line that made a resource, by the path of its construct or else by its logical id.
         acknowledged: Looks up what the app accepts of a stack, by construct path and by id.
+        in_words: Says a piece of a text in the words of the file, given the logical id of what it is about, and whether
+            it is the name of a property; None where these are the words of CloudFormation.
+        place_of: Finds where one resource is deployed to, where not all of its stack are in one place.
         is_of_assembly: Whether it is one stack of an app of which all are read.
     """
 
@@ -48,6 +53,8 @@ class Source:
     nested: FindNested = lambda _declaration, _url: None
     construct: Callable[[str], str | None] = lambda _logical_id: None
     made_at: Callable[[str], SourceLine | None] = lambda _construct_path: None
+    in_words: InWords | None = None
+    place_of: Callable[[str], Place | None] = lambda _logical_id: None
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
 

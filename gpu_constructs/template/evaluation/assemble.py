@@ -11,7 +11,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Place, Remark, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.documents.sources import InWords, Source
 from gpu_constructs.template.evaluation.choices import Choice, choices_of
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
@@ -45,7 +45,9 @@ class Stacks:
         whole: Whether everything that was given could be read, the templates of nested stacks and macros among it.
         documents: The files, by the name that an `Origin` has for them.
         evaluators: The templates of the stacks.
-        made_at: Finds the line of an app that made a construct, by the name of the file and the construct's path.
+        made_at: Finds the line that made a resource, by the name of the file and the path of its construct, or its
+            logical id where it has none.
+        words: Says a text in the words of a file, for those that are no templates.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -54,6 +56,7 @@ class Stacks:
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
     made_at: Mapping[str, Callable[[str], SourceLine | None]] = field(default_factory=dict, repr=False, compare=False)
+    words: Mapping[str, InWords] = field(default_factory=dict, repr=False, compare=False)
     evaluators: tuple[Evaluator, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -67,11 +70,11 @@ class Stacks:
         if document is None or origin.line is not None:
             return origin
         find = self.made_at.get(document.file)
-        source = find(origin.construct_path) if find is not None and origin.construct_path else None
+        source = None if find is None else find(origin.construct_path or origin.resource)
         found = document.position(origin.path)
         if found is None:
             return replace(origin, source=source)
-        return replace(origin, path=found.path, line=found.line, column=found.column, source=source)
+        return replace(origin, path=found.path, line=found.line or None, column=found.column or None, source=source)
 
 
 def assembled(
@@ -108,6 +111,7 @@ class _Assembler:
             documents=documents,
             evaluators=tuple(evaluator for evaluator, _ in self._evaluators),
             made_at={evaluator.file: source.made_at for evaluator, source in self._evaluators},
+            words={source.document.file: source.in_words for _, source in self._evaluators if source.in_words},
         )
 
     def _add(self, source: Source) -> None:
@@ -138,6 +142,7 @@ class _Assembler:
             stack_name=stack_name,
             file=document.file,
             place=Place(source.region, source.account),
+            place_of=source.place_of,
             template=template,
             given=given,
             functions=FUNCTIONS,

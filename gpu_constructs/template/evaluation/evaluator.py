@@ -51,6 +51,7 @@ class Evaluator:
         template: dict[str, Node],
         given: Mapping[str, Callable[[], Value]],
         functions: Mapping[str, Function],
+        place_of: Callable[[str], Place | None] = lambda _logical_id: None,
     ) -> None:
         self.shared: Final = shared
         self.name: Final = name
@@ -60,6 +61,7 @@ class Evaluator:
         self.nested: dict[str, Evaluator] = {}
         self.given = given
         self._functions = functions
+        self._place_of = place_of
         self._template = template
         self._place: Path = ()
         self._known: dict[tuple[str, str], Value] = {}
@@ -223,7 +225,7 @@ class Evaluator:
             file=self.file,
             construct_path=construct_path,
             path=path,
-            place=self.place,
+            place=self._place_of(resource) or self.place,
             stack=self.stack_name,
         )
 

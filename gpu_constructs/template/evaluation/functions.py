@@ -13,6 +13,7 @@ from functools import partial
 from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open
@@ -216,6 +217,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "Fn::Sub": _sub,
     # What makes lists and texts that no host, task or count is read from.
     **dict.fromkeys(("Fn::Cidr", "Fn::GetAZs", "Fn::Length", "Fn::ToJsonString", "Fn::Transform"), lambda *_: UNKNOWN),
+    **dict.fromkeys(LATER, lambda *_: UNKNOWN),
     **{name: _checked(name, lengths, takes, function) for name, lengths, takes, function in _OF_LISTS},
 }
 """What works out each function, by its long name."""

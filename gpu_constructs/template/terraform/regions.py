@@ -1,0 +1,79 @@
+"""To which region does a resource go? Provider 6 has it on each resource, older ones in their own configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+from gpu_constructs.facts.aws_limits import is_region
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.terraform.links import Links
+from gpu_constructs.template.terraform.plan import Instance, Plan, steps_of
+
+_ARN = re.compile(r"arn:[a-z-]{1,30}:[a-z0-9-]{1,60}:([a-z0-9-]{5,30}):")
+_ZONE = re.compile(r"([a-z]{2,4}(?:-[a-z]{1,10}){1,3}-[0-9])[a-z]")
+_VARIABLE_STEPS = 2
+
+
+class Regions:
+    """The regions of a plan."""
+
+    def __init__(self, plan: Plan, links: Links) -> None:
+        self._plan = plan
+        self._links = links
+
+    def of(self, instance: Instance) -> str | None:
+        """The region of a resource; None where nothing in the plan says it."""
+        own = instance.values.get("region")
+        if isinstance(own, str) and is_region(own):
+            return own
+        key = self._key(instance)
+        return self._written.get(key) or self._seen.get(key) or _of_arn(instance)
+
+    def _key(self, instance: Instance) -> str:
+        key = self._links.resource(instance).get("provider_config_key")
+        return key if isinstance(key, str) else ""
+
+    @cached_property
+    def _written(self) -> Mapping[str, str]:
+        """By the key of the provider, where a configuration says it."""
+        found: dict[str, str] = {}
+        for key, provider in self._plan.providers.items():
+            expressions = provider.get("expressions") if isinstance(provider, dict) else None
+            region = self._value(expressions.get("region") if isinstance(expressions, dict) else None)
+            if isinstance(region, str) and is_region(region):
+                found[key] = region
+        return found
+
+    def _value(self, expression: Node) -> Node:
+        """A constant, or the value of the one variable of the root module that it is."""
+        if not isinstance(expression, dict):
+            return None
+        references = expression.get("references")
+        steps = steps_of(references[0]) if isinstance(references, list) and isinstance(references[0], str) else ()
+        if len(steps) != _VARIABLE_STEPS or steps[0] != (False, "var"):
+            return expression.get("constant_value")
+        variable = self._plan.variables.get(str(steps[1][1]))
+        return variable.get("value") if isinstance(variable, dict) else None
+
+    @cached_property
+    def _seen(self) -> Mapping[str, str]:
+        """By the key of the provider, where a data source found it, or something that exists is there."""
+        found: dict[str, str] = {}
+        for each in self._plan.instances.values():
+            values = each.values
+            names = (values.get("region"), values.get("name"), values.get("id")) if each.type == "aws_region" else ()
+            zones = values.get("names") if each.type == "aws_availability_zones" else None
+            zone = _ZONE.fullmatch(str(zones[0])) if isinstance(zones, list) and zones else None
+            candidates = (*names, zone[1] if zone else None, _of_arn(each))
+            region = next((one for one in candidates if isinstance(one, str) and is_region(one)), None)
+            if region is not None:
+                found.setdefault(self._key(each), region)
+        return found
+
+
+def _of_arn(instance: Instance) -> str | None:
+    arn = instance.values.get("arn")
+    match = _ARN.match(arn) if isinstance(arn, str) else None
+    return match[1] if match and is_region(match[1]) else None

@@ -1,0 +1,126 @@
+"""Findings in the words of Terraform: where rules name properties of CloudFormation, its users have arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from gpu_constructs.template.terraform.kinds import KINDS, words
+from gpu_constructs.template.terraform.writer import SPELLED
+
+# Properties that findings name and that no other word is taken for; of one word alone only those that a rule marks.
+_PROPERTIES = frozenset(
+    words(
+        """
+        AcceleratorCount AcceleratorManufacturers AcceleratorNames AcceleratorTotalMemoryMiB
+        AcceleratorTypes AllocationStrategy AllowedInstanceTypes AssignPublicIp AssociatePublicIpAddress
+        AssumeRolePolicyDocument AttemptDurationSeconds AuthorizationConfig AutoScalingGroupArn
+        AutoScalingGroupName AutoScalingGroupProvider AutoScalingInstanceRefresh AwsvpcConfiguration
+        BlockDeviceMappings CapacityOptionType CapacityProvider CapacityProviderStrategy CapacityProviders
+        CapacityReservationSpecification CapacityReservationTarget CapacityReservations ClusterName
+        ComputeResources ContainerDefinitions ContainerProperties CpuArchitecture
+        CustomizedMetricSpecification DefaultActions DefaultCapacityProviderStrategy DefaultResult DependsOn
+        DesiredCapacity DesiredCount DeviceName Ec2Configuration Ec2InstanceProfileArn EcsProperties
+        EFSVolumeConfiguration EvaluateOnExit ExcludedInstanceTypes ExecutionRoleArn FileSystemId
+        FilesystemId ForwardConfig HealthCheckGracePeriodSeconds HealthCheckPort HeartbeatTimeout
+        HttpEndpoint HttpTokens IamInstanceProfile ImageId ImageIdOverride ImageType InfrastructureRoleArn
+        InstanceGenerations InstanceLaunchTemplate InstanceMarketOptions InstanceRequirements InstanceRole
+        InstanceType InstanceTypes InstancesDistribution InterfaceType IpProtocol IpcMode
+        LaunchConfigurationName LaunchTemplate LaunchTemplateData LaunchTemplateId
+        LaunchTemplateSpecification LaunchType LifecycleHookName LifecycleHookSpecificationList
+        LifecycleTransition ListenerArn LoadBalancerArn LoadBalancers LocalStorage ManagedDraining
+        ManagedInstancesProvider ManagedPolicyArns ManagedScaling ManagedTerminationProtection MarketType
+        MaxAttempts MaxCapacity MaxHealthyPercentage MaxSize MaximumPercent MaxvCpus MemoryMiB
+        MetadataOptions MetricName MinCapacity MinHealthyPercentage MinSize MinimumHealthyPercent
+        MixedInstancesPolicy NetworkConfiguration NetworkInterfaces NetworkMode
+        NewInstancesProtectedFromScaleIn NodeProperties NodeRangeProperties
+        OnDemandPercentageAboveBaseCapacity OperatingSystemFamily PlacementConstraints PlacementGroup
+        PlatformCapabilities PoolState PredictiveScalingConfiguration RequiresCompatibilities
+        ReservationPreference RetryStrategy ReuseOnScaleIn RoleName RuntimePlatform
+        ScaleInProtectedInstances SchedulingPolicyArn SchedulingPriority SecurityGroupEgress
+        SecurityGroupIds SecurityGroupIngress SecurityGroups ServiceConnectConfiguration ServiceRegistries
+        ShareIdentifier SharingStrategy SpotAllocationStrategy SuspendProcesses TargetGroupArn TargetGroups
+        TargetTrackingScalingPolicyConfiguration TargetType TaskDefinition TaskProperties TaskRoleArn
+        TimeoutSeconds TransitEncryption UpdatePolicy UserData VCpuCount VPCZoneIdentifier ValueFrom
+        VolumeSize WarmPool WeightedCapacity
+        """
+    )
+)
+_OF_CONTAINERS = {each[:1].upper() + each[1:]: each for each in SPELLED.values()}
+_OF_CONTAINERS |= {
+    "HealthCheck": "healthCheck",
+    "Cpu": "cpu",
+    "Image": "image",
+    "Memory": "memory",
+    "Command": "command",
+}
+_OF_CONTAINERS |= {
+    each: each.lower() for each in ("Devices", "Environment", "Privileged", "Secrets", "Value", "Essential")
+}
+# What Terraform has no block for.
+_WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
+_OTHERS = {
+    "ComputeResources": "compute_resources",
+    "MaxvCpus": "max_vcpus",
+    "MinvCpus": "min_vcpus",
+    "WarmPool": "warm_pool",
+}
+_NAMED = re.compile(r"AWS::\w+::\w+|\b[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*")
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def in_terraform(text: str, kind: str, *, is_marked: bool) -> str:
+    """A piece of a finding with the arguments in place of properties, and the resources in place of types.
+
+    Args:
+        text: The piece.
+        kind: The type of the resource that it is about, such as ``aws_ecs_service``.
+        is_marked: Whether the rule marks it as the name of properties.
+    """
+
+    def named(match: re.Match[str]) -> str:
+        types = _types().get(match[0])
+        if types is not None or match[0].startswith("AWS::"):
+            return types or match[0]
+        steps = match[0].split(".")
+        is_property = is_marked or any(each in _PROPERTIES or _is_of_container(each) for each in steps)
+        return ".".join(_steps(steps, kind)) or match[0] if is_property else match[0]
+
+    return _NAMED.sub(named, text)
+
+
+def _is_of_container(word: str) -> bool:
+    return word in _OF_CONTAINERS and len(_HUMPS.split(word)) > 1
+
+
+def _steps(steps: list[str], kind: str) -> Iterator[str]:
+    for each in steps:
+        if each not in _WITHOUT:
+            yield _arguments(kind).get(each) or _OF_CONTAINERS.get(each) or _of_any().get(each) or _snake(each)
+
+
+def _snake(word: str) -> str:
+    return "_".join(_HUMPS.split(word)).lower()
+
+
+@cache
+def _types() -> Mapping[str, str]:
+    return {kind.type: name for name, kind in reversed(list(KINDS.items()))}
+
+
+@cache
+def _arguments(kind: str) -> Mapping[str, str]:
+    """The arguments of a kind by the names of their properties, as far as these differ."""
+    found: dict[str, str] = {}
+    for path, written in KINDS[kind].names.items() if kind in KINDS else ():
+        steps = written.partition(" ")[0].removesuffix("[]").strip("/.").split(".")
+        if steps != [""]:
+            found.setdefault(steps[-1], path.rpartition(".")[2])
+    return found
+
+
+@cache
+def _of_any() -> Mapping[str, str]:
+    every = {name: each for kind in reversed(list(KINDS)) for name, each in _arguments(kind).items()}
+    return {**every, **_OTHERS}
