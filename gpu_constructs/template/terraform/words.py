@@ -66,6 +66,13 @@ _OTHERS = {
     "MinvCpus": "min_vcpus",
     "WarmPool": "warm_pool",
 }
+# What findings say of deploys of CloudFormation and of apps.
+_PHRASES = (
+    ("only known at deploy time", "only known after the apply"),
+    (", or take it from context", ", or pass what makes it unknown, such as an image, by a variable"),
+    (", or take them from context", ", or pass what makes them unknown, such as an image, by a variable"),
+    ("deleting the stack", "destroying it"),
+)
 _NAMED = re.compile(r"AWS::\w+::\w+|\b[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -87,6 +94,8 @@ def in_terraform(text: str, kind: str, *, is_marked: bool) -> str:
         is_property = is_marked or any(each in _PROPERTIES or _is_of_container(each) for each in steps)
         return ".".join(_steps(steps, kind)) or match[0] if is_property else match[0]
 
+    for phrase, ours in _PHRASES:
+        text = text.replace(phrase, ours)
     return _NAMED.sub(named, text)
 
 

@@ -1,0 +1,81 @@
+"""A plan that Terraform 1.15.5 wrote with version 3.39 of the provider, checked by the command as a user would.
+
+``real/main.tf`` is what it was made from. It has the forms that no document shows: links that only the configuration
+has, keys with dots, a second provider, a secret in a container, an image of a repository that does not exist yet.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.check.report import check_files
+from gpu_constructs.cli.program import main
+
+REAL = Path(__file__).parent / "real" / "plan.json"
+SECRET = "hunter2-very-secret"  # noqa: S105 - of main.tf
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["check", *arguments])
+    return code, capsys.readouterr().out
+
+
+def test_a_wrong_gpu_count_is_named_with_its_address_its_argument_and_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REAL.parent)
+    code, text = check(capsys, "plan.json")
+    assert code == 1
+    assert "module.train.aws_ecs_task_definition.train[0] (container_definitions[0].resourceRequirements" in text
+    assert "GPUs: 8 asked, g5.xlarge has 1" in text
+    assert "m/main.tf:8)" in text
+
+
+def test_a_secret_is_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert SECRET in REAL.read_text(encoding="utf-8")
+    for form in ("text", "json", "sarif"):
+        assert SECRET not in check(capsys, str(REAL), "-v", "--format", form)[1]
+
+
+def test_what_only_the_apply_knows_is_said_and_never_fine() -> None:
+    found = [each for each in check_files([REAL]).findings if each.subject == "aws_ecs_task_definition.open"]
+    assert [(each.rule, str(each.severity)) for each in found] == [("GPU014", "warning")]
+    assert "only known after the apply" in found[0].message
+    assert "by a variable" in found[0].fix
+
+
+def test_links_of_the_configuration_lead_to_the_instance_with_the_same_key() -> None:
+    fleet = check_files([REAL]).fleet
+    assert {each.name: each.max_instances for each in fleet.pools} == {
+        'aws_ecs_capacity_provider.gpu["a.b"]': 4,
+        'aws_ecs_capacity_provider.gpu["c"]': 2,
+    }
+    assert {each.cluster for each in (*fleet.pools, *fleet.workloads)} == {"aws_ecs_cluster.gpu"}
+
+
+def test_a_region_comes_from_the_variable_of_the_provider() -> None:
+    assert {each.region for each in check_files([REAL]).fleet.pools} == {"eu-west-1"}
+
+
+def test_findings_name_arguments_and_resources_of_terraform() -> None:
+    texts = [f"{each.message} {each.fix}" for each in check_files([REAL]).findings]
+    assert any("overrides without weighted_capacity" in each for each in texts)
+    assert not [each for each in texts if "AWS::" in each or "ResourceRequirements" in each]
+
+
+def test_a_plan_on_many_lines_has_lines_and_one_on_a_single_line_has_none(tmp_path: Path) -> None:
+    spread = tmp_path / "plan.json"
+    spread.write_text(json.dumps(json.loads(REAL.read_text(encoding="utf-8")), indent=2), encoding="utf-8")
+    lines = {each.rule: each.origin.line for each in check_files([spread]).findings if each.origin}
+    text = spread.read_text(encoding="utf-8").splitlines()
+    assert '"container_definitions"' in text[(lines["GPU060"] or 0) - 1]
+    assert {each.origin.line for each in check_files([REAL]).findings if each.origin} == {None}
+
+
+@pytest.mark.parametrize("command", [["plan"], ["explain", "module.train.aws_ecs_task_definition.train[0]"]])
+def test_the_other_commands_read_it_too(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, str(REAL)]) in {0, 1}
+    assert 'aws_ecs_capacity_provider.gpu["a.b"]' in capsys.readouterr().out
