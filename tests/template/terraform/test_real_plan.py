@@ -53,7 +53,8 @@ def test_links_of_the_configuration_lead_to_the_instance_with_the_same_key() -> 
         'aws_ecs_capacity_provider.gpu["a.b"]': 4,
         'aws_ecs_capacity_provider.gpu["c"]': 2,
     }
-    assert {each.cluster for each in (*fleet.pools, *fleet.workloads)} == {"aws_ecs_cluster.gpu"}
+    clusters = {each.cluster for each in fleet.pools} | {each.cluster for each in fleet.workloads}
+    assert clusters == {"aws_ecs_cluster.gpu"}
 
 
 def test_a_region_comes_from_the_variable_of_the_provider() -> None:
