@@ -22,7 +22,7 @@ Steps = Sequence[tuple[bool, "str | int"]]
 
 _DEPTH = 20
 _MOST = 200
-_DATA_STEPS, _OWN_STEPS = 3, 2
+_OWN_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
