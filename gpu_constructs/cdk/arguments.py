@@ -232,6 +232,16 @@ def whole_seconds(
     return int(seconds)
 
 
+def known_seconds(
+    argument: str, value: cdk.Duration, *, smallest: int, largest: int = LARGEST_INTEGER, fix: str, why: str
+) -> int:
+    """A duration in whole seconds within limits; `why` says what one that is only known at deploy time cannot do."""
+    seconds = whole_seconds(argument, value, smallest=smallest, largest=largest)
+    if isinstance(seconds, Unknown):
+        raise InvalidValueError(f"a time that is only known at deploy time {why}", argument=argument, fix=fix)
+    return seconds
+
+
 def in_words(seconds: int) -> str:
     """A time as a person says it, rounded up to minutes."""
     minutes = ceil(seconds / 60)

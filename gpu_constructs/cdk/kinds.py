@@ -68,7 +68,12 @@ _LISTS_OF_TEXT: Mapping[str, str] = {
 _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"fsx.IFileSystem": ("dns_name",)}
 """What every file system of FSx has, and its interface does not name; those of EFS have all the rest."""
 
-_OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
+_OTHER_NAMES: Mapping[str, str] = {
+    "capacity_provider_strategies": "capacity",
+    "gpu_count": "gpus",
+    "launch_type": "capacity",
+    "memory_mib": "memory_limit_mib",
+}
 """What an argument is called where it has another name."""
 
 _MODULES: Mapping[str, str] = {

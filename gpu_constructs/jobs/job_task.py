@@ -10,10 +10,10 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import whole_seconds
+from gpu_constructs.cdk.arguments import known_seconds
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Fleet, Pool, Starter, Step, Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Pool, Starter, Step, Task, Workload
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -26,14 +26,14 @@ def attempt_seconds(timeout: cdk.Duration) -> int:
     Raises:
         InvalidValueError: It is out of its range, or only known at deploy time.
     """
-    seconds = whole_seconds("timeout", timeout, smallest=60, largest=LONGEST_EXECUTION_SECONDS)
-    if isinstance(seconds, Unknown):
-        raise InvalidValueError(
-            "a time that is only known at deploy time does not bound the whole execution",
-            argument="timeout",
-            fix="cdk.Duration.hours(6)",
-        )
-    return seconds
+    return known_seconds(
+        "timeout",
+        timeout,
+        smallest=60,
+        largest=LONGEST_EXECUTION_SECONDS,
+        fix="cdk.Duration.hours(6)",
+        why="does not bound the whole execution",
+    )
 
 
 def groups_of(

@@ -195,7 +195,6 @@ def test_a_command_fits_a_terminal_and_a_pipe(
 
 
 def test_preflight_finds_what_was_deployed(demo: Demo, asking: Callable[[Account], Ask], tmp_path: Path) -> None:
-    """Moto has no quotas of EC2."""
     private = [{"Name": "tag:aws-cdk:subnet-type", "Values": ["Private"]}]
     found = demo.stage.account.client("ec2").describe_subnets(Filters=private)["Subnets"]
     body = cluster_template()
@@ -209,7 +208,7 @@ def test_preflight_finds_what_was_deployed(demo: Demo, asking: Callable[[Account
     # One pool is in the zones of Fn::GetAZs, the other in subnets that exist: what is the same is said once.
     assert (said.count("ok types: "), said.count(f"AWS offers g6.xlarge in {zones} ")) == (2, 1)
     assert "ok images: " in said
-    assert "not checked quotas: G/VT on-demand" in said
+    assert "ok quotas: G/VT on-demand" in said
     # The name of a parameter has no place to break.
     assert all(len(line) <= _COLUMNS for line in shown.splitlines() if " " in line.strip())
     assert code == 0

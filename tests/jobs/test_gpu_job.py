@@ -146,6 +146,7 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
         ({"checkpoint_key": "one"}, "checkpoint_key", "checkpoints="),
+        ({"launch_type": "EC2"}, "launch_type", "did you mean capacity"),
         ({"checkpoint_key": "$.a b", "checkpoints": JobData.directory("/c")}, "checkpoint_key", "'$.trial'"),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
         ({"reads": {"PATH": JobData.directory("/data")}}, "reads", "DATASET"),

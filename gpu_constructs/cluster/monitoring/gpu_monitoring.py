@@ -14,7 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import known_number, of_kind, whole_seconds
+from gpu_constructs.cdk.arguments import known_number, known_seconds, of_kind
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import late_text
@@ -29,7 +29,7 @@ from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC, WatchedCluster, WatchedPool
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
-from gpu_constructs.fleet import Unknown, Workload
+from gpu_constructs.fleet import Workload
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns
@@ -221,15 +221,14 @@ class GpuMonitoring(Construct):
             fix="replacements_per_day=3",
             why="does not go into the definition of the state machine",
         )
-        seconds = whole_seconds(
-            "drain_timeout", drain_timeout or cdk.Duration.hours(1), smallest=60, largest=_LONGEST_DRAIN_SECONDS
+        seconds = known_seconds(
+            "drain_timeout",
+            drain_timeout or cdk.Duration.hours(1),
+            smallest=60,
+            largest=_LONGEST_DRAIN_SECONDS,
+            fix="cdk.Duration.hours(1)",
+            why="does not go into the definition of the state machine",
         )
-        if isinstance(seconds, Unknown):
-            raise InvalidValueError(
-                "a time that is only known at deploy time does not go into the definition of the state machine",
-                argument="drain_timeout",
-                fix="cdk.Duration.hours(1)",
-            )
         if self.recovery is not None:
             raise InvalidValueError(
                 "the cluster has a recovery already", argument="add_recovery", fix="one call, with all of its arguments"

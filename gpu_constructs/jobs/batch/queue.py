@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import require_kind, whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import known_seconds, require_kind, whole_number, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
@@ -151,10 +151,13 @@ class GpuBatchQueue(Construct):
         encryption_key: kms.IKey | None = None,
         job_queue_name: str | None = None,
     ) -> None:
-        if start_within is not None:
-            whole_seconds("start_within", start_within, smallest=_SHORTEST_WAIT, largest=_LONGEST_WAIT)
-        if update_timeout is not None:
-            whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
+        for argument, time, smallest, largest in (
+            ("start_within", start_within, _SHORTEST_WAIT, _LONGEST_WAIT),
+            ("update_timeout", update_timeout, 60, _LONGEST_UPDATE),
+        ):
+            if time is not None:
+                fix, why = f"{argument}=cdk.Duration.hours(2)", "cannot be compared with the limits of AWS Batch"
+                known_seconds(argument, time, smallest=smallest, largest=largest, fix=fix, why=why)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
         if shares is not None:
             require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")

@@ -223,7 +223,9 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
     [
         {"start_within": cdk.Duration.minutes(5)},
         {"start_within": cdk.Duration.days(2)},
+        {"start_within": cdk.Duration.seconds(cdk.Token.as_number({"Ref": "Seconds"}))},
         {"update_timeout": cdk.Duration.days(6)},
+        {"update_timeout": cdk.Duration.minutes(cdk.Token.as_number({"Ref": "Minutes"}))},
         {"priority": -1},
         {"shares": {"research": 1}},
     ],
