@@ -14,7 +14,7 @@ from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown, known
 
 MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
@@ -236,10 +236,9 @@ def known_seconds(
     argument: str, value: cdk.Duration, *, smallest: int, largest: int = LARGEST_INTEGER, fix: str, why: str
 ) -> int:
     """A duration in whole seconds within limits; `why` says what one that is only known at deploy time cannot do."""
-    seconds = whole_seconds(argument, value, smallest=smallest, largest=largest)
-    if isinstance(seconds, Unknown):
+    if value.is_unresolved():
         raise InvalidValueError(f"a time that is only known at deploy time {why}", argument=argument, fix=fix)
-    return seconds
+    return known(whole_seconds(argument, value, smallest=smallest, largest=largest))
 
 
 def in_words(seconds: int) -> str:
