@@ -3,8 +3,8 @@
 Types that users declare are found by name, but are not in the lists of recorded types. They are laid over the
 catalogue for the process, or for one check: a fact like those of the data, for every look-up alike, so they are held
 here and not handed through every reader and every rule. The recorded ones are read from the package's own data on
-first use and kept. The accelerated types are a separate file, so that asking for a GPU type does not read the thousand
-types without one.
+first use and kept, and a type is made of its row when it is asked for. The accelerated types are a separate file, so
+that asking for a GPU type does not read the thousand types without one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpu_constructs.facts.names import (
     nearest_families,
     nearest_types,
 )
-from gpu_constructs.facts.records import decode, read
+from gpu_constructs.facts.records import InstanceTypes, read
 
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
 """Files of the working directory that the command line and cfn-lint read."""
@@ -79,6 +79,12 @@ def known_type(name: str) -> InstanceType | None:
 def recorded_type(name: str) -> InstanceType | None:
     """The type of a name as the catalogue has it, whatever is declared; or None."""
     return _accelerated().get(name) or _general().get(name)
+
+
+def recorded_names() -> Iterator[str]:
+    """The names of all types of the catalogue, those with accelerators first."""
+    yield from _accelerated()
+    yield from _general()
 
 
 def known_gpu(model: str) -> Accelerators | None:
@@ -167,12 +173,12 @@ def is_offered(instance_type: InstanceType, region: str | None) -> bool:
 
 @cache
 def _accelerated() -> Mapping[str, InstanceType]:
-    return MappingProxyType(decode(read("accelerated")))
+    return InstanceTypes(read("accelerated"))
 
 
 @cache
 def _general() -> Mapping[str, InstanceType]:
-    return MappingProxyType(decode(read("general")))
+    return InstanceTypes(read("general"))
 
 
 @cache

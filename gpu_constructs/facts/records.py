@@ -7,7 +7,7 @@ quotas, and per family the regions of most of its types. ``make catalogue`` writ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -37,14 +37,37 @@ def read(name: str) -> Row:
     return cast("Row", json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
 
 
-def decode(file: Row) -> dict[str, InstanceType]:
-    """Turn a file into frozen values, by name and in the file's order."""
-    no_traits = FamilyTraits()
-    traits = {family: FamilyTraits(**row) for family, row in file["families"].items()}
-    quotas = {key: Quota(**row) for key, row in file["quotas"].items()}
-    regions = {family: tuple(names) for family, names in file["regions"].items()}
-    return {
-        name: InstanceType(
+class InstanceTypes(Mapping[str, InstanceType]):
+    """The types of a file by name, in the file's order, each of them made when it is first asked for.
+
+    Args:
+        file: Types with what many of them share.
+    """
+
+    def __init__(self, file: Row) -> None:
+        self._rows: Row = file["instance_types"]
+        self._made: dict[str, InstanceType] = {}
+        self._traits = {family: FamilyTraits(**row) for family, row in file["families"].items()}
+        self._quotas = {key: Quota(**row) for key, row in file["quotas"].items()}
+        self._regions = {family: tuple(names) for family, names in file["regions"].items()}
+
+    def __getitem__(self, name: str) -> InstanceType:
+        if name not in self._made:
+            self._made[name] = self._type(name, self._rows[name])
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _type(self, name: str, row: Row) -> InstanceType:
+        family = name.partition(".")[0]
+        return InstanceType(
             name=name,
             vcpus=row["vcpus"],
             memory_mib=row["memory_mib"],
@@ -53,17 +76,18 @@ def decode(file: Row) -> dict[str, InstanceType]:
             network=_network(row.get("network", {})),
             local_disks=tuple(LocalDisk(count=count, size_gb=size) for count, size in row.get("local_disks", ())),
             purchase_classes=tuple(PurchaseClass(value) for value in row.get("purchase_classes", ())),
-            regions=tuple(row["regions"]) if "regions" in row else regions[name.partition(".")[0]],
-            quota=quotas[row["quota"]] if "quota" in row else None,
+            regions=tuple(row["regions"]) if "regions" in row else self._regions[family],
+            quota=self._quotas[row["quota"]] if "quota" in row else None,
             current_generation=row.get("current_generation"),
             bare_metal=row.get("bare_metal", False),
             burstable=row.get("burstable", False),
-            traits=traits.get(name.partition(".")[0], no_traits),
+            traits=self._traits.get(family, _NO_TRAITS),
             note=row.get("note"),
             replaced_by=row.get("replaced_by"),
         )
-        for name, row in file["instance_types"].items()
-    }
+
+
+_NO_TRAITS = FamilyTraits()
 
 
 def _devices(row: Row) -> Accelerators:

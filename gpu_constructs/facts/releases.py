@@ -120,7 +120,7 @@ def release_line(image: Image) -> ReleaseLine | None:
     Args:
         image: The image.
     """
-    return _lines().get(image.line)
+    return _line(image.line)
 
 
 def release_number(image: Image, release: str) -> Number | None:
@@ -173,8 +173,9 @@ def recorded_number(name: str) -> Number:
 
 
 @cache
-def _lines() -> Mapping[str, ReleaseLine]:
-    return {name: line_of(row) for name, row in read("image_releases")["lines"].items()}
+def _line(name: str) -> ReleaseLine | None:
+    row = read("image_releases")["lines"].get(name)
+    return None if row is None else line_of(row)
 
 
 def line_of(row: Row) -> ReleaseLine:

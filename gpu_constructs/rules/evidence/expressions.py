@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.facts import InstanceType, accelerated, general
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
+from gpu_constructs.facts.catalogue import recorded_type
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
 from gpu_constructs.placement.query import (
     INSTANCE_TYPE,
@@ -88,12 +88,12 @@ def contradiction(expressions: tuple[str, ...]) -> str | None:
     """
     query = joined(expressions)
     named = None if query is None else _named_types(query)
-    recorded = recorded_types()
-    if query is None or named is None or not named <= recorded.keys():
+    if query is None or named is None:
         return None
+    types = [recorded_type(each) for each in sorted(named)]
     if len(named) * sum(1 for _ in conditions(query)) > _MOST_QUESTIONS:
         return None
-    if any(evaluate(query, host_of(recorded[each])) is not False for each in sorted(named)):
+    if any(each is None or evaluate(query, host_of(each)) is not False for each in types):
         return None
     return f"they only allow {or_list(sorted(named))}, and no such host satisfies the rest of them"
 
@@ -105,12 +105,6 @@ def required_attributes(expression: str) -> tuple[str, ...]:
     terms = query.terms if isinstance(query, And) else (query,)
     wanted = [each.subject for each in terms if isinstance(each, Condition) and not _excludes(each)]
     return tuple([each.name for each in wanted if isinstance(each, Attribute)])
-
-
-@lru_cache(maxsize=1)
-def recorded_types() -> dict[str, InstanceType]:
-    """Every instance type of the catalogue by name."""
-    return {each.name: each for each in (*accelerated(), *general())}
 
 
 def _read(expression: str) -> Query | None:

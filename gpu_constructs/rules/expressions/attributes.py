@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
+from itertools import chain
 
 from gpu_constructs.errors import shown
-from gpu_constructs.facts import RECORDED, Architecture, InstanceType, families, may_exist
+from gpu_constructs.facts import RECORDED, Architecture, InstanceType, accelerated, families, general, may_exist
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.catalogue import declared_types, how_to_declare
+from gpu_constructs.facts.catalogue import declared_types, how_to_declare, recorded_names, recorded_type
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.placement.query import (
@@ -31,14 +32,7 @@ from gpu_constructs.placement.query import (
 )
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import (
-    constrained,
-    inherited,
-    joined,
-    readable,
-    recorded_types,
-    required_attributes,
-)
+from gpu_constructs.rules.evidence.expressions import constrained, inherited, joined, readable, required_attributes
 from gpu_constructs.rules.expressions.constraints import unset_attributes
 from gpu_constructs.rules.finding import Way, Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -225,16 +219,15 @@ def _slips(expression: str) -> tuple[str, ...]:
 
 
 def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
-    recorded = recorded_types().keys() | named if named else recorded_types().keys()
     for value in _arguments(condition):
-        if value not in recorded:
+        if value not in named and recorded_type(value) is None:
             message = f"no instance type {shown(value)} was known on {RECORDED}"
             newer = how_to_declare(value) if may_exist(value) else ""
             yield _Doubt(message=message, wrong=value, instead=_near_types(value), newer=newer)
     if (
         isinstance(condition, Matches)
         and not isinstance(condition.read, str)
-        and not any(_matched(condition, recorded))
+        and not any(_matched(condition, chain(recorded_names(), named)))
     ):
         yield _Doubt(
             message=f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}",
@@ -338,7 +331,7 @@ def _types_of(family: str) -> tuple[InstanceType, ...]:
 @lru_cache(maxsize=1)
 def _by_family() -> dict[str, tuple[InstanceType, ...]]:
     found: dict[str, tuple[InstanceType, ...]] = {}
-    for each in recorded_types().values():
+    for each in (*accelerated(), *general()):
         found[each.family] = (*found.get(each.family, ()), each)
     return found
 
