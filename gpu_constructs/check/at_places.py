@@ -48,6 +48,7 @@ def settled(findings: Iterable[Finding], fleet: Fleet, places: Places, judge: Ju
     """The findings with the fixes that can be made where they point, all first ones of them together."""
     found = list(findings)
     together = _Together(found, fleet, places, judge)
+    together.try_at_once(found)
     ways = [together.of(each) if any(way.things for way in each.ways) else None for each in found]
     return [
         each if chosen is None else _with(each, (*map(together.final, chosen[:1]), *chosen[1:]))
@@ -68,17 +69,58 @@ class _Together:
         self._taken: dict[Spot, Node] = {}
         self._ways: dict[Spot, Way] = {}
         self._settled: set[Place] = set()
+        self._proved: dict[tuple[Finding, int], Way] = {}
         self._left, self._grave = _counted(found)
+
+    def try_at_once(self, found: list[Finding]) -> None:
+        """Tries the first changes of all findings in one reading, then all second ones, in place of one at a time.
+
+        A rule has tried each of them by itself, so that together they mostly work. Those that write to a place that
+        another finding writes to are left for later, and so are all of them if anything is left or comes up.
+        """
+        for number in range(max((len(each.ways) for each in found), default=0)):
+            alone = self._alone(found, number)
+            found = list(alone)
+            union = {spot: value for _, changes in alone.values() for spot, value in changes.items()}
+            kept, _, there = self._with(union) if len(found) > 1 else ({}, [], None)
+            left, grave = _counted(there or ())
+            if there is None or any(left[place(each)] for each in found) or self._is_worse(left, grave):
+                return
+            self._proved |= {(each, number): way for each, (way, _) in alone.items()}
+            if not number:
+                new = {spot: (way, value) for way, changes in alone.values() for spot, value in changes.items()}
+                self._take(kept, new, left, grave)
+                self._settled.update(map(place, found))
+
+    def _alone(self, found: Iterable[Finding], number: int) -> dict[Finding, tuple[Way, Changes]]:
+        """The first change of a group of each finding, where nothing else is to be written to its places."""
+        firsts: dict[Finding, tuple[Way, Changes]] = {}
+        for each in found:
+            way = next(self._writing.instead(each.ways[number]), None) if each.ways[number:] else None
+            changes = None if way is None else self._writing.changes(way)
+            if way is not None and changes and all(map(self._writing.allows, changes, changes.values())):
+                firsts[each] = way, changes
+        writers = Counter(spot for _, changes in firsts.values() for spot in changes)
+        writers.update(spot for spot, way in self._ways.items() if way not in self._proved.values())
+        return {
+            each: (way, changes)
+            for each, (way, changes) in firsts.items()
+            if all(
+                writers[spot] == 1 and self._ways.get(spot) in {None, self._proved.get((each, 0))} for spot in changes
+            )
+        }
 
     def of(self, finding: Finding) -> tuple[Way, ...]:
         """The changes to show: of each group the first that can be made."""
         chosen: list[Way] = []
-        if not self._left[place(finding)]:
+        if not self._left[place(finding)] and (finding, 0) not in self._proved:
             changed = (spot for way in finding.ways for spot in self._writing.changes(way) or ())
             if settling := next((self._ways[each] for each in changed if each in self._ways), None):
                 return (settling,)
-        for way in finding.ways:
-            first = next((each for each in self._writing.instead(way) if self._works(each, finding, chosen)), None)
+        for number, way in enumerate(finding.ways):
+            first = self._proved.get((finding, number)) or next(
+                (each for each in self._writing.instead(way) if self._works(each, finding, chosen)), None
+            )
             if first is not None:
                 chosen.append(first)
         return tuple(chosen)
@@ -99,22 +141,34 @@ class _Together:
         about = place(finding)
         if changes.items() <= self._taken.items():
             return not self._left[about]
-        undone = [self._ways[each] for each, value in changes.items() if self._taken.get(each, value) != value]
-        kept = {each: value for each, value in self._taken.items() if self._ways[each] not in undone}
-        found = self._judge({**kept, **changes})
+        kept, undone, found = self._with(changes)
         if found is None:
             return not undone
         left, grave = _counted(found)
-        is_worse = any(left[each] > self._left[each] for each in self._settled)
-        is_worse |= any(count > self._grave[each] for each, count in grave.items())
-        if is_worse or left[about] >= max(1, self._left[about]):
+        if self._is_worse(left, grave) or left[about] >= max(1, self._left[about]):
             return False
         if not chosen:
-            self._taken = {**kept, **changes}
-            self._ways = {each: self._ways[each] if each in kept else way for each in self._taken}
-            self._left, self._grave = left, grave
+            self._take(kept, {spot: (way, value) for spot, value in changes.items()}, left, grave)
             self._settled.add(about)
         return True
+
+    def _with(self, changes: Changes) -> tuple[Changes, list[Way], tuple[Finding, ...] | None]:
+        """What stays of the changes before, which of them are undone, and what is found with those that stay."""
+        undone = [self._ways[each] for each, value in changes.items() if self._taken.get(each, value) != value]
+        kept = {each: value for each, value in self._taken.items() if self._ways[each] not in undone}
+        return kept, undone, self._judge({**kept, **changes})
+
+    def _is_worse(self, left: Counter[Place], grave: Counter[Place]) -> bool:
+        return any(left[each] > self._left[each] for each in self._settled) or any(
+            count > self._grave[each] for each, count in grave.items()
+        )
+
+    def _take(
+        self, kept: Changes, new: Mapping[Spot, tuple[Way, Node]], left: Counter[Place], grave: Counter[Place]
+    ) -> None:
+        self._ways = {spot: way for spot, (way, _) in new.items()} | {each: self._ways[each] for each in kept}
+        self._taken = {**kept, **{spot: value for spot, (_, value) in new.items()}}
+        self._left, self._grave = left, grave
 
 
 def _counted(findings: Iterable[Finding]) -> tuple[Counter[Place], Counter[Place]]:
