@@ -6,9 +6,7 @@ import argparse
 import json
 import os
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -51,6 +49,8 @@ def width_of(stream: TextIO) -> int:
     """Columns to fill: those of the terminal or of ``COLUMNS``, else 100."""
     if not _is_terminal(stream) and not os.environ.get("COLUMNS"):
         return _WIDE
+    import shutil  # noqa: PLC0415 - loads compression, for a terminal alone
+
     return max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns)
 
 
@@ -60,6 +60,8 @@ def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
     shown = clean(text).rstrip()
     if len(shown) <= room:  # most texts, and wrapping is slow
         return iter([shown])
+    import textwrap  # noqa: PLC0415 - for long texts alone
+
     return iter(textwrap.wrap(shown, room, break_long_words=False, break_on_hyphens=False))
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 
 import pytest
 
+from bench.cli import cluster_of, resources_of
+from gpu_constructs.check.at_places import Changes
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.check import lines
 from gpu_constructs.rules import Severity
+from gpu_constructs.template import Inputs
 from tests.checked_templates import GOOD
 
 _NAMES = ("Launch", "Group", "Provider", "Train", "Service")
@@ -109,6 +113,33 @@ def test_no_verdict_of_a_table_is_longer_than_a_few_lines() -> None:
     verdicts = [len(list(lines)) for is_more, lines in groupby(told, lambda each: each.startswith(" " * 15)) if is_more]
     assert max(verdicts) <= 4
     assert sum("g5.2xlarge" in each for each in told) >= 2
+
+
+def _apart(count: int) -> str:
+    """Tasks with hosts of their own, which have too few GPUs."""
+    resources = cluster_of(count)
+    for number in range(count):
+        resources |= resources_of(number, "g6.xlarge")
+        container = resources[f"Task{number}"]["Properties"]["ContainerDefinitions"][0]
+        container["ResourceRequirements"][0]["Value"] = "2"
+    return json.dumps({"Resources": resources})
+
+
+def test_fixes_of_errors_that_share_nothing_are_tried_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[object] = []
+    read = Inputs.with_values
+
+    def counted(inputs: Inputs, changes: Changes) -> Inputs:
+        readings.append(changes)
+        return read(inputs, changes)
+
+    monkeypatch.setattr(Inputs, "with_values", counted)
+    found = check_files(["-"], stdin=_apart(10).encode()).findings
+    fixes = [each.fix for each in found if each.severity is Severity.ERROR]
+    assert len(fixes) == 10
+    assert all(each.startswith("hosts of a type such as g6.12xlarge") for each in fixes)
+    assert all(each.endswith("or GPUs no higher than 1") for each in fixes)
+    assert len(readings) == 2  # one for the hosts, one for the GPUs
 
 
 _OF_G4 = "PlacementConstraints: [{Type: memberOf, Expression: 'attribute:ecs.instance-type =~ g4dn.*'}]"
