@@ -21,6 +21,7 @@ What is here that moto lacks:
 - cluster auto scaling, services, daemons and tasks with GPU ids (`managed_scaling`, `services`, `daemons`, `tasks`,
   `running`);
 - state machines that run, and events that start them (`state_language`, `executions`, `sdk_calls`, `event_targets`);
+- roles that refuse what state machines, what starts them, agents and tasks may not call (`permissions`, `policies`);
 - load balancers whose targets are the tasks of a service, healthy where security groups let requests through
   (`load_balancers`, `targets`);
 - names of services, by Cloud Map and Service Connect (`cloud_map`), secrets and file systems (`secrets`,

@@ -73,6 +73,12 @@ class EmulatedGroup(FakeAutoScalingGroup):
         return Region(self.account_id, self.region)
 
     @property
+    def instance_profile(self) -> str | None:
+        """The name or ARN of the instance profile of its hosts."""
+        profile = self.template_data.get("IamInstanceProfile") or {}
+        return profile.get("Arn") or profile.get("Name")
+
+    @property
     def template_data(self) -> dict[str, Any]:
         """Data of its launch template, or of its launch configuration in the same words."""
         if self.ec2_launch_template:

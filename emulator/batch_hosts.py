@@ -177,7 +177,7 @@ class EmulatedEnvironment(ComputeEnvironment):
         ecs._forget_terminated(ecs._get_cluster(self.ecs_name))
         known = {host.ec2_instance_id for host in self.hosts}
         for instance in self.running:
-            if instance.id not in known and not joining.never_joins(instance):
+            if instance.id not in known and joining.joins(self.where, instance, str(self.ecs_arn)):
                 host = EcsHost(instance, self._config, None, ecs)
                 ecs.container_instances[self.ecs_name][host.id] = host
 
@@ -242,7 +242,7 @@ class EmulatedEnvironment(ComputeEnvironment):
         instance.lifecycle = None if choice.market == launch_settings.ON_DEMAND else choice.market
         instance.capacity_reservation_id = choice.reservation_id  # type: ignore[attr-defined]
         instance.missing_gpus = switches.next_number(self.where, "missing-gpus")  # type: ignore[attr-defined]
-        joining.launched(self.where, instance)
+        joining.launched(self.where, instance, self.resources["instanceRole"])
         instance.ecs_managed = True  # type: ignore[attr-defined]  # it registers with no other cluster
         go_together(instance)
         set_kinds(instance, settings)

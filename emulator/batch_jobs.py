@@ -97,10 +97,15 @@ class EmulatedJob:
             "environment": properties.get("environment", []),
             "linuxParameters": properties.get("linuxParameters", {}),
             "resourceRequirements": gpus,
+            "logConfiguration": properties.get("logConfiguration"),
+            "secrets": properties.get("secrets", []),
         }
         ecs = environment.ecs
         family = re.sub(r"[^A-Za-z0-9_-]", "-", self.job_definition.name)
-        made = ecs.register_task_definition(family, [container], network_mode=self.network_mode)
+        role = properties.get("executionRoleArn")
+        made = ecs.register_task_definition(
+            family, [container], network_mode=self.network_mode, execution_role_arn=role
+        )
         ecs.deregister_task_definition(made.arn)
         return made
 

@@ -1,8 +1,7 @@
 """Events that start state machines and go to topics, which moto 5.2.5 sends to logs and queues only.
 
 PutEvents takes any source here, so that a test sends what ECS and EC2 send on AWS. Patterns are moto's, which looks
-into no lists of objects. Not modelled: retries, dead-letter queues, the role of a rule, input
-transformers of machines.
+into no lists of objects. Not modelled: retries, dead-letter queues, input transformers of machines.
 """
 
 from __future__ import annotations
@@ -13,6 +12,10 @@ from typing import Any
 from moto.events.models import Rule
 from moto.sns.models import sns_backends
 from moto.stepfunctions.models import stepfunctions_backends
+
+from . import permissions
+from .policies import Call
+from .resource import Region
 
 __all__ = ["install", "message_of"]
 
@@ -43,6 +46,9 @@ def _send_to_targets(rule: Rule, original_event: Any, transform_input: bool = Tr
     if rule.state == "ENABLED" and rule.event_pattern.matches_event(original_event):
         for target in machines:
             _, _, _, region, account_id, *_ = target["Arn"].split(":")
+            starts_it = [Call("states:StartExecution", target["Arn"])]
+            if permissions.refusal(Region(account_id, region), target.get("RoleArn"), starts_it):
+                continue  # AWS counts a failed invocation
             starts = stepfunctions_backends[account_id][region].start_execution
             starts(target["Arn"], "", target.get("Input") or json.dumps(original_event))
         for target in topics:

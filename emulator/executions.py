@@ -2,7 +2,7 @@
 
 moto 5.2.5 either runs no state or runs them in threads with a real clock. Here a machine goes on by a minute whenever a
 minute passes in the cluster of the task that it waits for, and whenever somebody describes the execution. Not modelled:
-roles, logs, the states in a history, versions, express workflows, JSONata.
+logs, the states in a history, versions, express workflows, JSONata.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from moto.stepfunctions import models, urls
 from moto.stepfunctions.exceptions import ExecutionAlreadyExists
 from moto.stepfunctions.models import Execution, StateMachine, StepFunctionBackend, stepfunctions_backends
 
-from . import switches
+from . import permissions, switches
 from .resource import Properties, Region, Resource, camel_case
-from .sdk_calls import CALLS, pascal_case
+from .sdk_calls import CALLS, members_of, pascal_case
 from .state_language import FOREVER_SECONDS, StateError, Waiting, run_machine
 from .tasks import EmulatedTask
 
@@ -44,6 +44,7 @@ class RunningExecution(Execution):
     def __init__(self, machine: StateMachine, name: str, given: str, backend: StepFunctionBackend) -> None:
         super().__init__(backend.region_name, backend.account_id, machine.name, name, machine.arn, given)
         self.where = Region(backend.account_id, backend.region_name)
+        self._role = machine.roleArn
         definition = json.loads(machine.definition)
         self._minutes_left = definition.get("TimeoutSeconds", FOREVER_SECONDS) / 60
         self.waits_for: list[EmulatedTask | RunningExecution] = []
@@ -115,18 +116,39 @@ class RunningExecution(Execution):
         return [started, {**ended, f"execution{name}EventDetails": details}]
 
     def _call(self, resource: str, given: Any, _: Mapping[str, Any]) -> Waiting:
+        asked = resource.partition(":states:::")[2]
+        if asked not in CALLS and not resource.endswith((_SYNC, _NESTED)):
+            raise StateError("States.Runtime", f"the emulator does not know {resource}")
+        self._require_allowed(asked, given)
         if resource.endswith(_SYNC):
             return self._run_task(given)
         if resource.endswith(_NESTED):
             return self._start_execution(given)
-        action = resource.partition(":states:::")[2]
-        if action in CALLS:
-            return self._ask(action, given)
-        raise StateError("States.Runtime", f"the emulator does not know {resource}")
+        return self._ask(asked, given)
+
+    def _require_allowed(self, asked: str, given: Any) -> None:
+        here = f"{self.where.name}:{self.where.account_id}"
+        named = dict(given)
+        if "Cluster" in given:
+            named["Cluster"] = f"arn:aws:ecs:{here}:cluster/{given['Cluster'].rpartition('/')[2]}"
+        roles = []
+        if "TaskDefinition" in given:
+            try:
+                found = self._ecs.describe_task_definition(given["TaskDefinition"])
+            except ServiceException:
+                return  # which RunTask says
+            named["TaskDefinition"], roles = found.arn, permissions.roles_of(found)
+        place = permissions.Place(here, self.state_machine_arn, lambda _: roles, self._groups_of)
+        if denied := permissions.refusal(self.where, self._role, permissions.calls_of_state(asked, named, place)):
+            service = asked.removeprefix("aws-sdk:").partition(":")[0]
+            raise StateError(f"{pascal_case({service: 0}).popitem()[0]}.AccessDeniedException", denied)
 
     @property
     def _ecs(self) -> RunningEcs:
         return cast("RunningEcs", ecs_backends[self.where.account_id][self.where.name])
+
+    def _groups_of(self, given: Any) -> list[str]:
+        return [group.name for group, _ in members_of(self.where, [given["InstanceId"]])]
 
     @contextmanager
     def _waiting_for(self, what: EmulatedTask | RunningExecution) -> Iterator[None]:

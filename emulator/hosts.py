@@ -16,6 +16,7 @@ from moto.ec2.models.instances import Instance
 from moto.ecs.models import ContainerInstance
 from moto.ssm.models import ssm_backends
 
+from . import joining
 from .agent import AgentConfig
 from .expressions import Subjects
 from .images import Image, image
@@ -84,6 +85,7 @@ class EcsHost(ContainerInstance):
         account_id, region = backend.account_id, backend.region_name
         ami = image(instance.image_id, ssm_backends[account_id][region]._parameters)
         self.ec2_instance_id = instance.id
+        self.role_arn = joining.role_of(instance)
         self.capacity_provider_name = provider
         self.cluster_name = config.cluster
         self.region_name = region

@@ -10,35 +10,47 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import switches
+from . import permissions, switches
 
 if TYPE_CHECKING:
     from moto.ec2.models.instances import Instance
 
     from .resource import Region
 
-__all__ = ["ended", "launched", "never_joins"]
+__all__ = ["ended", "joins", "launched", "role_of"]
 
 _DEADLINE = re.compile(r"waited < (\d+);")
 
 
-def launched(region: Region, instance: Instance) -> None:
-    """Decide whether an instance that is launched now will join."""
+def launched(region: Region, instance: Instance, profile: str | None) -> None:
+    """Decide whether an instance that is launched now will join, and keep the role of its instance profile."""
     instance.never_joins = switches.next_number(region, "never-joins") > 0  # type: ignore[attr-defined]
     instance.minutes_apart = 0  # type: ignore[attr-defined]
+    instance.role_arn = permissions.role_of_profile(region, profile)  # type: ignore[attr-defined]
 
 
-def never_joins(instance: Instance) -> bool:
-    """Whether its agent does not come up."""
-    return getattr(instance, "never_joins", False)
+def joins(region: Region, instance: Instance, cluster_arn: str) -> bool:
+    """Whether its agent comes up, and its role lets it join."""
+    denied = permissions.refusal(region, role_of(instance), permissions.calls_of_agent(cluster_arn))
+    instance.is_refused = denied is not None  # type: ignore[attr-defined]
+    return not _stays_apart(instance)
+
+
+def role_of(instance: Instance) -> str | None:
+    """The ARN of its role; None where it is not in the account."""
+    return getattr(instance, "role_arn", None)
+
+
+def _stays_apart(instance: Instance) -> bool:
+    return getattr(instance, "never_joins", False) or getattr(instance, "is_refused", False)
 
 
 def ended(instances: Iterable[Instance], template: Mapping[str, Any], user_data: str) -> list[Instance]:
     """Of the instances of one launch template, those whose time is over after one minute more."""
     found = _DEADLINE.search(user_data)
     over = []
-    for each in filter(never_joins, instances):
-        each.minutes_apart += 1  # type: ignore[attr-defined]
+    for each in filter(_stays_apart, instances):
+        each.minutes_apart = getattr(each, "minutes_apart", 0) + 1  # type: ignore[attr-defined]
         if found and each.minutes_apart * 60 > int(found[1]):  # type: ignore[attr-defined]
             if template.get("InstanceInitiatedShutdownBehavior") == "terminate":
                 over.append(each)

@@ -72,7 +72,7 @@ def launch_one(group: EmulatedGroup, settings: LaunchSettings) -> Instance:
     instance.placement.group_name = settings.placement_group or ""
     instance.capacity_reservation_id = choice.reservation_id  # type: ignore[attr-defined]
     instance.missing_gpus = switches.next_number(group.where, "missing-gpus")  # type: ignore[attr-defined]
-    joining.launched(group.where, instance)
+    joining.launched(group.where, instance, group.instance_profile)
     return instance
 
 

@@ -22,19 +22,17 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html
 from __future__ import annotations
 
 import base64
-import fnmatch
-import json
 import re
-from typing import Any
 
 from moto.autoscaling.exceptions import ValidationError
 from moto.autoscaling.models import InstanceState, autoscaling_backends
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult, EmptyResult
 from moto.ec2.models.instances import Instance
-from moto.iam.models import iam_backends
 
+from . import permissions
 from .autoscaling import LAUNCHING, EmulatedGroup
+from .policies import Call
 from .resource import Properties, Region, Resource
 
 __all__ = ["LifecycleHook", "agent_starts", "install", "pass_a_minute", "put", "rejects"]
@@ -103,25 +101,9 @@ def _embedded(text: str) -> list[str]:
 
 
 def _may_complete(group: EmulatedGroup) -> bool:
-    """Whether a statement of the hosts' role allows the call; resources and conditions are not looked at."""
-    profile = group.template_data.get("IamInstanceProfile") or {}
-    name = str(profile.get("Name") or profile.get("Arn") or "").rsplit("/", 1)[-1]
-    iam = iam_backends[group.account_id]["aws"]
-    roles: list[Any] = next((item.roles for item in iam.instance_profiles.values() if item.name == name), [])
-    return any(fnmatch.fnmatch(ACTION, pattern) for role in roles for pattern in _allowed(role))
-
-
-def _allowed(role: Any) -> list[str]:
-    documents = [*role.policies.values(), *(policy.document for policy in role.managed_policies.values())]
-    patterns: list[str] = []
-    for document in documents:
-        read = json.loads(document) if isinstance(document, str) else document
-        statements = read.get("Statement", [])
-        for statement in statements if isinstance(statements, list) else [statements]:
-            actions = statement.get("Action", [])
-            if statement.get("Effect") == "Allow":
-                patterns += [actions] if isinstance(actions, str) else actions
-    return patterns
+    """Whether the hosts' role allows the call."""
+    role = permissions.role_of_profile(group.where, group.instance_profile)
+    return role is not None and permissions.refusal(group.where, role, [Call(ACTION, group.arn)]) is None
 
 
 class LifecycleHook(Resource):

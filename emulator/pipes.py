@@ -1,7 +1,7 @@
 """Pipes of EventBridge from a queue to a state machine: each message starts an execution, and is deleted then.
 
 moto 5.2.5 keeps pipes, has no resource type for them, and moves nothing. Not modelled: other sources and targets,
-batches, filters, templates of inputs, the role. https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes.html
+batches, filters, templates of inputs. https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes.html
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from moto.pipes.models import EventBridgePipesBackend, pipes_backends
 from moto.sqs.models import sqs_backends
 from moto.stepfunctions.models import stepfunctions_backends
 
+from . import permissions
+from .policies import Call
 from .resource import Properties, Region, Resource
 
 __all__ = ["Pipe", "deliver"]
@@ -47,6 +49,9 @@ def deliver(where: Region) -> None:
     machines = stepfunctions_backends[where.account_id][where.name]
     for pipe in _pipes(where).pipes.values():
         queue = pipe.source.rpartition(":")[2]
+        takes = (Call(f"sqs:{each}", pipe.source) for each in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes"))
+        if permissions.refusal(where, pipe.role_arn, [*takes, Call("states:StartExecution", pipe.target)]):
+            continue
         while messages := queues.receive_message(queue, 1, 0, 30):
             (message,) = messages
             event = {"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"}

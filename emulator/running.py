@@ -114,11 +114,10 @@ class RunningEcs(EC2ContainerServiceBackend):
         known = {host.ec2_instance_id for host in self.hosts(cluster.name)}
         for instance in ec2.all_running_instances():
             started = lifecycle_hooks.agent_starts(instance) and warm_pools.agent_starts(instance)
-            started = started and not joining.never_joins(instance)
             if instance.id in known or not started or getattr(instance, "ecs_managed", False):
                 continue
             config = agent_config(instance.user_data.decode() if instance.user_data else "")
-            if config.cluster == cluster.name:
+            if config.cluster == cluster.name and joining.joins(self.where, instance, cluster.arn):
                 self._register(cluster, instance.id, config)
         for provider in self.managed_instances(cluster.name):
             for instance in provider.instances:

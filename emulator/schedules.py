@@ -4,8 +4,8 @@ moto 5.2.5 keeps the targets of a rule under CloudFormation's names, so that a c
 no resource type for schedules, and runs no task. Here ``/emulator/due`` (`switches`) names rules and schedules whose
 time has come: the next look at their cluster, or at any cluster or jobs for what needs no cluster, runs them, and
 ``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. A
-schedule of each minute runs each minute. Not modelled: other recurrence, patterns of events, input transformers, the
-role, retries and dead-letter queues.
+schedule of each minute runs each minute. Not modelled: other recurrence, patterns of events, input transformers,
+retries and dead-letter queues.
 https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html
 """
 
@@ -22,7 +22,8 @@ from moto.events.models import events_backends
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
 from moto.stepfunctions.models import stepfunctions_backends
 
-from . import switches
+from . import permissions, switches
+from .policies import Call
 from .resource import Properties, Region, Resource, camel_case
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def _named(region: Region, name: str) -> Iterator[tuple[str, Properties]]:
 
 def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
     """RunTask, StartExecution or SubmitJob as EventBridge calls it; what came of it."""
+    if denied := permissions.refusal(ecs.where, target.get("RoleArn"), _calls(ecs, target)):
+        return f"failed: {denied}"
     if _starts_machine(target):
         event = switches.read(ecs.where, f"events/{name}") or "{}"
         machines = stepfunctions_backends[ecs.where.account_id][ecs.where.name]
@@ -130,6 +133,25 @@ def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
         return f"failed: {error.message}"
     refused = [f"failed: {failure.arn} {failure.reason}" for failure in failures]
     return ", ".join([f"started {task.task_arn}" for task in tasks] + refused)
+
+
+def _calls(ecs: RunningEcs, target: Properties) -> Iterator[Call]:
+    """What is called with the role of a target."""
+    if _starts_machine(target):
+        yield Call("states:StartExecution", target["Arn"])
+    elif target["Arn"] == _SUBMIT:
+        asked = camel_case(json.loads(target.get("Input") or "{}"))
+        for name, kind in (("jobQueue", "job-queue"), ("jobDefinition", "job-definition")):
+            arn, here = asked.get(name, ""), f"arn:aws:batch:{ecs.where.name}:{ecs.where.account_id}"
+            yield Call("batch:SubmitJob", arn if arn.startswith("arn:") else f"{here}:{kind}/{arn}")
+    else:
+        try:
+            definition = ecs.describe_task_definition(target["EcsParameters"]["TaskDefinitionArn"])
+        except ServiceException:
+            return  # which RunTask says
+        # CDK's targets pass no task role of tasks on EC2: only AWS's own ecsEventsRole does.
+        passed = permissions.roles_of(definition, "execution_role_arn")
+        yield from permissions.calls_of_start(target["Arn"], definition.arn, passed)
 
 
 def _submit(where: Region, asked: Properties) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .resource import Region
     from .running import RunningEcs
 
-__all__ = ["CALLS", "pascal_case"]
+__all__ = ["CALLS", "members_of", "pascal_case"]
 
 Json = Mapping[str, Any]
 
@@ -122,7 +122,8 @@ def _groups(where: Region) -> list[EmulatedGroup]:
     return [each for each in groups if isinstance(each, EmulatedGroup)]
 
 
-def _members(where: Region, instance_ids: list[str]) -> list[tuple[EmulatedGroup, Any]]:
+def members_of(where: Region, instance_ids: list[str]) -> list[tuple[EmulatedGroup, Any]]:
+    """The running members of Auto Scaling groups among instances, each with its group."""
     return [
         (group, state)
         for group in _groups(where)
@@ -139,7 +140,7 @@ def _describe_instances(where: Region, given: Json) -> Any:
                 "AutoScalingGroupName": group.name,
                 "LifecycleState": state.lifecycle_state,
             }
-            for group, state in _members(where, given["InstanceIds"])
+            for group, state in members_of(where, given["InstanceIds"])
         ]
     }
 
@@ -148,7 +149,7 @@ def _terminate(where: Region, given: Json) -> Any:
     """Ends it at once; managed draining has nothing left to wait for here."""
     if given["ShouldDecrementDesiredCapacity"]:
         raise StateError("States.Runtime", "the emulator does not decrement the desired capacity")
-    members = _members(where, [given["InstanceId"]])
+    members = members_of(where, [given["InstanceId"]])
     if not members:
         raise StateError("AutoScaling.AutoScalingException", f"Instance Id not found - {given['InstanceId']}")
     for group, state in members:

@@ -14,8 +14,10 @@ from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.utils import generate_dns_from_ip
 from moto.ecs.models import Task
 
+from . import permissions
 from .demands import demand_of, devices_of
 from .placement import Demand, Placement
+from .resource import Region
 
 if TYPE_CHECKING:
     from moto.ecs.models import Cluster, TaskDefinition
@@ -103,6 +105,7 @@ class EmulatedTask(Task):
         self.exit_code: int | None = None
         self.exit_reason = ""
         self.family = definition.family
+        self._execution_role: str | None = getattr(definition, "execution_role_arn", None)
         self._definitions: list[dict[str, Any]] = definition.container_definitions
         self.containers = self._described()
 
@@ -155,8 +158,18 @@ class EmulatedTask(Task):
         ]
 
     def begin(self) -> None:
-        """Start the containers; it fails for a device file that the host has not, which the scheduler does not know."""
+        """Start the containers.
+
+        It fails without the right to the image, secrets and logs, and for a device file that the host has not, which
+        the scheduler does not know.
+        """
         assert self.host is not None
+        where = Region(self._account_id, self.region_name)
+        here = f"{self.region_name}:{self._account_id}"
+        calls = (call for each in self._definitions for call in permissions.calls_before_start(each, here))
+        if denied := permissions.refusal(where, self._execution_role or self.host.role_arn, calls):
+            self.stop(f"CannotStartContainerError: AccessDeniedException: {denied}", "TaskFailedToStart")
+            return
         wanted = (path for path in devices_of(self._definitions) if path.startswith(DEVICE_FILES))
         missing = sorted(path for path in wanted if path not in self.host.devices)
         if missing:

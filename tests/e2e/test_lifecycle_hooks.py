@@ -36,7 +36,10 @@ def hooked(*, completes: bool = True, allowed: bool = True, timeout: int = 300, 
     statement = {"Effect": "Allow", "Action": ["autoscaling:CompleteLifecycleAction"], "Resource": "*"}
     policy = {"PolicyName": "Answer", "PolicyDocument": {"Statement": [statement]}}
     resources["Role"] = resource(
-        "IAM::Role", AssumeRolePolicyDocument={"Statement": []}, Policies=[policy] if allowed else []
+        "IAM::Role",
+        AssumeRolePolicyDocument={"Statement": []},
+        ManagedPolicyArns=["arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"],
+        Policies=[policy] if allowed else [],
     )
     resources["Profile"] = resource("IAM::InstanceProfile", Roles=[{"Ref": "Role"}])
     data["IamInstanceProfile"] = {"Arn": {"Fn::GetAtt": ["Profile", "Arn"]}}

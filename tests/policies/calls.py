@@ -12,19 +12,18 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from emulator.permissions import Place, calls_before_start, calls_of_state
+from emulator.policies import Call
+from emulator.resource import camel_case
 from gpu_constructs.account.live.self_test import task_definition
 from gpu_constructs.cluster.monitoring.daemon_task import LOADER, PROGRAM
 from gpu_constructs.facts import instance_type
-from tests.policies.simulator import Call
 from tests.policies.world import HERE, World
 
 __all__ = ["calls_of"]
 
 _Made = Iterator[tuple[str, Call]]
-_RULE = f"arn:aws:events:{HERE}:rule/StepFunctionsGetEventsFor"
-_HEARS = ("events:PutTargets", "events:PutRule", "events:DescribeRule")
 _LOGS = ("logs:CreateLogStream", "logs:PutLogEvents")
-_PULL = ("ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage")
 _AGENT = ("Poll", "StartTelemetrySession")
 _ON_CLUSTER = ("RegisterContainerInstance", "SubmitAttachmentStateChanges", "SubmitTaskStateChange")
 _OLDER = ("DeregisterContainerInstance", "SubmitContainerStateChange")
@@ -34,27 +33,39 @@ _SSM = (
 )
 _READS = ("s3:GetObject",)
 _WRITES = (*_READS, "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+_OF_KEYS = {
+    "sqs:ReceiveMessage": ("Decrypt",),
+    "sqs:SendMessage": ("Decrypt", "GenerateDataKey"),
+    "s3:GetObject": ("Decrypt",),
+    "s3:PutObject": ("Decrypt", "GenerateDataKey"),
+}
+_READ_ONLY = {"DATA", "TEXTS"}
+_MOUNTED = re.compile(r"mount-s3 --read-only --allow-other --prefix (\S+) \\*'?(\w+)")
+_WORKER = re.compile(r"https://sqs\S+/(\w+) (\w+)")
 _COLLECTED = re.compile(r'aws\("(\w+)"\)\.(\w+)\(')
 _PLACE = re.compile(r"(?:^|')s3://([^/]+)/?([^{']*)")
 
 
 def calls_of(world: World) -> list[tuple[str, Call]]:
     """Every call with the ARN of the role that makes it."""
-    parts: tuple[Callable[[World], _Made], ...] = (_machines, _starts, _hosts, _tasks, _jobs)
+    parts: tuple[Callable[[World], _Made], ...] = (_machines, _starts, _hosts, _mounts, _tasks, _jobs, _shells)
     return [each for part in parts for each in part(world)]
 
 
 def _machines(world: World) -> _Made:
+    groups = tuple(world.of("AutoScaling::AutoScalingGroup"))
     for name, machine in world.of("StepFunctions::StateMachine").items():
+        place = Place(HERE, world.arn(name), lambda each: _roles_of(world, each), lambda _: groups)
         for state in _states(json.loads(machine["DefinitionString"])):
             if state["Type"] == "Task":
                 asked = state["Resource"].split(":states:::")[1]
-                for each in _integration(world, name, asked, state["Parameters"]):
+                for each in calls_of_state(asked, state["Parameters"], place):
                     yield machine["RoleArn"], each
+                    yield from ((machine["RoleArn"], of_key) for of_key in _of_key(world, each))
                 if "TaskDefinition" in state["Parameters"]:
-                    role = _definition(world, state["Parameters"])["TaskRoleArn"]
+                    role = _roles_of(world, state["Parameters"]["TaskDefinition"])[0]
                     for container in state["Parameters"]["Overrides"]["ContainerOverrides"]:
-                        yield from _data(role, container)
+                        yield from _data(world, role, container)
 
 
 def _states(definition: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -64,55 +75,9 @@ def _states(definition: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from _states(inner) if inner else ()
 
 
-def _integration(world: World, machine: str, asked: str, given: dict[str, Any]) -> Iterator[Call]:
-    service, _, action = asked.removeprefix("aws-sdk:").partition(":")
-    name = f"{'states' if service == 'sfn' else service}:{action[:1].upper()}{action[1:]}"
-    if asked == "ecs:runTask.sync":
-        yield from _run_task(world, given)
-    elif asked == "states:startExecution.sync:2":
-        execution = given["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":one"
-        yield Call("states:StartExecution", given["StateMachineArn"])
-        yield from (Call(f"states:{each}Execution", execution) for each in ("Describe", "Stop"))
-        yield from (Call(each, f"{_RULE}StepFunctionsExecutionRule") for each in _HEARS)
-    elif service == "ecs":
-        cluster = given["Cluster"]
-        kind = "task" if action in {"describeTasks", "stopTask"} else "container-instance"
-        resource = cluster.replace(":cluster/", f":{kind}/") + "/0123"
-        yield Call(name, resource, {"ecs:cluster": cluster})
-    elif service == "dynamodb":
-        yield Call(name, f"arn:aws:dynamodb:{HERE}:table/{given['TableName']}")
-    elif service == "sns":
-        yield Call(name, given["TopicArn"])
-    elif service == "sqs":
-        yield Call(name, f"arn:aws:sqs:{HERE}:{given['QueueUrl'].rpartition('/')[2]}")
-    elif service == "sfn":
-        yield Call(name, given.get("StateMachineArn", world.arn(machine)))
-    elif asked.endswith("terminateInstanceInAutoScalingGroup"):
-        for group in world.of("AutoScaling::AutoScalingGroup"):
-            yield Call(name, f"arn:aws:autoscaling:{HERE}:autoScalingGroup:0123:autoScalingGroupName/{group}")
-    else:
-        assert asked == "aws-sdk:autoscaling:describeAutoScalingInstances", f"a call that is not known: {asked}"
-        yield Call(name)
-
-
-def _run_task(world: World, given: dict[str, Any]) -> Iterator[Call]:
-    cluster, definition = given["Cluster"], given["TaskDefinition"]
-    inside = {"ecs:cluster": cluster}
-    task = cluster.replace(":cluster/", ":task/") + "/0123"
-    yield Call("ecs:RunTask", definition, inside)
-    yield from (Call(f"ecs:{each}", task, inside) for each in ("StopTask", "DescribeTasks"))
-    if "PropagateTags" in given:
-        yield Call("ecs:TagResource", task, {"ecs:CreateAction": "RunTask"})
-    yield from (Call(each, f"{_RULE}ECSTaskRule") for each in _HEARS)
-    for role in ("TaskRoleArn", "ExecutionRoleArn"):
-        passed = _definition(world, given)[role]
-        yield Call("iam:PassRole", passed, {"iam:PassedToService": "ecs-tasks.amazonaws.com"})
-
-
-def _definition(world: World, given: dict[str, Any]) -> dict[str, Any]:
-    definitions = world.of("ECS::TaskDefinition").items()
-    (made,) = (each for name, each in definitions if world.arn(name) == given["TaskDefinition"])
-    return made
+def _roles_of(world: World, definition: str) -> list[str]:
+    (made,) = (each for name, each in world.of("ECS::TaskDefinition").items() if world.arn(name) == definition)
+    return [made["TaskRoleArn"], made["ExecutionRoleArn"]]
 
 
 def _starts(world: World) -> _Made:
@@ -136,7 +101,7 @@ def _hosts(world: World) -> _Made:
         role = world.arn(name)
         is_batch = any(each["RoleArn"] == role for each in _of_batch(world))
         is_managed = "Managed" in name
-        cluster = f"arn:aws:ecs:{HERE}:cluster/AWSBatch-0123" if is_batch else world.arn(*world.of("ECS::Cluster"))
+        cluster = f"arn:aws:ecs:{HERE}:cluster/AWSBatch-0123" if is_batch else world.cluster
         host = cluster.replace(":cluster/", ":container-instance/") + "/0123"
         yield role, Call("ecs:DiscoverPollEndpoint")
         for each in (*_AGENT, *(("PutSystemLogEvents",) if is_managed else ("UpdateContainerInstancesState",))):
@@ -154,6 +119,31 @@ def _hosts(world: World) -> _Made:
             yield managed["InfrastructureRoleArn"], passed
 
 
+def _mounts(world: World) -> _Made:
+    """Mountpoint for S3 on hosts; Lustre takes no permissions."""
+    for made in world.of("EC2::LaunchTemplate").values():
+        data = made["LaunchTemplateData"]
+        if found := _MOUNTED.search(str(data["UserData"])):
+            profile = data["IamInstanceProfile"]["Arn"].rpartition("/")[2]
+            (role,) = world.resources[profile]["Roles"]
+            yield from _of_bucket(world, world.arn(role), found[2], found[1], reads=True)
+
+
+def _shells(world: World) -> _Made:
+    """ECS Exec: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-exec.html."""
+    for service in world.of("ECS::Service").values():
+        if not service.get("EnableExecuteCommand"):
+            continue
+        (role, _) = _roles_of(world, service["TaskDefinition"])
+        (cluster,) = world.of("ECS::Cluster").values()
+        shells = cluster["Configuration"]["ExecuteCommandConfiguration"]
+        group = f"arn:aws:logs:{HERE}:log-group:{shells['LogConfiguration']['CloudWatchLogGroupName']}"
+        yield from ((role, Call(each)) for each in (*_SSM[1:], "logs:DescribeLogGroups"))
+        yield from ((role, Call(each, f"{group}:log-stream:0123")) for each in _LOGS)
+        yield role, Call("logs:DescribeLogStreams", f"{group}:*")
+        yield role, Call("kms:Decrypt", shells["KmsKeyId"])
+
+
 def _of_batch(world: World) -> Iterator[dict[str, str]]:
     for each in world.of("Batch::ComputeEnvironment").values():
         profile = each["ComputeResources"]["InstanceRole"].rpartition("/")[2]
@@ -163,16 +153,19 @@ def _of_batch(world: World) -> Iterator[dict[str, str]]:
 def _tasks(world: World) -> _Made:
     for task in world.of("ECS::TaskDefinition").values():
         for container in task["ContainerDefinitions"]:
-            if "LogConfiguration" in container:
-                group = container["LogConfiguration"]["Options"]["awslogs-group"]
-                yield from _started(task["ExecutionRoleArn"], container, group)
-            yield from _data(task["TaskRoleArn"], container)
+            starts = calls_before_start(camel_case(container), HERE)
+            yield from ((task.get("ExecutionRoleArn", ""), each) for each in starts)
+            yield from _data(world, task["TaskRoleArn"], container)
             if container.get("Command") == [LOADER]:
                 given = {each["Name"]: each["Value"] for each in container["Environment"]}
                 read = f"arn:aws:s3:::{given['PROGRAM_BUCKET']}/{given['PROGRAM_KEY']}"
                 yield task["TaskRoleArn"], Call("s3:GetObject", read)
                 for service, method in _COLLECTED.findall(PROGRAM.read_text()):
                     yield from ((task["TaskRoleArn"], each) for each in _collects(world, service, method))
+            if found := _WORKER.search(str(container.get("Command"))):
+                queue = f"arn:aws:sqs:{HERE}:{found[1]}"
+                yield from ((task["TaskRoleArn"], Call(f"sqs:{each}Message", queue)) for each in ("Receive", "Delete"))
+                yield task["TaskRoleArn"], Call("s3:PutObject", f"arn:aws:s3:::{found[2]}/one.png")
         for volume in task.get("Volumes", ()):
             system = volume.get("EFSVolumeConfiguration", {})
             if system.get("AuthorizationConfig", {}).get("IAM") == "ENABLED":
@@ -186,32 +179,43 @@ def _jobs(world: World) -> _Made:
     for job in world.of("Batch::JobDefinition").values():
         nodes = [each["Container"] for each in job.get("NodeProperties", {}).get("NodeRangeProperties", ())]
         for container in filter(None, [job.get("ContainerProperties"), *nodes]):
-            group = container["LogConfiguration"]["Options"]["awslogs-group"]
-            yield from _started(container["ExecutionRoleArn"], container, group)
-            yield from _data(container["JobRoleArn"], container)
+            starts = calls_before_start(camel_case(container), HERE)
+            yield from ((container["ExecutionRoleArn"], each) for each in starts)
+            yield from _data(world, container["JobRoleArn"], container)
 
 
-def _started(role: str, container: dict[str, Any], group: str) -> _Made:
-    for each in _LOGS:
-        yield role, Call(each, f"arn:aws:logs:{HERE}:log-group:{group}:log-stream:a/b/0123")
-    if repository := re.search(r"\.dkr\.ecr\..*/(\w+):", container["Image"]):
-        yield role, Call("ecr:GetAuthorizationToken")
-        for each in _PULL:
-            yield role, Call(each, f"arn:aws:ecr:{HERE}:repository/{repository[1]}")
-    for secret in container.get("Secrets", ()):
-        yield role, Call("secretsmanager:GetSecretValue", secret["ValueFrom"])
-
-
-def _data(role: str, container: dict[str, Any]) -> _Made:
+def _data(world: World, role: str, container: dict[str, Any]) -> _Made:
     """Places in S3, in variables and in the command of a copy; what is read only has a name that says so."""
     variables = {each["Name"]: each.get("Value", each.get("Value.$")) for each in container.get("Environment", ())}
     places = {**variables, **{f"{at}": each for at, each in enumerate(container.get("Command", ()))}}
     for name, text in places.items():
         if found := _PLACE.search(str(text)):
             bucket, prefix = found[1], found[2]
-            yield role, Call("s3:ListBucket", f"arn:aws:s3:::{bucket}", {"s3:prefix": prefix})
-            for each in _READS if name == "TEXTS" or name.isdigit() else _WRITES:
-                yield role, Call(each, f"arn:aws:s3:::{bucket}/{prefix}one")
+            yield from _of_bucket(world, role, bucket, prefix, reads=name in _READ_ONLY or name.isdigit())
+
+
+def _of_bucket(world: World, role: str, bucket: str, prefix: str, *, reads: bool) -> _Made:
+    yield role, Call("s3:ListBucket", f"arn:aws:s3:::{bucket}", {"s3:prefix": prefix})
+    for each in _READS if reads else _WRITES:
+        call = Call(each, f"arn:aws:s3:::{bucket}/{prefix}one")
+        yield role, call
+        yield from ((role, of_key) for of_key in _of_key(world, call))
+
+
+def _of_key(world: World, call: Call) -> Iterator[Call]:
+    """What a call needs of the key of its queue or bucket.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html and
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+    """
+    if call.action in _OF_KEYS:
+        made = world.resources.get(
+            re.split("[:/]", call.resource.removeprefix("arn:aws:s3:::"))[-1 if "sqs" in call.action else 0], {}
+        )
+        rules = made.get("BucketEncryption", {}).get("ServerSideEncryptionConfiguration", ())
+        keys = [each["ServerSideEncryptionByDefault"].get("KMSMasterKeyID") for each in rules]
+        for key in filter(None, [made.get("KmsMasterKeyId"), *keys]):
+            yield from (Call(f"kms:{each}", key) for each in _OF_KEYS[call.action])
 
 
 def _collects(world: World, service: str, method: str) -> Iterator[Call]:
@@ -220,6 +224,6 @@ def _collects(world: World, service: str, method: str) -> Iterator[Call]:
         about = {"events:source": "gpu-constructs", "events:detail-type": "GPU Fault"}
         yield Call(name, f"arn:aws:events:{HERE}:event-bus/default", about)
         return
-    cluster = world.arn(*world.of("ECS::Cluster"))
+    cluster = world.cluster
     kind = {"describe_tasks": "task", "describe_container_instances": "container-instance"}[method]
     yield Call(name, cluster.replace(":cluster/", f":{kind}/") + "/0123", {"ecs:cluster": cluster})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policies.simulator import Call, is_allowed, is_trusted
+from emulator.policies import Call, UnknownPolicyError, is_allowed, is_trusted
 
 ARN = "arn:aws:ecs:us-east-1:111122223333:cluster/demo"
 CALL = Call("ecs:StopTask", ARN, {"ecs:cluster": ARN})
@@ -102,7 +102,7 @@ def test_a_wildcard_does_not_cross_the_first_parts_of_an_arn() -> None:
 
 def test_what_is_not_known_is_an_error() -> None:
     for wrong in (statement(Condition={"NumericLessThan": {"ecs:cluster": "1"}}), statement(Other=1)):
-        with pytest.raises(AssertionError):
+        with pytest.raises(UnknownPolicyError):
             is_allowed([wrong], CALL)
 
 

@@ -1,4 +1,4 @@
-"""An app of all that has roles, as CloudFormation would make it: each resource is called by its logical id."""
+"""Apps of all that has roles, as CloudFormation would make them: each resource is called by its logical id."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from functools import cached_property
 from typing import Any, Final
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
+from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -18,11 +22,26 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
-from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuJob, JobData, ModelCache, ModelServer, MultiNodeTraining
-from tests.policies.simulator import Call, is_allowed, listed
+from emulator.policies import Call, is_allowed, listed
+from gpu_constructs import (
+    CapacityChoice,
+    GpuBatchQueue,
+    GpuCluster,
+    GpuJob,
+    GpuService,
+    HostMount,
+    HostStorage,
+    JobData,
+    ModelCache,
+    ModelServer,
+    MultiNodeTraining,
+)
+from gpu_constructs.facts.names import SELF_TEST
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.stacks.stories import STORIES
 from tests.synthesis import Site
 
-__all__ = ["HERE", "World", "template_of_all"]
+__all__ = ["ACCOUNT", "HERE", "World", "template_of_all", "template_with_a_key", "templates_of_stacks"]
 
 ACCOUNT: Final = "111122223333"
 HERE: Final = f"us-east-1:{ACCOUNT}"
@@ -47,8 +66,62 @@ _ARNS = {
     "AWS::SNS::Topic": f"arn:aws:sns:{HERE}:{{}}",
     "AWS::SecretsManager::Secret": f"arn:aws:secretsmanager:{HERE}:secret:{{}}-abcdef",
     "AWS::Events::Rule": f"arn:aws:events:{HERE}:rule/{{}}",
+    "AWS::KMS::Key": f"arn:aws:kms:{HERE}:key/{{}}",
+    "AWS::Batch::JobQueue": f"arn:aws:batch:{HERE}:job-queue/{{}}",
+    "AWS::Batch::ComputeEnvironment": f"arn:aws:batch:{HERE}:compute-environment/{{}}",
+    "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:{HERE}:alarm:{{}}",
 }
 _REF_IS_ARN = {"StepFunctions::StateMachine", "SNS::Topic", "ECS::TaskDefinition", "SecretsManager::Secret"}
+_ARN_OF = {"Arn", "TopicArn", "JobQueueArn", "ComputeEnvironmentArn"}
+GIVEN_CLUSTER: Final = "production"
+"""The cluster that a reference stack adds hosts to."""
+
+
+def templates_of_stacks() -> dict[str, dict[str, Any]]:
+    """The templates of the reference stacks."""
+    app = cdk.App(context=Site.recommended_context(), tree_metadata=False)
+    TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=["g6.12xlarge", "g6.24xlarge"])
+    for story in STORIES.values():
+        story(app)
+    return {each.stack_name: each.template for each in app.synth().stacks}
+
+
+def template_with_a_key() -> dict[str, Any]:
+    """A template where all is encrypted, hosts mount storage, and somebody may open shells."""
+    site = Site(cdk.App(context=Site.recommended_context()))
+    stack, key = site.stack, kms.Key(site.stack, "Key")
+    bucket = s3.Bucket(stack, "Data", encryption_key=key)
+    logging = ecs.ExecuteCommandLogConfiguration(
+        cloud_watch_log_group=logs.LogGroup(stack, "Shells"), cloud_watch_encryption_enabled=False
+    )
+    shells = ecs.ExecuteCommandConfiguration(
+        kms_key=key, log_configuration=logging, logging=ecs.ExecuteCommandLogging.OVERRIDE
+    )
+    cluster = GpuCluster(stack, "Cluster", vpc=site.vpc, encryption_key=key, execute_command_configuration=shells)
+    disks = fsx.LustreFileSystem.from_lustre_file_system_attributes(
+        stack,
+        "Disks",
+        dns_name="fs-0123.fsx.us-east-1.amazonaws.com",
+        file_system_id="fs-0123",
+        security_group=ec2.SecurityGroup.from_security_group_id(stack, "Around", "sg-0123"),
+    )
+    mounts = [HostMount.s3(bucket, prefix="models/"), HostMount.fsx_lustre(disks, mount_name="abcd")]
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4, storage=HostStorage(mounts=mounts))
+    chat = site.task(l4, name="Chat")
+    chat.add_gpu_container("chat", image=site.image, gpus=1)
+    GpuService(stack, "Service", cluster=cluster, task_definition=chat, enable_execute_command=True)
+    train = site.task(l4, name="Train")
+    train.add_gpu_container("train", image=site.image, gpus=1)
+    job = GpuJob(
+        stack,
+        "Job",
+        cluster=cluster,
+        task_definition=train,
+        timeout=cdk.Duration.hours(1),
+        writes={"TUNED": JobData.s3(bucket, prefix="tuned/")},
+    )
+    job.run_from_queue("Asked", queue=sqs.Queue(stack, "Wanted", encryption_master_key=key), max_concurrent=4)
+    return site.template()
 
 
 def template_of_all() -> dict[str, Any]:
@@ -94,6 +167,7 @@ def template_of_all() -> dict[str, Any]:
         environments=[CapacityChoice("Batch", instance_types=["g6.xlarge"], max_instances=2)],
     )
     queue.add_job("Sweep", image=image, gpus=1)
+    queue.watch(notify=sns.Topic(stack, "ToldOfJobs"))
     MultiNodeTraining(
         stack,
         "Gang",
@@ -121,6 +195,12 @@ class World:
             name: {**self._known(each.get("Properties", {})), "Type": each["Type"]}
             for name, each in template["Resources"].items()
         }
+
+    @property
+    def cluster(self) -> str:
+        """The ARN of its only cluster."""
+        (name,) = {each["Cluster"] for each in self.of("ECS::ClusterCapacityProviderAssociations").values()}
+        return _ARNS["AWS::ECS::Cluster"].format(name)
 
     def arn(self, name: str) -> str:
         """The ARN of a resource."""
@@ -160,7 +240,7 @@ class World:
         """The same with another cluster, bucket, queue in the place of ours."""
         names = "|".join(
             sorted(
-                (*self._types, *self._families.values(), "AWSBatch", "gpu-constructs-self-test"), key=len, reverse=True
+                (*self._types, *self._families.values(), "AWSBatch", GIVEN_CLUSTER, SELF_TEST), key=len, reverse=True
             )
         )
         return re.sub(rf"(?<=[:/])({names})", r"other-\1", text)
@@ -170,16 +250,28 @@ class World:
             return [self._known(each) for each in value] if isinstance(value, list) else value
         if len(value) == 1:
             ((function, of),) = value.items()
-            if function == "Ref":
-                return _PSEUDO.get(of) or self._referred(of)
-            if function == "Fn::Join":
-                parts = [self._known(each) for each in of[1]]
-                return of[0].join(map(str, parts)) if isinstance(of[1], list) else value
-            if function == "Fn::Sub" and isinstance(of, str):
-                return re.sub(r"\$\{(AWS::\w+)\}", lambda found: _PSEUDO[found[1]], of)
-            if function == "Fn::GetAtt":
-                return _ARNS.get(self._types[of[0]], "{}").format(of[0]) if of[1] in {"Arn", "TopicArn"} else of[0]
+            known = self._called(function, of)
+            if known is not None:
+                return known
         return {key: self._known(each) for key, each in value.items()}
+
+    def _called(self, function: str, of: Any) -> Any:
+        """What a function comes to; None where it is none, or cannot be known."""
+        given = self._known(of)
+        found: Any = None
+        if function == "Ref":
+            found = _PSEUDO.get(of) or self._referred(of)
+        elif function == "Fn::Join" and isinstance(given[1], list):
+            found = given[0].join(map(str, given[1]))
+        elif function == "Fn::Split":
+            found = str(given[1]).split(given[0])
+        elif function == "Fn::Select" and isinstance(given[1], list) and int(given[0]) < len(given[1]):
+            found = given[1][int(given[0])]
+        elif function == "Fn::Sub" and isinstance(of, str):
+            found = re.sub(r"\$\{([\w:]+)\}", lambda name: str(self._known({"Ref": name[1]})), of)
+        elif function == "Fn::GetAtt":
+            found = _ARNS.get(self._types[of[0]], "{}").format(of[0]) if of[1] in _ARN_OF else of[0]
+        return found
 
     def _referred(self, name: str) -> str:
         kind = self._types.get(name, "AWS::Parameter").removeprefix("AWS::")

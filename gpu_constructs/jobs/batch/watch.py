@@ -73,7 +73,7 @@ class BatchWatch(Construct):
             self,
             "Role",
             assumed_by=service_of_this_account("states.amazonaws.com"),
-            inline_policies={"Look": iam.PolicyDocument(statements=[_looks()])},
+            inline_policies={"Look": iam.PolicyDocument(statements=_looks(arn))},
         )
         self.state_machine: sfn.StateMachine = sfn.StateMachine(
             self,
@@ -130,12 +130,13 @@ class BatchWatch(Construct):
         )
 
 
-def _looks() -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid="Look",
-        actions=["batch:DescribeComputeEnvironments", "batch:GetJobQueueSnapshot", "batch:ListJobs"],
-        resources=["*"],
-    )
+def _looks(queue: str) -> list[iam.PolicyStatement]:
+    """Lists and environments have no resource: list_awsbatch.html of the service authorization reference."""
+    lists = ["batch:DescribeComputeEnvironments", "batch:ListJobs"]
+    return [
+        iam.PolicyStatement(sid="Look", actions=["batch:GetJobQueueSnapshot"], resources=[queue]),
+        iam.PolicyStatement(sid="List", actions=lists, resources=["*"]),
+    ]
 
 
 def _definition(partition: str, queue: str, environments: list[str], seconds: int) -> State:

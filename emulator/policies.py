@@ -2,18 +2,18 @@
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-denyallow.html: an
 explicit deny wins, then an allow is needed. What it does not know, an operator or an element, is an error, never an
-answer.
+answer. Tests of policies ask it as well, so that there is one evaluation.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-__all__ = ["Call", "is_allowed", "is_trusted", "listed"]
+__all__ = ["Call", "UnknownPolicyError", "is_allowed", "is_trusted", "listed"]
 
 _KNOWN = frozenset({"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition", "Principal"})
 _ALL = "ForAllValues:"
@@ -25,6 +25,10 @@ _LIKE = {"StringLike", "ArnLike", "ArnEquals"}
 
 _NOT = {"StringNotEquals": "StringEquals", "StringNotLike": "StringLike", "ArnNotLike": "ArnLike"}
 _ARN_PARTS = 6
+
+
+class UnknownPolicyError(ValueError):
+    """A policy has something that is not evaluated here."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +57,27 @@ def listed(value: Any) -> list[Any]:
 def is_allowed(statements: Iterable[Mapping[str, Any]], call: Call) -> bool:
     """Whether the statements allow it."""
     effects = {each["Effect"] for each in statements if _applies(each, call)}
-    assert effects <= {"Allow", "Deny"}, effects
+    _know(effects, {"Allow", "Deny"})
     return effects == {"Allow"}
 
 
 def is_trusted(statements: Iterable[Mapping[str, Any]], service: str, context: Mapping[str, str]) -> bool:
     """Whether a service may assume a role with these statements of trust."""
     for each in statements:
-        assert set(each) <= _KNOWN, set(each) - _KNOWN
+        _know(each, _KNOWN)
         services = listed(each["Principal"].get("Service", []))
         if "sts:AssumeRole" in listed(each["Action"]) and service in services and _meets(each, context):
             return bool(each["Effect"] == "Allow")
     return False
 
 
+def _know(found: Iterable[str], known: Collection[str]) -> None:
+    if unknown := sorted(set(found) - set(known)):
+        raise UnknownPolicyError(f"a policy with {', '.join(unknown)}, which the emulator does not evaluate")
+
+
 def _applies(statement: Mapping[str, Any], call: Call) -> bool:
-    assert set(statement) <= _KNOWN, set(statement) - _KNOWN
+    _know(statement, _KNOWN)
     action = [each.lower() for each in listed(statement.get("Action", statement.get("NotAction")))]
     named = any(_pattern(each).fullmatch(call.action.lower()) for each in action)
     if named == ("NotAction" in statement):
@@ -98,7 +107,8 @@ def _holds(operator: str, wanted: list[str], values: list[str] | None) -> bool:
         return any(_one(operator.removeprefix(_ANY), wanted, each) for each in values or [])
     if values is None:
         return operator in _NOT
-    assert len(values) == 1, f"{operator} on a key with several values"
+    if len(values) != 1:
+        raise UnknownPolicyError(f"{operator} on a key with several values")
     return _one(operator, wanted, values[0])
 
 
@@ -109,7 +119,7 @@ def _one(operator: str, wanted: list[str], value: str) -> bool:
         if operator == "StringEquals":
             return value in wanted
         return value.lower() in {each.lower() for each in wanted}
-    assert operator in _LIKE, f"an operator that is not known: {operator}"
+    _know([operator], _LIKE)
     if operator == "StringLike":
         return any(_pattern(each).fullmatch(value) for each in wanted)
     return any(_is_arn_like(each, value) for each in wanted)
@@ -120,7 +130,8 @@ def _is_arn_like(pattern: str, arn: str) -> bool:
     if pattern == "*":
         return True
     patterns, parts = pattern.split(":", _ARN_PARTS - 1), arn.split(":", _ARN_PARTS - 1)
-    assert len(patterns) == _ARN_PARTS, f"no ARN: {pattern}"
+    if len(patterns) != _ARN_PARTS:
+        raise UnknownPolicyError(f"a resource that is no ARN: {pattern}")
     return len(parts) == _ARN_PARTS and all(
         _pattern(one).fullmatch(other) for one, other in zip(patterns, parts, strict=True)
     )
