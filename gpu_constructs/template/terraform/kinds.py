@@ -1,16 +1,4 @@
-"""Which resource of Terraform is which resource of CloudFormation, and how its arguments are called there.
-
-The name of an argument is that of the property with capitals, ``min_size`` and ``MinSize``, and a block is an object.
-What differs is written here, by the names of the argument and of the blocks around it:
-
-    "volume": "Volumes[]"                        a block that may be there several times, as a list of objects
-    "load_balancer.elb_name": "LoadBalancerName" another name
-    "network_configuration": "NetworkConfiguration.AwsvpcConfiguration"    further down
-    "deployment_maximum_percent": "DeploymentConfiguration.MaximumPercent"
-    "managed": "."                               what is in the block belongs to what is around it
-    "timeouts": ""                               left out
-    "instance_refresh": "/UpdatePolicy.…"        beside the properties of the resource
-    "container_definitions": "ContainerDefinitions json"    a form, see `Form`
+"""Resources of Terraform that run work and the hosts it runs on, and what they are in CloudFormation; see `kind`.
 
 https://registry.terraform.io/providers/hashicorp/aws/latest/docs, versions 4 to 6
 """
@@ -18,66 +6,10 @@ https://registry.terraform.io/providers/hashicorp/aws/latest/docs, versions 4 to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from enum import Enum
 from functools import cache
 
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.template.documents.node import Node
-
-
-class Form(Enum):
-    """What becomes of a value."""
-
-    PLAIN = ""
-    JSON = "json"  # a text that is JSON in the words of an API
-    POLICY = "policy"  # a text that is JSON in words of its own
-    FREE = "free"  # an object with keys of the user
-    ONE = "one"  # the only item of a list
-    SWITCH = "switch"  # true and false as ENABLED and DISABLED
-    HASHED = "hashed"  # a text that Terraform keeps as its SHA-1
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, as a table of names is written."""
-    return text.split()
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What an argument is called.
-
-    Attributes:
-        steps: Names from the object around it, or from the resource; none where it belongs to what is around it.
-        is_list: Whether the block may be there several times.
-        form: What becomes of its value.
-        is_of_resource: Whether the steps begin at the resource.
-        is_left_out: Whether it is left out.
-    """
-
-    steps: tuple[str, ...]
-    is_list: bool = False
-    form: Form = Form.PLAIN
-    is_of_resource: bool = False
-    is_left_out: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One resource of Terraform.
-
-    Attributes:
-        type: The type of CloudFormation.
-        names: Arguments whose names differ.
-        below: Where the properties are that arguments become.
-        otherwise: What a property is where the argument is left out and Terraform has another default.
-    """
-
-    type: str
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
-    below: tuple[str, ...] = ("Properties",)
-    otherwise: Mapping[str, Node] = field(default_factory=dict, hash=False)
-
+from gpu_constructs.template.terraform.kind import Argument, Kind, argument_of, below, capitalized
+from gpu_constructs.template.terraform.kinds_around import AROUND
 
 # Attributes that no argument is, and what Terraform alone knows.
 _OF_EVERY_KIND = {
@@ -95,15 +27,13 @@ _MAPPINGS = {
     "license_specification": "",
     "elastic_gpu_specifications": "",
 }
+# Two blocks that `translation` makes one list of.
+_DISKS = {"root_block_device": "Root", "ebs_block_device": "Disks[]", "ephemeral_block_device": ""}
 _TEMPLATE = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "version": "Version"}
 _CONSTRAINTS = {"placement_constraints": "PlacementConstraints[]"}
 _STRATEGY = {"capacity_provider_strategy": "CapacityProviderStrategy[]"}
 _AWSVPC = {"network_configuration": "NetworkConfiguration.AwsvpcConfiguration"}
 _PUBLIC = {"network_configuration.assign_public_ip": "AssignPublicIp switch"}
-
-
-def _below(block: str, names: Mapping[str, str]) -> dict[str, str]:
-    return {f"{block}.{name}": to for name, to in names.items()}
 
 
 KINDS: Mapping[str, Kind] = {
@@ -181,7 +111,7 @@ KINDS: Mapping[str, Kind] = {
         names={
             "name": "AutoScalingGroupName",
             "launch_configuration": "LaunchConfigurationName",
-            **_below("launch_template", _TEMPLATE),
+            **below("launch_template", _TEMPLATE),
             "vpc_zone_identifier": "VPCZoneIdentifier",
             "protect_from_scale_in": "NewInstancesProtectedFromScaleIn",
             "target_group_arns": "TargetGroupARNs",
@@ -239,26 +169,22 @@ KINDS: Mapping[str, Kind] = {
             "user_data": "UserData hashed",
             "user_data_base64": "UserData",
             "enable_monitoring": "InstanceMonitoring",
-            "ebs_block_device": "",
-            "ephemeral_block_device": "",
-            "root_block_device": "",
+            **_DISKS,
         },
     ),
     "aws_instance": Kind(
         type="AWS::EC2::Instance",
         names={
             "ami": "ImageId",
-            **_below("launch_template", _TEMPLATE),
+            **below("launch_template", _TEMPLATE),
             "user_data": "UserData hashed",
             "user_data_base64": "UserData",
             "placement_group": "PlacementGroupName",
+            **_DISKS,
             **dict.fromkeys(
                 (
-                    "ebs_block_device",
-                    "ephemeral_block_device",
                     "network_interface",
                     "primary_network_interface",
-                    "root_block_device",
                     "security_groups",
                     "user_data_replace_on_change",
                     "volume_tags",
@@ -267,36 +193,57 @@ KINDS: Mapping[str, Kind] = {
             ),
         },
     ),
+    "aws_batch_compute_environment": Kind(
+        type="AWS::Batch::ComputeEnvironment",
+        names={
+            "compute_environment_name": "ComputeEnvironmentName",
+            "compute_environment_name_prefix": "",
+            "name": "ComputeEnvironmentName",
+            "name_prefix": "",
+            "ecs_cluster_arn": "",
+            "status": "",
+            "status_reason": "",
+            "compute_resources.instance_type": "InstanceTypes",
+            "compute_resources.max_vcpus": "MaxvCpus",
+            "compute_resources.min_vcpus": "MinvCpus",
+            "compute_resources.desired_vcpus": "DesiredvCpus",
+            "compute_resources.tags": "",
+            "compute_resources.ec2_configuration": "Ec2Configuration[]",
+        },
+    ),
+    "aws_batch_job_queue": Kind(
+        type="AWS::Batch::JobQueue",
+        names={
+            "name": "JobQueueName",
+            "compute_environments": "ComputeEnvironmentOrder order",
+            "compute_environment_order": "ComputeEnvironmentOrder[]",
+            "job_state_time_limit_action": "JobStateTimeLimitActions[]",
+        },
+    ),
+    "aws_batch_job_definition": Kind(
+        type="AWS::Batch::JobDefinition",
+        names={
+            "name": "JobDefinitionName",
+            "container_properties": "ContainerProperties json",
+            "ecs_properties": "EcsProperties json",
+            "node_properties": "NodeProperties json",
+            "parameters": "Parameters free",
+            "retry_strategy.evaluate_on_exit": "EvaluateOnExit[]",
+            "arn_prefix": "",
+            "deregister_on_new_revision": "",
+            "revision": "",
+        },
+    ),
+    "aws_batch_scheduling_policy": Kind(type="AWS::Batch::SchedulingPolicy", is_bare=True),
+    **AROUND,
 }
 
 
 @cache
 def argument(kind: str, names: tuple[str, ...]) -> Argument:
     """What an argument of a kind is called, by its name and those of the blocks around it."""
-    table, path = KINDS[kind].names, ".".join(names)
-    written = table.get(path)
+    found, path = KINDS[kind], ".".join(names)
+    written = found.names.get(path)
     if written is None and len(names) == 1:
-        written = _OF_EVERY_KIND.get(path)
-    return _argument(_capitalized(names[-1]) if written is None else written)
-
-
-def _argument(written: str) -> Argument:
-    if not written:
-        return Argument((), is_left_out=True)
-    target, _, form = written.partition(" ")
-    is_of_resource, is_list = target.startswith("/"), target.endswith("[]")
-    steps = target.removeprefix("/").removesuffix("[]").strip(".")
-    return Argument(
-        tuple(steps.split(".")) if steps else (),
-        is_list=is_list,
-        form=Form(form),
-        is_of_resource=is_of_resource,
-    )
-
-
-# Words that CloudFormation writes in another way than with one capital.
-_WORDS = {"gb": "GB", "gib": "GiB", "mib": "MiB", "vcpu": "VCpu"}
-
-
-def _capitalized(name: str) -> str:
-    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in name.split("_"))
+        written = "" if found.is_bare else _OF_EVERY_KIND.get(path)
+    return argument_of(capitalized(names[-1]) if written is None else written)

@@ -7,25 +7,28 @@ not be shown is unknown as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
+from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, Path, Position
+from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.documents.sources import Source
-from gpu_constructs.template.terraform.images import Images
+from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.kinds import KINDS
+from gpu_constructs.template.terraform.kinds_around import ATTACHMENT, RULE, TARGET
 from gpu_constructs.template.terraform.lines import Sources
 from gpu_constructs.template.terraform.links import Links
-from gpu_constructs.template.terraform.plan import Instance, Plan, plan_of
-from gpu_constructs.template.terraform.regions import Regions
+from gpu_constructs.template.terraform.plan import Instance, Object, Plan, plan_of
 from gpu_constructs.template.terraform.words import in_terraform
 from gpu_constructs.template.terraform.writer import Known, Writer, in_words
 
 _INCOMPLETE = "Terraform::Incomplete"
 """The macro of a plan that leaves something to a later one; as it is none that is known, what is read is not all."""
 
+_WARM_POOL, _POLICY = ".warm_pool", "AWS::IAM::ManagedPolicy"
 _ID = re.compile(r"(?:arn:[^\s]{1,2000}|[a-z]{1,8}-[0-9a-f]{8,17})")
 _ARNS = ("arn", "arn_without_revision", "id")
 
@@ -60,7 +63,9 @@ class _Translation:
         self._has_lines = document.find is not None and (document.line(("format_version",)) or 1) > 1
         links = Links(plan)
         self._links = links
-        self._known = Known(links=links, images=Images(plan.instances.values()), by_id=_by_id(plan))
+        self._known = Known(
+            links=links, images=Images(plan.instances.values()), by_id=_by_id(plan), by_name=_by_name(plan)
+        )
         self._written = cache(self._write)
 
     def kind_of(self, address: str) -> str:
@@ -81,15 +86,17 @@ class _Translation:
             for each in self._plan.instances.values()
             if _is_made(each)
         }
-        return {"Resources": resources} if self._plan.is_whole else {"Resources": resources, "Transform": _INCOMPLETE}
+        together = _together(resources, self._plan)
+        return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
 
     def find(self, path: Path) -> Position | None:
         """The argument behind a property, and its line where the plan is not all on one."""
-        address = str(path[1]) if len(path) > 1 else ""
+        resource = str(path[1]) if len(path) > 1 else ""
+        address = resource.removesuffix(_WARM_POOL)
         instance = self._plan.instances.get(address)
-        if instance is None:
+        if instance is None or not _is_made(instance):
             return None
-        of = self._arguments(address, path[2:])
+        of = ("warm_pool",) if address != resource else self._arguments(address, path[2:])
         line = column = 0
         if self._has_lines and (found := self._document.position((*instance.at, *of))) is not None:
             line, column = found.line, found.column
@@ -127,3 +134,173 @@ def _by_id(plan: Plan) -> dict[str, tuple[str, bool]]:
             if isinstance(value, str) and _ID.fullmatch(value):
                 found.setdefault(value, (each.address, value.startswith("arn:")))
     return found
+
+
+def _by_name(plan: Plan) -> dict[tuple[str, str], str]:
+    """Resources by their type and the name that they are given."""
+    found: dict[tuple[str, str], str] = {}
+    for each in plan.instances.values():
+        name = each.values.get("name")
+        if isinstance(name, str) and _is_made(each):
+            found.setdefault((each.type, name), each.address)
+    return found
+
+
+# -- what Terraform has in several resources and CloudFormation in one, or the other way round ------------------------
+
+
+def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
+    """The same with policies in their roles, targets of rules with these, and parts that are resources of their own."""
+    apart = {ATTACHMENT, RULE}
+    found: dict[str, Node] = {name: each for name, each in resources.items() if _type(each) not in apart}
+    for name, each in resources.items():
+        if name in found and isinstance(each, dict):
+            if _type(each) == TARGET:
+                _properties(each).update(_properties(resources.get(_address(each.pop("Rule", None)))))
+            found[name] = _alone(each, plan.instances[name].values)
+            _finish(name, _properties(each))
+            found.update(_warm_pool(name, plan.instances[name].values.get("warm_pool")))
+    for name, each in resources.items():
+        _forget_scaled(each, found)
+        if _type(each) == ATTACHMENT:
+            found.update(_attached(name, each, found))
+    return found
+
+
+def _finish(name: str, properties: dict[str, Node]) -> None:
+    """Writes properties that are made of several arguments."""
+    properties.update({key: list(_rules(properties.get(key), key, name)) for key in _GROUPS if key in properties})
+    _write_disks(properties)
+    if properties.get("SchedulingStrategy") == "DAEMON":
+        properties.pop("DesiredCount", None)
+    for size in _SIZES if "ScheduledActionName" in properties else ():
+        if properties.get(size) == _AS_IT_IS:
+            del properties[size]
+
+
+_SIZES, _AS_IT_IS = ("MinSize", "MaxSize", "DesiredCapacity"), -1
+_GROUPS = {"SecurityGroupIngress": "SourceSecurityGroupId", "SecurityGroupEgress": "DestinationSecurityGroupId"}
+
+
+def _type(declaration: Node) -> Node:
+    return declaration.get("Type") if isinstance(declaration, dict) else None
+
+
+def _properties(declaration: Node) -> dict[str, Node]:
+    found = declaration.get("Properties") if isinstance(declaration, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _address(node: Node) -> str:
+    """The resource that a reference leads to; empty where it is none."""
+    if not isinstance(node, dict):
+        return ""
+    steps = node.get("Fn::GetAtt")
+    found = node.get("Ref", steps[0] if isinstance(steps, list) else None)
+    return found if isinstance(found, str) else ""
+
+
+def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
+    """Rules of a security group, of which CloudFormation has one for each address and each group."""
+    for block in blocks if isinstance(blocks, list) else ():
+        written = block if isinstance(block, dict) else {}
+        if block == LATER:
+            yield block
+            continue
+        ports = {
+            "FromPort": written.get("FromPort"),
+            "ToPort": written.get("ToPort"),
+            "IpProtocol": written.get("Protocol"),
+        }
+        for cidr in _items(written.get("CidrBlocks")):
+            yield {**ports, "CidrIp": cidr}
+        for cidr in _items(written.get("Ipv6CidrBlocks")):
+            yield {**ports, "CidrIpv6": cidr}
+        for group in (*_items(written.get("SecurityGroups")), *([{"Ref": own}] if written.get("Self") is True else ())):
+            yield {**ports, _GROUPS[key]: group}
+
+
+def _alone(declaration: dict[str, Node], values: Object) -> dict[str, Node]:
+    """A rule of a security group that is a resource of its own, with the direction that an argument gives it."""
+    properties = _properties(declaration)
+    if "Type" not in properties or "GroupId" not in properties:
+        return declaration
+    key = "SecurityGroupEgress" if values.get("type") == "egress" else "SecurityGroupIngress"
+    other = properties.get("GroupId") if properties.get("Self") is True else properties.get("SourceSecurityGroupId")
+    addresses = [*_items(properties.get("CidrBlocks")), None]
+    ports = {name: properties.get(name) for name in ("FromPort", "ToPort", "IpProtocol", "GroupId")}
+    side: dict[str, Node] = {"CidrIp": addresses[0]} if other is None else {_GROUPS[key]: other}
+    return {**declaration, "Type": f"AWS::EC2::{key}", "Properties": {**ports, **side}}
+
+
+def _write_disks(properties: dict[str, Node]) -> None:
+    root, disks = properties.pop("Root", None), _items(properties.pop("Disks", None))
+    blocks = [{"DeviceName": ROOT_DEVICE, **root}] if isinstance(root, dict) else []
+    blocks += [each for each in disks if isinstance(each, dict)]
+    if blocks:
+        properties["BlockDeviceMappings"] = [
+            {
+                "DeviceName": each.get("DeviceName"),
+                "Ebs": {name: value for name, value in each.items() if name != "DeviceName"},
+            }
+            for each in blocks
+        ]
+
+
+def _warm_pool(group: str, blocks: Node) -> dict[str, Node]:
+    """The warm pool of a group, which is a block there."""
+    block = blocks[0] if isinstance(blocks, list) and blocks else None
+    if not isinstance(block, dict):
+        return {}
+    reuse = _items(block.get("instance_reuse_policy"))
+    properties: dict[str, Node] = {
+        "AutoScalingGroupName": {"Ref": group},
+        "PoolState": block.get("pool_state"),
+        "MinSize": block.get("min_size"),
+        "MaxGroupPreparedCapacity": block.get("max_group_prepared_capacity"),
+    }
+    if reuse and isinstance(reuse[0], dict):
+        properties["InstanceReusePolicy"] = {"ReuseOnScaleIn": reuse[0].get("reuse_on_scale_in")}
+    return {f"{group}{_WARM_POOL}": {"Type": "AWS::AutoScaling::WarmPool", "Properties": properties}}
+
+
+def _attached(name: str, attachment: Node, resources: Mapping[str, Node]) -> dict[str, Node]:
+    """Writes a policy into its role; what may be for any role is a policy of one that is not known."""
+    written = _properties(attachment)
+    role = resources.get(_address(written.get("Role")))
+    if _type(role) != "AWS::IAM::Role":
+        return {} if isinstance(written.get("Role"), str) else {name: {"Type": _POLICY, "Properties": {"Roles": LATER}}}
+    of_role, policy = _properties(role), _properties(resources.get(_address(written.get("PolicyArn"))))
+    document = policy.get("PolicyDocument", written.get("PolicyDocument"))
+    key = "ManagedPolicyArns" if document is None else "Policies"
+    item: Node = written.get("PolicyArn") if document is None else {"PolicyDocument": document}
+    of_role[key] = [*_items(of_role.get(key)), item]
+    return {}
+
+
+def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:
+    """Leaves out a number that something else scales.
+
+    No apply sets it again with ``ignore_changes``, and a plan does not say whether that is written.
+    """
+    properties = _properties(declaration)
+    if _type(declaration) == "AWS::ApplicationAutoScaling::ScalableTarget":
+        service = properties.get("ResourceId")
+        join = service.get("Fn::Join") if isinstance(service, dict) else None
+        parts = join[1] if isinstance(join, list) else None
+        name = service.rpartition("/")[2] if isinstance(service, str) else ""
+        address = _address(parts[-1]) if isinstance(parts, list) else ""
+        for at, each in resources.items():
+            if _type(each) == "AWS::ECS::Service" and (
+                at == address or _properties(each).get("ServiceName") == (name or 0)
+            ):
+                _properties(each).pop("DesiredCount", None)
+    elif _type(declaration) == "AWS::ECS::CapacityProvider":
+        provider = properties.get("AutoScalingGroupProvider")
+        scaling = provider.get("ManagedScaling") if isinstance(provider, dict) else None
+        if isinstance(scaling, dict) and isinstance(provider, dict) and scaling.get("Status") == "ENABLED":
+            _properties(resources.get(_address(provider.get("AutoScalingGroupArn")))).pop("DesiredCapacity", None)
+
+
+def _items(node: Node) -> list[Node]:
+    return node if isinstance(node, list) else [] if node is None else [node]

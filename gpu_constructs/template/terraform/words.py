@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gpu_constructs.template.terraform.kinds import KINDS, words
+from gpu_constructs.template.terraform.kind import words
+from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.writer import SPELLED
 
 # Properties that findings name and that no other word is taken for; of one word alone only those that a rule marks.
@@ -58,6 +59,14 @@ _OF_CONTAINERS |= {
 _OF_CONTAINERS |= {
     each: each.lower() for each in ("Devices", "Environment", "Privileged", "Secrets", "Value", "Essential")
 }
+# Of jobs they are in a JSON text, and of all else arguments.
+_JOB = "aws_batch_job_definition"
+_ARGUMENTS_TOO = frozenset(
+    words(
+        "CpuArchitecture EphemeralStorage ExecutionRoleArn HealthCheck InstanceType JobRoleArn NetworkConfiguration "
+        "PlatformVersion RuntimePlatform"
+    )
+)
 # What Terraform has no block for.
 _WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
 _OTHERS = {
@@ -106,7 +115,8 @@ def _is_of_container(word: str) -> bool:
 def _steps(steps: list[str], kind: str) -> Iterator[str]:
     for each in steps:
         if each not in _WITHOUT:
-            yield _arguments(kind).get(each) or _OF_CONTAINERS.get(each) or _of_any().get(each) or _snake(each)
+            in_json = None if each in _ARGUMENTS_TOO and kind != _JOB else _OF_CONTAINERS.get(each)
+            yield _arguments(kind).get(each) or in_json or _of_any().get(each) or _snake(each)
 
 
 def _snake(word: str) -> str:

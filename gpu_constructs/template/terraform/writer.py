@@ -12,8 +12,9 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.template.documents.node import Node, Path, deeper_than
 from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.documents.requests import is_free, property_name
-from gpu_constructs.template.terraform.images import Images, stored
-from gpu_constructs.template.terraform.kinds import KINDS, Argument, Form, argument, words
+from gpu_constructs.template.terraform.found import Images, stored
+from gpu_constructs.template.terraform.kind import Argument, Form, words
+from gpu_constructs.template.terraform.kinds import KINDS, argument
 from gpu_constructs.template.terraform.links import Link, Links
 from gpu_constructs.template.terraform.plan import Instance, Object
 
@@ -34,9 +35,19 @@ _POINTS_AT: Mapping[str, Collection[str]] = {
     "cluster_name": ("aws_ecs_cluster",),
     "task_definition": _TASK,
     "task_definition_arn": _TASK,
+    "resource_id": ("aws_ecs_service",),
+}
+_PROFILE, _RULE = "aws_iam_instance_profile", "aws_cloudwatch_event_rule"
+# What an argument names, of resources that CloudFormation finds by reference alone.
+_NAMES: Mapping[str, str] = {
+    "role": "aws_iam_role",
+    "rule": _RULE,
+    "iam_instance_profile": _PROFILE,
+    "iam_instance_profile.name": _PROFILE,
 }
 _SWITCH: Mapping[bool, Node] = {True: "ENABLED", False: "DISABLED"}
 _HASH = re.compile(r"[0-9a-f]{40}")
+_THROUGH = re.compile(r"(?:each|local|module|var)\.")
 _DIRECT = re.compile(r"aws_[\w.\[\]\"-]+")
 
 # Names of several words in what is JSON within an argument: Terraform's provider takes them in any case.
@@ -79,11 +90,13 @@ class Known:
         links: Follows references.
         images: Finds the image behind an id.
         by_id: Resources by the ids and ARNs that they have, with whether it is the ARN.
+        by_name: Resources by their type and the name that they are given.
     """
 
     links: Links
     images: Images
     by_id: Mapping[str, tuple[str, bool]]
+    by_name: Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +176,7 @@ class Writer:
     def _argument(
         self, found: Argument, value: Node, at: _Part, written: tuple[bool, Node], into: dict[str, Node]
     ) -> None:
-        if isinstance(value, dict) and found.form is not Form.FREE:
+        if isinstance(value, dict) and found.form not in (Form.FREE, Form.PAIRS):
             value = [value]
         if isinstance(value, list) and any(isinstance(each, dict) for each in value):
             self._blocks(found, value, at, written[1], into)
@@ -206,21 +219,24 @@ class Writer:
 
     def _leaf(self, form: Form, value: Node, at: _Part, written: tuple[bool, Node]) -> Node:
         if at.unknown is True or value is None or value == "":
-            return self._later(at.names, written) if at.unknown is True else None
+            return _formed(form, self._later(at.names, written)) if at.unknown is True else None
         if form in (Form.JSON, Form.POLICY):
             return self._of_text(form, value, at)
-        if at.sensitive is True or (form is Form.HASHED and isinstance(value, str) and _HASH.fullmatch(value)):
+        if _is_secret(at.sensitive) or (form is Form.HASHED and isinstance(value, str) and _HASH.fullmatch(value)):
             return LATER
-        node = self._list(value, at, written[1]) if isinstance(value, list) else self._single(value, at.names[-1])
+        node = self._list(value, at, written[1]) if isinstance(value, list) else self._single(value, at.names)
         if form is Form.SWITCH and isinstance(node, bool):
             return _SWITCH[node]
-        return [node] if form is Form.ONE else node
+        return _formed(form, node)
 
-    def _single(self, value: Node, name: str) -> Node:
+    def _single(self, value: Node, names: Names) -> Node:
         if not isinstance(value, str):
             return value
-        if name in _IMAGE:
+        if names[-1] in _IMAGE:
             return self._known.images.of(value) or value
+        named = _NAMES.get(".".join(names[-2:])) or _NAMES.get(names[-1])
+        if named is not None and (named, value) in self._known.by_name:
+            return {"Ref": self._known.by_name[named, value]}
         there = self._known.by_id.get(value)
         if there is None or there[0] == self._instance.address:
             return value
@@ -231,7 +247,7 @@ class Writer:
         unknown = [number for number in range(len(items)) if _item(at.unknown, number) is True]
         by_number = dict(zip(unknown, links, strict=True)) if len(links) == len(unknown) else {}
         return [
-            self._linked(by_number.get(number)) if number in unknown else self._single(each, at.names[-1])
+            self._linked(by_number.get(number)) if number in unknown else self._single(each, at.names)
             for number, each in enumerate(items)
         ]
 
@@ -245,11 +261,13 @@ class Writer:
         link = links.one(expression, self._instance, types)
         if link is not None:
             return self._linked(link)
-        if types:
-            return self._linked(links.inferred(self._instance, types))
-        found = links.of(expression, self._instance)
         references = expression.get("references") if isinstance(expression, dict) else None
-        is_direct = isinstance(references, list) and all(_DIRECT.fullmatch(str(each)) for each in references)
+        named = [str(each) for each in references] if isinstance(references, list) else []
+        if types:
+            is_open = not named or any(_THROUGH.match(each) for each in named)
+            return self._linked(links.inferred(self._instance, types) if is_open else None)
+        found = links.of(expression, self._instance)
+        is_direct = bool(named) and all(map(_DIRECT.fullmatch, named))
         return [self._linked(each) for each in found] if is_direct and found else LATER
 
     def _linked(self, link: Link | None) -> Node:
@@ -334,11 +352,39 @@ def _item(node: Node, number: int) -> Node:
     return node
 
 
-def _nested(into: dict[str, Node], steps: Sequence[str]) -> dict[str, Node]:
-    for step in steps:
-        below = into.setdefault(step, {})
-        into = below if isinstance(below, dict) else {}
+def _nested(into: dict[str, Node], steps: Sequence[str | int]) -> dict[str, Node]:
+    for at, step in enumerate(steps):
+        if isinstance(step, str):
+            below = into.setdefault(step, [{}] if steps[at + 1 : at + 2] == (0,) else {})
+            below = below[0] if isinstance(below, list) and below else below
+            into = below if isinstance(below, dict) else {}
     return into
+
+
+def _formed(form: Form, node: Node) -> Node:
+    """A value in the form that CloudFormation has for it."""
+    if node is None or form in (Form.PLAIN, Form.FREE):
+        return node
+    if form is Form.ONE:
+        return [node]
+    if form is Form.PAIRS and isinstance(node, dict) and node != LATER:
+        return [{"Name": name, "Value": value} for name, value in node.items()]
+    if form is Form.ORDER and isinstance(node, list):
+        return [{"ComputeEnvironment": each, "Order": number} for number, each in enumerate(node)]
+    if form is Form.SERVICE and isinstance(node, dict) and "Ref" in node:
+        return {"Fn::Join": ["", ["service/", node]]}
+    return node
+
+
+def _is_secret(sensitive: Node) -> bool:
+    """Whether a part of a value must not be shown."""
+    waiting = [sensitive]
+    while waiting:
+        each = waiting.pop()
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        if each is True:
+            return True
+    return False
 
 
 def _put(into: dict[str, Node], steps: Sequence[str], node: Node) -> None:

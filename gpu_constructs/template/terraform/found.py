@@ -1,15 +1,67 @@
-"""To which region does a resource go? Provider 6 has it on each resource, older ones in their own configuration."""
+"""What the data sources of a plan found: which image is behind an AMI id, and to which region something goes.
+
+A plan has read the data source that an AMI id came from, and holds the id alone. Provider 6 has the region on each
+resource, older ones in their own configuration.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
 
+from gpu_constructs.facts import IMAGES
 from gpu_constructs.facts.aws_limits import is_region
+from gpu_constructs.facts.image_table import RELEASE_DAY
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.terraform.links import Links
 from gpu_constructs.template.terraform.plan import Instance, Plan, steps_of
+
+_PARAMETER, _IMAGE = "aws_ssm_parameter", "aws_ami"
+_LEAF = "/image_id"
+
+
+class Images:
+    """The images that data sources of a plan found.
+
+    Args:
+        instances: Resources and data sources.
+    """
+
+    def __init__(self, instances: Iterable[Instance]) -> None:
+        self._parameters: list[tuple[str, str]] = []
+        self._named: dict[str, str] = {}
+        for each in instances:
+            if not each.is_data:
+                continue
+            name, value, image = (each.values.get(key) for key in ("name", "value", "id"))
+            if each.type == _PARAMETER and isinstance(name, str) and isinstance(value, str):
+                self._parameters.append((name, value))
+            elif each.type == _IMAGE and isinstance(name, str) and isinstance(image, str):
+                self._named[image] = name
+
+    def of(self, ami: str) -> str | None:
+        """What stands for an image in a template; None where no data source says which it is."""
+        for name, value in self._parameters:
+            if value == ami:
+                return f"{{{{resolve:ssm:{name}}}}}"
+            if f'"{ami}"' in value:
+                return stored(name)
+        parameter = _by_name().get(RELEASE_DAY.sub("", self._named.get(ami, "")))
+        return None if parameter is None else f"{{{{resolve:ssm:{parameter.replace('{release}', self._named[ami])}}}}}"
+
+
+def stored(name: str) -> str:
+    """The reference to a parameter that holds an image id, or a document with one."""
+    whole = name if name.endswith(_LEAF) or not name.endswith("/recommended") else f"{name}{_LEAF}"
+    return f"{{{{resolve:ssm:{whole}}}}}"
+
+
+@cache
+def _by_name() -> dict[str, str]:
+    """The parameter of each image of ECS, by the name of its AMI without the day of its release."""
+    return {RELEASE_DAY.sub("", each.known_release): each.pinned_ssm_parameter for each in IMAGES if each.known_release}
+
 
 _ARN = re.compile(r"arn:[a-z-]{1,30}:[a-z0-9-]{1,60}:([a-z0-9-]{5,30}):")
 _ZONE = re.compile(r"([a-z]{2,4}(?:-[a-z]{1,10}){1,3}-[0-9])[a-z]")
