@@ -113,15 +113,18 @@ class Local:
         self._client = account.client("cloudformation")
         self._names = (f"stack-{number}" for number in itertools.count())
 
-    def deploy(self, template: Mapping[str, Any], name: str | None = None) -> Deployed:
-        """Create a stack from a template.
+    def deploy(self, template: Mapping[str, Any], name: str | None = None, **parameters: str) -> Deployed:
+        """Create a stack from a template, with values of its parameters.
 
         Raises:
             NotDeployedError: It ends in another state than ``CREATE_COMPLETE``; what was made is deleted again.
         """
         name = name or next(self._names)
         stack = self._client.create_stack(
-            StackName=name, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_NAMED_IAM"]
+            StackName=name,
+            TemplateBody=json.dumps(template),
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
         )["StackId"]
         try:
             return self._ended(stack, "CREATE_COMPLETE")
@@ -137,13 +140,18 @@ class Local:
         return self.deploy(template, properties.get("stackName", name))
 
     def update(self, stack: Deployed, template: Mapping[str, Any]) -> Deployed:
-        """Update a stack.
+        """Update a stack; its parameters keep what they have, as ``cdk deploy`` has it.
 
         Raises:
             NotDeployedError: It ends in another state than ``UPDATE_COMPLETE``.
         """
+        had = self._client.describe_stacks(StackName=stack.id)["Stacks"][0].get("Parameters", [])
+        kept = {each["ParameterKey"] for each in had} & template.get("Parameters", {}).keys()
         self._client.update_stack(
-            StackName=stack.id, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_NAMED_IAM"]
+            StackName=stack.id,
+            TemplateBody=json.dumps(template),
+            Parameters=[{"ParameterKey": each, "UsePreviousValue": True} for each in sorted(kept)],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
         )
         return self._ended(stack.id, "UPDATE_COMPLETE")
 

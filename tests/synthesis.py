@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import runpy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -67,6 +68,18 @@ def swallowed() -> Iterator[None]:
     """Goes on after a refusal; what was refused before anything was made leaves nothing in the template."""
     with unwritten(), suppress(GpuConstructsError):
         yield
+
+
+def synth_the_app(folder: Path, context: Mapping[str, Any]) -> Path:
+    """Synthesizes the app of this project in this process, with the flags of its ``cdk.json`` and a context besides."""
+
+    class Given(cdk.App):
+        def __init__(self) -> None:
+            super().__init__(outdir=str(folder), context={**Site.recommended_context(), **context})
+
+    with patch.object(cdk, "App", Given):
+        runpy.run_path(str(ROOT / "app.py"))
+    return folder
 
 
 class Site:

@@ -228,7 +228,6 @@ class Scenario:
     def _update(self) -> Findings:
         self.account.stop_all(self._cluster)
         self._assembly = self.cdk.synth(self.story.stack, self.story.large)
-        expect(self.cdk.differs(self._assembly, self.story.stack), "`cdk diff` finds no difference before the update")
         self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
         self._all_exist()
         return Findings(self._offers())

@@ -22,7 +22,6 @@ from moto.sqs.models import sqs_backends
 from tests.synthesis import app_in
 
 from .deployed_jobs import Jobs
-from .stage import Stage
 
 STACK, HOSTS, BURST = "Renders", 8, 60
 
@@ -110,20 +109,6 @@ class Renders(Jobs):
         return [json.loads(self.environment(each)["JOB_INPUT"]) for each in self.tasks()]
 
 
-def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(stage: Stage, tmp_path: Path) -> None:
-    assembly = _assembly(tmp_path)
-    jobs = Renders.of(stage.account, stage.cdk.deploy(assembly, STACK))
-    end = {"Name": "/emulator/ends/render", "Value": "3*0", "Type": "String", "Overwrite": True}
-    stage.account.client("ssm").put_parameter(**end)
-    bodies = [{"scene": number} for number in range(BURST)]
-    jobs.send([json.dumps(each) for each in bodies])
-    assert jobs.all_ended(BURST) == HOSTS
-    assert sorted(jobs.given(), key=str) == sorted(bodies, key=str)
-    assert jobs.failed() == []
-    stage.account.client("ssm").delete_parameter(Name="/emulator/ends/render")
-    stage.cdk.destroy(assembly, STACK)
-
-
 @dataclass(frozen=True)
 class Here:
     """A stack in this process."""
@@ -140,6 +125,15 @@ def _here(cloud: Local, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     yield Here(cloud, stack, jobs)
     cloud.account.stop_all(jobs.cluster)
     cloud.destroy(stack)
+
+
+def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(here: Here) -> None:
+    here.cloud.switch("ends/render", "3*0")
+    bodies = [{"scene": number} for number in range(BURST)]
+    here.jobs.send([json.dumps(each) for each in bodies])
+    assert here.jobs.all_ended(BURST) == HOSTS
+    assert sorted(here.jobs.given(), key=str) == sorted(bodies, key=str)
+    assert here.jobs.failed() == []
 
 
 def test_a_message_whose_job_failed_is_kept_with_the_reason(here: Here) -> None:

@@ -1,7 +1,6 @@
 """The story of each reference stack on the emulator: deployed, used, updated and destroyed.
 
-The real command line deploys where it is the point: the demo, parameters that stay at an update, a refusal of
-CloudFormation. Elsewhere CloudFormation gets the same templates.
+The real command line deploys the demo. Elsewhere CloudFormation gets the same templates.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from stacks.existing_cluster import ExistingClusterStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 from tests.stacks.stories import BLOCK_ENDS, STORIES
-from tests.synthesis import Site, app_in
+from tests.synthesis import Site, synth_the_app
 
-from .cdk_cli import ROOT, CdkError
+from .cdk_cli import ROOT
 from .deployed import Stacks
 from .deployed_jobs import Jobs, as_process
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
@@ -33,8 +32,6 @@ from .requests_path import Arrival, send
 from .scenario import BENCHMARK, Scenario
 from .stage import Prepared, Stage
 from .templates import Template
-from .test_updates import IN_USE, MOVES, define, template_of
-from .test_updates import STACK as MOVED
 
 GIVEN = {
     "clusterName": CLUSTER,
@@ -46,8 +43,8 @@ BLOCK = f"cr-{'1' * 17}"
 
 
 @pytest.fixture(scope="module")
-def changed(_stage: Stage) -> Path:
-    """All stacks of the app, by the command line, with other values than their defaults."""
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All stacks of the app, with other values than their defaults, as ``cdk -c`` gives them."""
     subnets = [{"SubnetId": "subnet-1", "AvailabilityZone": "us-east-1a", "VpcId": "vpc-1"}]
     context = {
         **BENCHMARK.large,
@@ -62,7 +59,7 @@ def changed(_stage: Stage) -> Path:
         "existing_cluster_hosts": "0",
         "existing_subnets": json.dumps(subnets),
     }
-    return _stage.cdk.synth("--all", context)
+    return synth_the_app(tmp_path_factory.mktemp("changed"), context)
 
 
 def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
@@ -123,11 +120,13 @@ def test_the_check_task_runs_on_the_family_it_is_kept_to(cloud: Local, changed: 
 
 
 def test_the_chat_gets_requests_through_https_before_and_after_another_model(
-    stage: Stage, changed: Path, tmp_path: Path
+    cloud: Local, changed: Path, tmp_path: Path
 ) -> None:
-    account = stage.account
+    account = cloud.account
     certificate = account.client("acm").request_certificate(DomainName="chat.example.com")["CertificateArn"]
-    outputs = stage.cdk.deploy(assembly(tmp_path, STORIES["chat"]), "chat", CertificateArn=certificate)
+    chat = template(assembly(tmp_path, STORIES["chat"]), "chat")
+    stack = cloud.deploy(chat, "chat", CertificateArn=certificate)
+    outputs = stack.outputs
 
     there = f"{outputs['Url']}/v1/chat/completions"
     assert send(account, outputs["ClusterName"], there).containers == ("Vllm",)
@@ -142,11 +141,12 @@ def test_the_chat_gets_requests_through_https_before_and_after_another_model(
     assert followed["PredefinedMetricType"] == "ALBRequestCountPerTarget"
     assert followed["ResourceLabel"].startswith(f"{balancer['LoadBalancerArn'].partition(':loadbalancer/')[2]}/target")
 
-    assert stage.cdk.deploy(changed, "chat") == outputs
+    assert cloud.update(stack, template(changed, "chat")).outputs == outputs
     assert send(account, outputs["ClusterName"], there).containers == ("Vllm",)
 
-    account.client("cloudformation").delete_stack(StackName="chat")
+    cloud.destroy(stack)
     assert bounds(account) == []
+    account.client("acm").delete_certificate(CertificateArn=certificate)
 
 
 def test_messages_start_tasks_and_hosts_from_zero_and_without_them_both_leave(
@@ -228,18 +228,6 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(cloud: Local, changed:
     assert described() == GIVEN
     assert inventory(account.client) == before
     stacks.delete(THEIRS)
-
-
-def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> None:
-    before, after = MOVES["another id"]
-    stacks = Stacks(stage.account)
-    stacks.create(template_of(before), MOVED)
-    define(cdk.Stack(app := app_in(tmp_path), MOVED), after, forced=True)
-    app.synth()
-    with pytest.raises(CdkError, match=IN_USE):
-        stage.cdk.deploy(tmp_path, MOVED)
-    assert stacks.end(MOVED)[0] == "UPDATE_ROLLBACK_COMPLETE"
-    stacks.delete(MOVED)
 
 
 def test_a_recommender_is_trained_from_s3_to_s3_and_resumes_after_a_lost_host(

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from tests.synthesis import ROOT
 
+from .cdk_cli import COMPILED
+
+RUN = f"env -u NODE_COMPILE_CACHE {sys.executable} app.py"
 APP = """
     import aws_cdk as cdk
     from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
@@ -32,7 +35,7 @@ def cdk(*words: str, at: Path) -> tuple[int, str]:
     ended = subprocess.run(
         ["cdk", *words, "--no-notices"],
         cwd=at,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NODE_COMPILE_CACHE": str(COMPILED)},
         capture_output=True,
         text=True,
         check=False,
@@ -42,7 +45,7 @@ def cdk(*words: str, at: Path) -> tuple[int, str]:
 
 def test_the_real_command_line_shows_errors_and_warnings_where_they_are(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(APP))
-    code, said = cdk("synth", "--quiet", "--app", f"{sys.executable} app.py", at=tmp_path)
+    code, said = cdk("synth", "--quiet", "--app", RUN, at=tmp_path)
     assert code == 1, said
     error = ["ERROR", "gpu-constructs::GPU020", "Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"]
@@ -56,7 +59,7 @@ def test_an_error_in_a_stage_fails_synth_and_deploy_and_nothing_else(tmp_path: P
         textwrap.dedent(staged.replace("app.synth()", 'cdk.Stack(app, "Top"); app.synth()'))
     )
     # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option.
-    code, said = cdk("synth", "--quiet", "--validation", "--app", f"{sys.executable} app.py", at=tmp_path)
+    code, said = cdk("synth", "--quiet", "--validation", "--app", RUN, at=tmp_path)
     assert (code, "gpu-constructs::GPU020" in said, "Prod/Train/Task/Resource" in said) == (1, True, True), said
     assert "Successfully synthesized" not in said
     for words in (["synth", "**"], ["synth", "Prod/Train"], ["deploy", "Prod/Train"]):

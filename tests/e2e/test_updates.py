@@ -55,6 +55,13 @@ class Site:
         self._stack = self.cloud.deploy(template) if stack is None else self.cloud.update(stack, template)
         return self._stack
 
+    def events(self) -> str:
+        """What the events of the stack say."""
+        assert self._stack is not None
+        client = self.cloud.account.client("cloudformation")
+        events = client.describe_stack_events(StackName=self._stack.id)["StackEvents"]
+        return "\n".join(each.get("ResourceStatusReason", "") for each in events)
+
     @property
     def cluster(self) -> str:
         assert self._stack is not None
@@ -192,6 +199,7 @@ def test_without_a_forced_deployment_tasks_stay_where_they_are(site: Site) -> No
     assert site.running() == old
     with pytest.raises(NotDeployedError, match=IN_USE):
         site.deploy(after)
+    assert IN_USE in site.events()  # from which the command line takes what it shows
     site.deploy(lambda cluster: [*before(cluster), *after(cluster)], forced=True)
     site.deploy(after, forced=True)
     site.destroy()
