@@ -26,8 +26,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The collection leaves nothing to free but what stays to the end.
 gc.disable()
 
-_FIRST = ("tests/e2e/test_emulator_page.py", "tests/e2e/test_all_reduce.py", "tests/e2e/test_reference_stacks.py")
-
 _OF_REPORTS = (
     "tests/properties/test_fixes.py",
     "tests/rules/test_causes.py",
@@ -48,13 +46,28 @@ _OF_EXAMPLES = (
 )
 """Files that read the blocks of `tests.documented`, which one process runs once."""
 
+_OF_LINTERS = (
+    *_OF_EXAMPLES,
+    "tests/cluster/security/test_aws_solutions.py",
+    "tests/e2e/matrix/test_capacity.py",
+    "tests/e2e/matrix/test_jobs.py",
+    "tests/e2e/matrix/test_tasks.py",
+    "tests/jobs/batch/test_queue.py",
+    "tests/properties/test_five_doors.py",
+    "tests/stacks/test_reference_stacks.py",
+    "tests/tasks/models/test_model_server.py",
+    "tests/test_encryption.py",
+    "tests/test_lint.py",
+)
+"""Files that ask cfn-lint or cdk-nag, whose rules one process loads once; `_OF_EXAMPLES` lint what they define."""
+
 _OF_WATCHED = tuple(
     f"tests/cluster/monitoring/test_{each}.py"
     for each in ("alarms", "counted_events", "dashboard", "page", "what_is_read")
 )
 """Files that read the template of `tests.cluster.monitoring.watched_site`, which one process makes once."""
 
-_TOGETHER = {"reports": _OF_REPORTS, "stage": _ON_THE_STAGE, "watched": _OF_WATCHED, "examples": _OF_EXAMPLES}
+_TOGETHER = {"reports": _OF_REPORTS, "stage": _ON_THE_STAGE, "watched": _OF_WATCHED, "linters": _OF_LINTERS}
 """What one worker runs."""
 
 
@@ -80,7 +93,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts what takes long in one piece first: at the end, one of two workers would have nothing to do."""
-    items.sort(key=lambda item: not item.nodeid.startswith((*_FIRST, *_OF_REPORTS)))
+    alone = ("tests/e2e/test_emulator_page.py", "tests/e2e/test_all_reduce.py")
+    first = (*_OF_LINTERS, *_ON_THE_STAGE, *alone, *_OF_REPORTS)
+    items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 
 class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml

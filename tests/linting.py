@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from cfnlint.config import ConfigMixIn, ManualArgs
+from cfnlint.decode.decode import decode_str
+from cfnlint.rules import Rules
+from cfnlint.runner import Runner, run_template_by_data
+
 __all__ = ["found_by", "linted"]
 
 
@@ -23,21 +28,13 @@ def found_by(template: str, *packs: str, **configuration: Any) -> Iterable[Any]:
         packs: Rules besides its own.
         **configuration: What its configuration file may say.
     """
-    from cfnlint.config import ConfigMixIn, ManualArgs  # noqa: PLC0415 - two seconds, and one worker lints
-    from cfnlint.decode.decode import decode_str  # noqa: PLC0415
-    from cfnlint.runner import run_template_by_data  # noqa: PLC0415
-
     decoded, _ = decode_str(template)
     found: Iterable[Any] = run_template_by_data(decoded, ConfigMixIn(**ManualArgs(**configuration)), _rules(*packs))
     return found
 
 
 @cache
-def _rules(*packs: str) -> Any:
-    from cfnlint.config import ConfigMixIn, ManualArgs  # noqa: PLC0415
-    from cfnlint.rules import Rules  # noqa: PLC0415
-    from cfnlint.runner import Runner  # noqa: PLC0415
-
+def _rules(*packs: str) -> Rules:
     if not packs:
         return Runner(ConfigMixIn(**ManualArgs())).rules
     rules = Rules(_rules())
