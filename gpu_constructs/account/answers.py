@@ -166,6 +166,6 @@ def in_region(fix: str, region: str | None) -> str:
 
     Args:
         fix: What to do.
-        region: Where it was asked about; None for the region of the profile, which is that of the command as well.
+        region: Where it was asked about; None for the one that the AWS CLI takes, which is that of the command as well.
     """
     return f"{fix} --region {shlex.quote(region)}" if region and fix.startswith("aws ") else fix

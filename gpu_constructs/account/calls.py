@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
@@ -21,15 +22,21 @@ from gpu_constructs.facts.budget import MESSAGE
 _T = TypeVar("_T")
 
 Clients: TypeAlias = Callable[[str, str | None], BaseClient]
-"""A client of boto3, by service and region; None is the region of the profile."""
+"""A client of boto3, by service and region; None is the region that the AWS CLI takes."""
 
 CONFIG = Config(
     connect_timeout=5,
-    read_timeout=20,
-    retries={"mode": "standard", "total_max_attempts": 5},
+    read_timeout=8,
+    retries={"mode": "standard", "total_max_attempts": 4},
     user_agent_extra="gpu-constructs",
 )
-"""Throttling and time-outs are tried again, five times in all."""
+"""Throttling and time-outs are tried again, four times in all: of a server that never answers it is said after 32 s."""
+
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+"""Variables that name a region, before the profile does, as for the AWS CLI; boto3 reads the second one alone.
+
+https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-envvars.html
+"""
 
 
 class Calls:
@@ -37,7 +44,7 @@ class Calls:
 
     Args:
         clients: Clients of boto3.
-        region: Where; None for the region of the profile.
+        region: Where; None for the region that the AWS CLI takes.
         if_denied: What helps where the credentials may not.
         deadline: That of all calls together; None for the time-outs of boto3 alone.
     """
@@ -112,13 +119,14 @@ class Calls:
 
 
 def session_of(profile: str | None) -> boto3.Session:
-    """The session of a profile; None for the credentials that boto3 finds.
+    """The session of a profile, in the region that the AWS CLI takes; None for the credentials that boto3 finds.
 
     Raises:
         GpuConstructsError: There is no such profile.
     """
+    region = next(filter(None, map(os.environ.get, REGIONS)), None)
     try:
-        return boto3.Session(profile_name=profile)
+        return boto3.Session(profile_name=profile, region_name=region)
     except (BotoCoreError, ValueError) as problem:
         fix = "aws configure list-profiles" if isinstance(problem, ProfileNotFound) else None
         raise GpuConstructsError(brief(str(problem), MESSAGE), argument="--profile", fix=fix) from problem

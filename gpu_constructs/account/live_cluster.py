@@ -57,7 +57,7 @@ _GONE = {
     "ec2:DescribeLaunchTemplateVersions": frozenset(
         {"InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.VersionNotFound"}
     ),
-    "ecs:DescribeTaskDefinition": frozenset({"ClientException"}),
+    "ecs:DescribeTaskDefinition": frozenset({"ClientException", "InvalidParameterException"}),
 }
 """Codes of AWS for what is deleted while others still name it; what it was is then not known."""
 
@@ -138,7 +138,7 @@ def about(
         clients: Clients of boto3.
         cluster: Its name or ARN.
         name: The service or task that is asked about, with its task definition; None for neither tasks nor definitions.
-        region: Where it is; None for the region of the profile.
+        region: Where it is; None for the one that the AWS CLI takes.
         deadline: That of the whole command; by default that of this call.
 
     Raises:
@@ -166,7 +166,7 @@ def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> De
     Args:
         clients: Clients of boto3.
         cluster: Its name or ARN.
-        region: Where it is; None for the region of the profile.
+        region: Where it is; None for the one that the AWS CLI takes.
 
     Raises:
         GpuConstructsError: There is no such cluster, or AWS did not answer.
@@ -190,6 +190,7 @@ def _subject(asking: _Asking, name: str) -> None:
         definition = definition_of(described_as(asking.live.answers, name))
     except UnknownNameError:
         if not asking.live.not_read:
+            _require_no_family(asking, name)
             raise
     else:
         permission = "ecs:DescribeTaskDefinition"
@@ -204,6 +205,19 @@ def _subject(asking: _Asking, name: str) -> None:
     raise GpuConstructsError(f"{shown(name)} cannot be looked at: {'; '.join(reasons)}")
 
 
+def _require_no_family(asking: _Asking, name: str) -> None:
+    """Says of a name without a service and without a task that it is a task definition, where it is one."""
+    asking.ask("ecs:DescribeTaskDefinition", "taskDefinition", taskDefinition=name)
+    if any(short_name(name).partition(":")[0] == text(each, "family") for each in asking.of("taskDefinition")):
+        raise GpuConstructsError(
+            f"{shown(name)} is a task definition, and in the cluster {brief(asking.cluster)} no task of it runs, waits "
+            "or stopped within the last hour",
+            argument="NAME",
+            fix="name the service that runs it, or another --cluster; nothing starts a task without a service, a "
+            "schedule or aws ecs run-task",
+        )
+
+
 def clusters_of(
     clients: Clients, *, stack: str, region: str | None = None, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
@@ -212,7 +226,7 @@ def clusters_of(
     Args:
         clients: Clients of boto3.
         stack: Its name or id.
-        region: Where it is; None for the region of the profile.
+        region: Where it is; None for the one that the AWS CLI takes.
         deadline: That of the whole command; by default that of this call.
 
     Raises:
@@ -224,7 +238,7 @@ def clusters_of(
     except UnansweredError as error:
         if _NO_STACK not in error.problem:
             raise
-        where = f"in {region}" if region else "in the region of the profile"
+        where = f"in {region or calls.region_name()}"
         fix = "--region REGION names another region, and --cluster NAME a cluster"
         raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
     resources = [each for page in pages if isinstance(page, dict) for each in listed(page, "StackResourceSummaries")]

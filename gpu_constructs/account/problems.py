@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from json import JSONDecodeError
 
+from botocore import exceptions
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -60,8 +61,6 @@ _DENIED = frozenset(
 _NOT_SIGNED_IN = frozenset(
     {
         "AuthFailure",
-        "ExpiredToken",
-        "ExpiredTokenException",
         "IncompleteSignature",
         "InvalidAccessKeyId",
         "InvalidClientTokenId",
@@ -69,11 +68,11 @@ _NOT_SIGNED_IN = frozenset(
         "MissingAuthenticationToken",
         "MissingAuthenticationTokenException",
         "NotSignedUp",
-        "RequestExpired",
         "SignatureDoesNotMatch",
         "UnrecognizedClientException",
     }
 )
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"})
 _BUSY = frozenset(
     {
         "EC2ThrottledException",
@@ -107,14 +106,19 @@ _BROKEN = frozenset(
         "Unavailable",
     }
 )
+_LoginError: type[Exception] = getattr(exceptions, "LoginError", SSOError)
+"""Of ``aws login``, which older releases of botocore do not know."""
 _NO_CREDENTIALS = (
     CredentialRetrievalError,
+    _LoginError,
     NoCredentialsError,
     PartialCredentialsError,
     SSOError,
     TokenRetrievalError,
 )
 # Of an answer of AWS that is not JSON, botocore raises its own error.
+_SIGNED_OUT = (_LoginError, SSOError, TokenRetrievalError)
+"""Of what ``aws sso login`` and ``aws login`` keep: it is not there, or has expired."""
 _UNREADABLE: Mapping[type[Exception], str] = {
     EOFError: "the profile asks for the code of a device, which takes a terminal",
     JSONDecodeError: "the program or the file that should give them does not give JSON",
@@ -128,10 +132,14 @@ _OF_CREDENTIALS = {
     "GetSessionToken",
 }
 """Operations by which boto3 itself gets credentials, before the call."""
+_OF_SIGNING_IN = {"CreateToken", "GetRoleCredentials"}
+"""Those of them for which somebody has signed in."""
 # The same token for the next page, again and again.
 _ODD = (PaginationError, ResponseParserError)
 
 _SIGN_IN = "--profile NAME names other credentials; aws sts get-caller-identity says whose are used"
+
+_AGAIN = "sign in again, with aws sso login (and its --profile) or as you got them"
 
 # Credentials are not valid in a region that the account has not enabled.
 # https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html
@@ -158,6 +166,7 @@ class _Kind:
 
 _KINDS = (
     _Kind(_DENIED, "the credentials may not call {call}", "{if_denied}"),
+    _Kind(_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
     _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
     _Kind(frozenset({"OptInRequired"}), "the account has not enabled what {call} is about{region} ({code})", ""),
     _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
@@ -175,7 +184,7 @@ def unanswered(error: Exception, permission: str, region: str | None, *, if_deni
     Args:
         error: One of `ERRORS`.
         permission: What the call takes, such as ``ecs:DescribeTasks``.
-        region: Where; None for the region of the profile.
+        region: Where; None for the one that the AWS CLI takes.
         if_denied: What to do where the credentials may not make it; empty where that is not known.
     """
     where = "" if region is None else f" in {region}"
@@ -183,7 +192,8 @@ def unanswered(error: Exception, permission: str, region: str | None, *, if_deni
         return _refused(error, permission, where, if_denied)
     why = brief(str(error), MESSAGE)
     if isinstance(error, _NO_CREDENTIALS) or type(error) in _UNREADABLE:
-        return UnansweredError(f"there are no credentials for AWS: {_UNREADABLE.get(type(error), why)}", fix=_SIGN_IN)
+        fix = _AGAIN if isinstance(error, _SIGNED_OUT) else _SIGN_IN
+        return UnansweredError(f"there are no credentials for AWS: {_UNREADABLE.get(type(error), why)}", fix=fix)
     if isinstance(error, NoRegionError):
         return UnansweredError(f"AWS was not asked {permission}: no region is set", fix="--region REGION")
     if isinstance(error, (HTTPClientError, NotConnectedError)):
@@ -201,7 +211,8 @@ def _refused(error: ClientError, permission: str, where: str, if_denied: str) ->
     code, message = str(said.get("Code", "")), str(said.get("Message", ""))
     if error.operation_name in _OF_CREDENTIALS:
         text = f"there are no credentials for AWS: {brief(str(error), MESSAGE)}"
-        return UnansweredError(text, code=code, fix=_SIGN_IN)
+        is_old = code in _EXPIRED or error.operation_name in _OF_SIGNING_IN
+        return UnansweredError(text, code=code, fix=_AGAIN if is_old else _SIGN_IN)
     for kind in _KINDS:
         if code in kind.codes:
             words = kind.words.format(call=permission, region=where, code=code)

@@ -66,7 +66,7 @@ class StopTasks:
     Args:
         clients: Clients of boto3.
         cluster: Name or ARN of the cluster.
-        region: Where it is; None for the region of the profile.
+        region: Where it is; None for the one that the AWS CLI takes.
         capacity: Capacity providers whose tasks are meant; those of any where there is none.
     """
 

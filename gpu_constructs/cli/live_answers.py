@@ -33,7 +33,9 @@ def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> N
     if of_stack:
         parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
     parser.add_argument("--cluster", help="name or ARN of the cluster; default: default")
-    parser.add_argument("--region", help="where it is; default: the region of the profile")
+    parser.add_argument(
+        "--region", help="where it is; default: AWS_REGION, AWS_DEFAULT_REGION, or the region of the profile"
+    )
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")
 
 
@@ -86,8 +88,9 @@ def lines_of(
     failed = sum(each.passed is False for each in checks)
     unknown = sum(each.passed is None for each in checks)
     summary = f"{len(checks)} check{'' if len(checks) == 1 else 's'}, {failed} failed, {unknown} not checked"
-    nothing = "nothing could be checked" if denied else "nothing was there to check"
-    style = "error" if failed else "warning" if denied or unknown else "good"
+    empty = "nothing was there to check: it has no host, no capacity provider of its own and no service"
+    nothing = "nothing could be checked" if denied else empty
+    style = "error" if failed else "warning" if denied or unknown or not checks else "good"
     yield [(summary if checks else nothing, style)]
 
 

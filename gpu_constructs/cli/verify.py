@@ -20,8 +20,8 @@ examples:
   gpu-constructs verify --cluster demo
 
 exit codes:
-  0 all is as it should be, 1 something is not (with --strict: or was not checked), 2 nothing could be checked, wrong
-  usage, or AWS did not answer
+  0 all is as it should be, 1 something is not (with --strict: or was not checked), 2 nothing was there to check or
+  could be checked, wrong usage, or AWS did not answer
 """
 
 
@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _code(found: Collection[tuple[Described, Sequence[Check]]], *, strict: bool) -> int:
     verdicts = [check.passed for _, checks in found for check in checks]
     is_denied = any(each.not_read for each, _ in found)
-    if (verdicts or is_denied) and all(each is None for each in verdicts):
+    if all(each is None for each in verdicts):  # also of a cluster without hosts, capacity providers and services
         return _COULD_NOT
-    unchecked = is_denied or None in verdicts or not verdicts
+    unchecked = is_denied or None in verdicts
     return int(False in verdicts or (strict and unchecked))
 
 

@@ -23,7 +23,7 @@ examples:
   gpu-constructs why 0ab1c2d3e4f5 --cluster demo        a task by its id
 
 exit codes:
-  0 it runs, 1 it waits or has stopped, 2 wrong usage, or AWS did not answer
+  0 it runs, 1 it waits or has stopped, 2 nothing is called so, wrong usage, or AWS did not answer
 """
 
 

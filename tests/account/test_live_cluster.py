@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle
+from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore import xform_name
@@ -14,6 +17,7 @@ from botocore.exceptions import (
     NoRegionError,
     ReadTimeoutError,
     TokenRetrievalError,
+    UnauthorizedSSOTokenError,
 )
 
 from gpu_constructs.account import live_cluster
@@ -25,6 +29,7 @@ from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.synthesis import ROOT
 
+SIGNED_OUT = ClientError({"Error": {"Code": "ExpiredTokenException", "Message": "old"}}, "DescribeClusters")
 DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Any")
 
 
@@ -90,7 +95,12 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(call: str, s
         (NoRegionError(), "no region is set; fix: --region REGION"),
         (EndpointConnectionError(endpoint_url="https://ecs.moon"), "ecs in us-east-1 cannot be reached"),
         (ReadTimeoutError(endpoint_url="https://ecs.moon"), "ecs in us-east-1 cannot be reached"),
-        (TokenRetrievalError(provider="sso", error_msg="expired"), "there are no credentials for AWS"),
+        (TokenRetrievalError(provider="sso", error_msg="expired"), "expired; fix: sign in again, with aws sso login"),
+        (UnauthorizedSSOTokenError(), "fix: sign in again, with aws sso login"),
+        (
+            SIGNED_OUT,
+            "have expired, AWS says for ecs:DescribeClusters (ExpiredTokenException); fix: sign in again",
+        ),
         (OSError("no such program"), "AWS was not asked ecs:DescribeClusters: no such program"),
         (KeyError("clusters"), "AWS answered ecs:DescribeClusters in an unknown form"),
     ],
@@ -112,3 +122,44 @@ def test_what_is_deleted_stops_nothing(operation: str, code: str, said: Said) ->
     gone: dict[str, Exception] = {operation: ClientError({"Error": {"Code": code}}, operation)}
     exit_code, text = said(gone, "why", "chat", "--cluster", "demo")
     assert (exit_code, "service chat runs 0 of 1 tasks" in text) == (1, True)
+
+
+def test_a_task_definition_without_a_task_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch, said: Said) -> None:
+    nothing: dict[str, Any] = {"services": [], "tasks": [], "taskArns": [], "serviceArns": []}
+    monkeypatch.setattr("tests.account.test_live_cluster.Recorded", partial(Recorded, **nothing))
+    code, text = said({}, "why", "chat", "--cluster", "demo")
+    assert (code, "'chat' is a task definition, and in the cluster demo no task of it runs" in text) == (2, True), text
+    code, text = said({}, "why", "nobody", "--cluster", "demo")
+    assert (code, "no service and no task is called 'nobody'" in text) == (2, True), text
+
+
+def test_a_cluster_without_anything_is_not_fine(monkeypatch: pytest.MonkeyPatch, said: Said) -> None:
+    bare: dict[str, Any] = {
+        "clusters": [{"clusterName": "demo", "capacityProviders": ["FARGATE"]}],
+        **dict.fromkeys(("services", "serviceArns", "containerInstanceArns", "containerInstances"), ()),
+    }
+    monkeypatch.setattr("tests.account.test_live_cluster.Recorded", partial(Recorded, **bare))
+    code, text = said({}, "verify", "--cluster", "demo")
+    assert (code, "nothing was there to check" in text) == (2, True), text
+
+
+@pytest.mark.parametrize(
+    ("environment", "region"),
+    [
+        ({"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"}, "eu-west-1"),
+        ({"AWS_DEFAULT_REGION": "eu-west-2"}, "eu-west-2"),
+        ({}, "eu-west-3"),
+    ],
+)
+def test_every_command_asks_where_the_aws_cli_asks(
+    environment: dict[str, str], region: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    clients = live_cluster.clients_of("mine")
+    assert clients("ecs", None).meta.region_name == region
+    assert clients("ecs", "us-east-1").meta.region_name == "us-east-1"

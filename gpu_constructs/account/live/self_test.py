@@ -84,7 +84,7 @@ class Request:
             there.
         image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
         minutes: How many minutes it waits for all tests together.
-        region: Where the cluster is; None for the region of the profile.
+        region: Where the cluster is; None for the one that the AWS CLI takes.
     """
 
     cluster: str

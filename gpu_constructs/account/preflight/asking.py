@@ -10,7 +10,7 @@ from threading import Lock
 from botocore.client import BaseClient
 
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.account.calls import CONFIG, Calls, session_of
+from gpu_constructs.account.calls import CONFIG, REGIONS, Calls, session_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Answer, Ask, odd
 
@@ -50,16 +50,12 @@ def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[st
 def region_of(profile: str | None) -> tuple[str, str] | None:
     """The region that the AWS CLI would take, and what names it; None where nothing does.
 
-    https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-envvars.html: boto3 does not read ``AWS_REGION``.
-
     Raises:
         GpuConstructsError: There is no such profile.
     """
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        if found := os.environ.get(name):
-            return found, name
     found = session_of(profile).region_name
-    return (found, "--profile") if found else None
+    source = next((each for each in REGIONS if os.environ.get(each)), "--profile")
+    return (found, source) if found else None
 
 
 class _Asker:

@@ -139,9 +139,14 @@ def _warm_pool(found: PoolPlan) -> str:
 
 def about_quota(need: QuotaNeed) -> str:
     """What is counted against which quota."""
+    place = need.quota.place
+    return _named(need, *(each for each in (place.region, place.account) if each is not None))
+
+
+def _named(need: QuotaNeed, *more: str) -> str:
+    """A quota by its code, and by what it counts."""
     quota = need.quota
-    place = "".join(f", {each}" for each in (quota.place.region, quota.place.account) if each is not None)
-    return f"{quota.code} ({quota.way} {quota.group}{place})"
+    return f"{quota.code} ({', '.join((f'{quota.way} {quota.group}', *more))})"
 
 
 def about_prices(*plans: FleetPlan) -> str:
@@ -166,7 +171,7 @@ def summary(plan: FleetPlan) -> tuple[str, ...]:
     if not any(each.accelerators for of in plan.pools for each in of.pool.instance_types):
         return ()
     left_out = dict.fromkeys((*plan.unpriced("desired"), *plan.unpriced("maximum")))
-    quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
+    quotas = listed(f"{_named(each)} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
     levels = ((words, rows_of_level(plan, level)) for level, words in LEVELS.items())
     said = (
         *(f"hosts {of['hosts']}, GPUs {of['GPUs']}, an hour {of['an hour']} {words}" for words, of in levels),
