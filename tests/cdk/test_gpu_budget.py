@@ -54,7 +54,7 @@ def test_short_lines_say_what_hosts_cost(
     assert capsys.readouterr().err == (
         "gpu-constructs: hosts 2, GPUs 2, an hour $1.61 to $1.96 at the desired counts\n"
         "gpu-constructs: hosts 8, GPUs 8, an hour $6.44 to $7.82 at MaxSize\n"
-        "gpu-constructs: quotas, in vCPUs: L-DB2E81BA 64\n"
+        "gpu-constructs: quotas, in vCPUs: L-DB2E81BA (on-demand G/VT) 64\n"
         "gpu-constructs: prices are those of us-east-1, since no region is known\n"
     )
     monkeypatch.setenv("GPU_CONSTRUCTS_QUIET", "1")

@@ -21,7 +21,7 @@ def test_each_line_says_one_thing() -> None:
     assert lines() == (
         "hosts 3, GPUs 12, an hour $13.80 at the desired counts",
         "hosts 10, GPUs 40, an hour $46.02 at MaxSize",
-        "quotas, in vCPUs: L-DB2E81BA 480",
+        "quotas, in vCPUs: L-DB2E81BA (on-demand G/VT) 480",
     )
 
 
@@ -29,7 +29,7 @@ def test_what_is_not_known_hides_nothing_that_is() -> None:
     assert lines(MANAGED)[1:] == (
         "hosts 10 and more, GPUs 40 and more, an hour $46.02 and more at MaxSize",
         f"not counted: Managed ({WHY})",
-        "quotas, in vCPUs: L-DB2E81BA 480 and more",
+        "quotas, in vCPUs: L-DB2E81BA (on-demand G/VT) 480 and more",
     )
 
 
