@@ -36,11 +36,12 @@ matrix: $(READY) ## build, lint, deploy and destroy every legal combination of o
 	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py tests/test_reaching.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
-ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/cluster/security/test_aws_solutions.py
+ON_OLDEST := -k "not (a_block_runs and security) and not on_a_new_cdk" --ignore tests/cluster/security/test_aws_solutions.py
 OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks) \
     $(filter-out tests/test_lint.py,$(wildcard tests/test_*.py))
 # Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
-WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py test_cluster_in_cdk.py test_existing_clusters.py \
+WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py cdk/test_validation.py test_cluster_in_cdk.py \
+    test_existing_clusters.py \
     cluster/capacity/test_host_replacement.py cluster/capacity/test_imported_capacity.py cluster/capacity/test_purchase.py \
     cluster/managed/test_managed_gpu_capacity.py tasks/models/test_model_cache.py \
     services/test_cpu_service.py services/test_refused_endpoints.py tasks/test_log_router.py)

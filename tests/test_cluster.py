@@ -203,6 +203,12 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
     assert "GPU228" in warning
 
 
+def test_a_subnet_group_that_the_vpc_does_not_have_is_refused_with_the_ones_that_it_has(site: Site) -> None:
+    words = r"vpc_subnets: the VPC has no subnet group 'Privat'; it has Public, Private; fix: did you mean Private\?"
+    with pytest.raises(UnknownNameError, match=words):
+        GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="Privat"))
+
+
 def test_zones_that_are_only_known_at_deploy_time_are_a_warning_for_hosts_with_efa(site: Site) -> None:
     vpc = ec2.Vpc.from_vpc_attributes(
         site.stack,

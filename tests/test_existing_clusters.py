@@ -22,7 +22,8 @@ from gpu_constructs import (
     InvalidValueError,
 )
 from gpu_constructs.check.report import check_files
-from gpu_constructs.rules import find_rule
+from gpu_constructs.rules import Severity, find_rule
+from tests.documented import blocks_of, names_of
 from tests.synthesis import Ground, Properties, Site
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
@@ -248,3 +249,18 @@ def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         site.app.synth()
     assert len(check_files([site.app.outdir], rules=[find_rule("GPU231")]).findings) == 1
+
+
+def test_the_app_of_three_stacks_is_held_together_by_imports_and_has_nothing_to_report() -> None:
+    page = "docs/existing-clusters.md"
+    (block,) = (each for each in blocks_of(page) if "class Services(Stack)" in each)
+    names = names_of(page, block)
+    folder = names["app"].synth().directory
+    assert {each.stack_name for each in names["services"].dependencies} == {"Network", "Hosts"}
+    report = check_files([folder])
+    assert [each.message for each in report.findings if each.severity is not Severity.INFO] == []
+    assert {each.name for each in report.fleet.workloads} == {"ChatService", "WebService"}
+    assert {item.pool.name for each in report.fleet.workloads for item in each.strategy if item.pool} == {
+        "Cluster/L4",
+        "Cluster/Cpu",
+    }

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from functools import wraps
 from inspect import unwrap
 from typing import Any, ParamSpec, TypeVar, cast
@@ -21,13 +22,15 @@ import jsii
 from constructs import IConstruct, IValidation, Node
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, UnknownNameError, shown
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
 _DUPLICATE = re.compile(r"There is already a Construct with name '(?P<id>.*)' in [^\s\[]+(?: \[(?P<scope>.*)\])?")
+# The text of aws-cdk-lib/aws-ec2/lib/vpc.js.
+_NO_GROUP = re.compile(r"no subnet groups with name '(?P<name>.*)' in this VPC\. Available names: (?P<names>[^\n]*)")
 # The text of Stack.of in aws-cdk-lib/core/lib/stack.js.
 _OUTSIDE = "should be created in the scope of a Stack"
 _SCOPE = "scope"
@@ -140,6 +143,13 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
             within = duplicate["scope"] or ""
             path = next((each.node.path for each in near() if each.node.id == within), within)
             raise taken(duplicate["id"], path or "the app") from None
+        if no_group := _NO_GROUP.search(str(error)):
+            names = no_group["names"].split(",")
+            raise UnknownNameError(
+                f"the VPC has no subnet group {shown(no_group['name'])}; it has {', '.join(names)}",
+                value=no_group["name"],
+                nearest=tuple(get_close_matches(no_group["name"], names, n=2)),
+            ) from None
         raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
 
 

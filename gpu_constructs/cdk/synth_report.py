@@ -5,7 +5,7 @@ Only apps that are checked load it, when their templates are written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 
@@ -25,7 +25,7 @@ def rule_ids() -> list[str]:
 
 
 def report_of(
-    directories: Sequence[str], templates: Sequence[cdk.PolicyValidationStack], budget: float | None
+    directories: Sequence[str], context: cdk.IPolicyValidationContext, budget: float | None
 ) -> tuple[cdk.PolicyValidationPluginReport, tuple[str, ...]]:
     """What is found in the templates of an app, and lines about hosts, prices and what was not checked."""
     lines: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ def report_of(
         report = report_in(directories, rules=_is_shown)
     except UnreadableError:
         # One template that cannot be read keeps none of the others from being checked.
-        findings = tuple(each for stack in templates for each in _findings_of_one(stack))
+        findings = tuple(each for stack in _stacks_of(context).items() for each in _findings_of_one(*stack))
     else:
         notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
         found = plan(report.fleet)
@@ -69,11 +69,18 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
     )
 
 
-def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
+def _stacks_of(context: cdk.IPolicyValidationContext) -> Mapping[str, str | None]:
+    """The templates, each with the construct path of its stack, which aws-cdk-lib names from 2.262 on."""
+    if not hasattr(context, "stack_templates"):
+        return dict.fromkeys(context.template_paths)
+    return {each.template_path: each.stack_construct_path for each in context.stack_templates}
+
+
+def _findings_of_one(template: str, construct_path: str | None) -> tuple[Finding, ...]:
     try:
-        return check_files([stack.template_path], rules=_is_shown).findings
+        return check_files([template], rules=_is_shown).findings
     except UnreadableError as error:
-        origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
+        origin = Origin(resource="", file=template, construct_path=construct_path)
         text = f"the template was not checked: {error}"
         return (
             Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin),

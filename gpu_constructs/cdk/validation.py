@@ -60,6 +60,7 @@ class GpuChecks:
                 fix="GpuChecks.add_to(app)",
             )
         self._directory = directory
+        self.errors: list[str] = []
         self._budget: float | None = None
 
     @staticmethod
@@ -107,7 +108,9 @@ class GpuChecks:
         """
         from gpu_constructs.cdk.synth_report import report_of  # noqa: PLC0415 - for apps that are checked
 
-        report, lines = report_of(self._directories(context), context.stack_templates, self._budget)
+        report, lines = report_of(self._directories(context), context, self._budget)
+        errors = (each for each in report.violations if each.severity == Severity.ERROR.value)
+        self.errors = [f"ERROR {each.description} ({METADATA_KEY}::{each.rule_name})" for each in errors]
         for each in lines:
             _say(each)
         return report
@@ -133,24 +136,28 @@ def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
         _CHECKED[root] = GpuChecks(directory=root.outdir if isinstance(root, cdk.App) else None)
         cdk.Validations.of(root).add_plugins(_CHECKED[root])
         if isinstance(root, cdk.App) and type(root).synth is cdk.App.synth:
-            _judge_stages(root)
+            _judge(root, _CHECKED[root])
     return _CHECKED[root]
 
 
-def _judge_stages(app: cdk.App) -> None:
-    """Has ``cdk synth`` fail at what is wrong in stages, as it does for the stages of CDK Pipelines.
+def _judge(app: cdk.App, checks: GpuChecks) -> None:
+    """Has ``cdk synth`` fail at what is wrong in stages too, as it does for the stages of CDK Pipelines.
 
     Of an app whose stacks are in stages it reports nothing by itself and exits with 0, unless they are synthesized with
     ``validate_on_synthesis``. ``cdk deploy`` and all others look at the stacks that they are called for.
     """
     synth = app.synth
 
-    def synth_with_stages(**options: Any) -> object:  # noqa: ANN401 - what CDK takes
+    def synth_and_fail(**options: Any) -> object:  # noqa: ANN401 - what CDK takes
         if any(isinstance(each, cdk.Stage) for each in app.node.children):
             options.setdefault("validate_on_synthesis", True)
-        return synth(**options)
+        written = synth(**options)
+        # Before 2.262 aws-cdk-lib prints the report and tells its own Node process alone.
+        if checks.errors and not hasattr(cdk, "PolicyValidationStack"):
+            raise RuntimeError("\n".join(("ValidationFailed", *checks.errors)))
+        return written
 
-    setattr(app, "synth", synth_with_stages)  # noqa: B010 - a method, of this app alone
+    setattr(app, "synth", synth_and_fail)  # noqa: B010 - a method, of this app alone
 
 
 def _say(lines: str) -> None:

@@ -16,11 +16,12 @@ from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
+from gpu_constructs.fleet import StrategyItem, Workload
 from gpu_constructs.services.security_rules import write_rules_once
 from gpu_constructs.services.service_options import ServiceOptions, known_count
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
-from gpu_constructs.tasks.workload import keep_exported
+from gpu_constructs.tasks.workload import keep_exported, require_home
 
 
 class CpuServiceOptions(ServiceOptions, total=False):
@@ -69,7 +70,7 @@ class CpuService(ecs.Ec2Service):
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: A capacity has accelerators, or providers are given in two ways.
+        IncompatibleError: A capacity has accelerators or is of another cluster, or providers are given in two ways.
         RefusedByCdkError: CDK refuses it for another reason.
     """
 
@@ -110,6 +111,9 @@ class CpuService(ecs.Ec2Service):
                     fix="leave one of them out",
                 )
             options["capacity_provider_strategies"] = strategies = [each.strategy() for each in capacity]
+            items = tuple(StrategyItem(provider=each.pool.name, pool=each.pool, weight=1) for each in capacity)
+            workload = Workload(name=construct_id, task=None, strategy=items)
+            require_home(workload, capacity, cluster.cluster, {"CapacityProviderStrategy": "capacity"})
         if off_gpu_hosts:
             _require_off_gpu_hosts(strategies or (), cluster, capacity or ())
         # The providers of a strategy have no other hosts.

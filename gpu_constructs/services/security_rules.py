@@ -179,4 +179,6 @@ def _come_after(stack: cdk.Stack, other: cdk.Stack) -> None:
     while around is not None and around != other:
         around = around.nested_stack_parent
     if around is None:
-        stack.add_stack_dependency(other, "a rule of a security group that services of both need is written there")
+        # As it is called before aws-cdk-lib 2.262, and deprecated since.
+        depend = stack.add_stack_dependency if hasattr(stack, "add_stack_dependency") else stack.add_dependency
+        depend(other, "a rule of a security group that services of both need is written there")

@@ -81,7 +81,8 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
         if weights * 1024 > count * most * _MARGIN:
             raise DoesNotFitError(
                 f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
-                f"{'has' if count == 1 else 'have'} {count * most / 1024:.1f}",
+                f"{'has' if count == 1 else 'have'} {count * most / 1024:.1f}"
+                f"{'' if isinstance(gpus, GpuShare) else ' by its driver'}",
                 argument="gpus",
                 value=gpus,
                 fix=_fix(memory, instance_type, count),

@@ -44,6 +44,11 @@ def test_what_is_not_known_is_a_warning_that_can_be_acknowledged(site: Site) -> 
     assert [each for each in site.warnings() if each.startswith("budget")] == []
 
 
+def _lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Ours; old releases of aws-cdk-lib write lines of their own."""
+    return [each for each in capsys.readouterr().err.splitlines() if each.startswith("gpu-constructs: ")]
+
+
 def test_short_lines_say_what_hosts_cost(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,12 +56,12 @@ def test_short_lines_say_what_hosts_cost(
     task.add_gpu_container("chat", image=site.image, gpus=1)
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=2)
     site.app.synth()
-    assert capsys.readouterr().err == (
-        "gpu-constructs: hosts 2, GPUs 2, an hour $1.61 to $1.96 at the desired counts\n"
-        "gpu-constructs: hosts 8, GPUs 8, an hour $6.44 to $7.82 at MaxSize\n"
-        "gpu-constructs: quotas, in vCPUs: L-DB2E81BA (on-demand G/VT) 64\n"
-        "gpu-constructs: prices are those of us-east-1, since no region is known\n"
-    )
+    assert _lines(capsys) == [
+        "gpu-constructs: hosts 2, GPUs 2, an hour $1.61 to $1.96 at the desired counts",
+        "gpu-constructs: hosts 8, GPUs 8, an hour $6.44 to $7.82 at MaxSize",
+        "gpu-constructs: quotas, in vCPUs: L-DB2E81BA (on-demand G/VT) 64",
+        "gpu-constructs: prices are those of us-east-1, since no region is known",
+    ]
     monkeypatch.setenv("GPU_CONSTRUCTS_QUIET", "1")
     site.app.synth(force=True)
-    assert capsys.readouterr().err == ""
+    assert _lines(capsys) == []

@@ -49,7 +49,7 @@ def test_the_check_is_added_once_however_often_it_is_asked_for(site: Site) -> No
     assert [each["ruleName"] for each in violations(site.app)] == ["GPU028"]
 
 
-def test_a_plugin_that_is_added_by_hand_asks_cdk_where_the_templates_are(tmp_path: Path) -> None:
+def test_a_plugin_that_is_added_by_hand_asks_where_the_templates_are_on_a_new_cdk(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     cdk.Validations.of(app).add_plugins(GpuChecks())
     stage = cdk.Stage(app, "Beta")
@@ -75,7 +75,7 @@ def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
 
 
 @pytest.mark.parametrize("scopes", [["app"], ["stage", "stack", "construct"]], ids="-".join)
-def test_a_finding_is_acknowledged_on_the_construct_or_any_scope_above_it(tmp_path: Path, scopes: list[str]) -> None:
+def test_a_finding_is_acknowledged_where_it_is_or_above_on_a_new_cdk(tmp_path: Path, scopes: list[str]) -> None:
     app = app_in(tmp_path)
     for scope in scopes:
         stage = cdk.Stage(app, f"By{scope}")

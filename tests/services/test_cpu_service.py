@@ -128,6 +128,10 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
     [
         (lambda site, _, __: {"capacity": [site.l4]}, "capacity: L4 has hosts with accelerators, and the tasks are"),
         (lambda site, _, __: {"cluster": site.cluster.cluster}, "cluster: expects a GpuCluster"),
+        (
+            lambda site, cpu, _: {"cluster": GpuCluster(site.stack, "Other", vpc=site.vpc), "capacity": [cpu]},
+            "capacity: .* names Cpu0, a capacity provider of the cluster Stack/Cluster/Cluster.*GPU217",
+        ),
         (lambda site, _, __: {"task_definition": site.task()}, "task_definition: a GpuTaskDefinition runs on"),
         (lambda _, __, ___: {"capacity": []}, "capacity: expects a list of the capacities"),
         (

@@ -153,7 +153,7 @@ class HostStorage(HostPart):
         """Refuses what the hosts of a pool do not have.
 
         Whether a type that is a token has disks is known on its hosts only, which do not start Docker without. Rule
-        GPU174 warns of it at synth.
+        GPU174 warns of it at synth, and of a type of which nothing recorded says whether it has disks.
         """
         if self.mounts and pool.operating_system not in {OperatingSystem.AMAZON_LINUX_2023, UNKNOWN}:
             raise IncompatibleError(
@@ -166,9 +166,10 @@ class HostStorage(HostPart):
         if self.local_disks is LocalDiskUse.NONE:
             return
         argument = "images_on_local_disks" if self.images_on_local_disks else "scratch_on_local_disks"
-        if pool.instance_types:
+        known = tuple(each for each in pool.instance_types if each.local_disks or each.regions)
+        if known:
             require_yes(
-                replace(pool, has_unknown_types=False, unknown_type_names=()),
+                replace(pool, instance_types=known, has_unknown_types=False, unknown_type_names=()),
                 "GPU174",
                 arguments={"UserData": argument},
             )

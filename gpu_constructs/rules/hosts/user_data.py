@@ -27,7 +27,7 @@ from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.scripts import keeps_agent_off, lacks_extras, waits_for_agent
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list, with_verb
+from gpu_constructs.rules.words import and_list, or_list, with_verb
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
@@ -259,6 +259,7 @@ def has_local_disks(pool: Pool) -> Problems:
     if use is LocalDiskUse.NONE:
         return
     # Of a type that no region offers, the catalogue does not know the disks.
+    unknown = [each.name for each in pool.instance_types if not each.local_disks and not each.regions]
     without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
     others = [each.name for each in pool.instance_types if each.local_disks]
     if without:
@@ -268,6 +269,13 @@ def has_local_disks(pool: Pool) -> Problems:
             fix=f"only {and_list(others)}" if others else "types with an instance store",
             property_name="UserData",
             value=use.value,
+        )
+    elif unknown:
+        yield Problem(
+            message=f"the user data prepares local disks for {use.value}, and whether {or_list(unknown)} has any is "
+            "not in the recorded data",
+            fix="types that are known to have an instance store, such as g6.xlarge",
+            property_name="UserData",
         )
     elif not pool.types_are_known:
         yield Problem(

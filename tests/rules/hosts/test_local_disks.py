@@ -20,4 +20,5 @@ def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
 
 
 def test_disks_of_a_type_that_no_region_offers_are_not_known() -> None:
-    assert asked(RULES, a_pool("p6e-gb200.36xlarge", user_data=PREPARES)) == {}
+    found = asked(RULES, a_pool("p3.2xlarge", "g3.4xlarge", "g6.xlarge", user_data=PREPARES))
+    assert "whether p3.2xlarge or g3.4xlarge has any is not in the recorded data" in found["GPU174"].message

@@ -124,11 +124,26 @@ _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
 @pytest.mark.parametrize(
     ("type_name", "gpus", "model", "words"),
     [
-        ("g6.xlarge", 1, _LLAMA, r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5; fix: gpus=\d on hosts such as \w+\."),
-        ("g6.12xlarge", 1, f"{_QWEN_32B}-GPTQ-Int8", "32.0 GiB, and 1 GPU of g6.12xlarge has 22.5; fix: gpus=2, or"),
-        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80.0; fix: gpus=2, or"),
+        (
+            "g6.xlarge",
+            1,
+            _LLAMA,
+            r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5 by its driver; fix: gpus=\d on hosts",
+        ),
+        (
+            "g6.12xlarge",
+            1,
+            f"{_QWEN_32B}-GPTQ-Int8",
+            "32.0 GiB, and 1 GPU of g6.12xlarge has 22.5 by its driver; fix: gpus=2",
+        ),
+        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80.0 by its driver; fix: gpus=2, or"),
         ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8.0; fix: gpus=1 on"),
-        ("g6f.4xlarge", 0.5, _QWEN, "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2; fix: gpus=1 on hosts such as g6"),
+        (
+            "g6f.4xlarge",
+            0.5,
+            _QWEN,
+            "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2 by its driver; fix: gpus=1 on",
+        ),
     ],
 )
 def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
