@@ -31,6 +31,7 @@ PAGES = (
     "docs/security.md",
     "docs/existing-clusters.md",
     "docs/planning.md",
+    "docs/terraform.md",
 )
 """Those whose blocks are apps."""
 

@@ -56,7 +56,7 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "Adopt a cluster": "existing-clusters.md",
         "Pass an audit": "security.md",
     },
-    "Check": {"Check files": "checking.md"},
+    "Check": {"Check files": "checking.md", "Check plans of Terraform": "terraform.md"},
     "Rules": {"All rules": "rules/index.md"},
     "Reference": {"All names": "reference/index.md"},
     "Project": {

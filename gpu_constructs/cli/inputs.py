@@ -29,7 +29,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
         nargs=nargs,
         metavar="PATH",
         help="a template in JSON or YAML, what aws ecs or aws batch takes as JSON (task, job, queue, service, run), "
-        "a cloud assembly such as cdk.out, or - for stdin",
+        "a cloud assembly such as cdk.out, a plan of terraform show -json, or - for stdin",
     )
     parser.add_argument(
         "--partial", action="store_true", help="these files are only a part: hosts in other files may take any task"

@@ -36,6 +36,7 @@ _POINTS_AT: Mapping[str, Collection[str]] = {
     "task_definition": _TASK,
     "task_definition_arn": _TASK,
     "resource_id": ("aws_ecs_service",),
+    "compute_environment": ("aws_batch_compute_environment",),
 }
 _PROFILE, _RULE = "aws_iam_instance_profile", "aws_cloudwatch_event_rule"
 # What an argument names, of resources that CloudFormation finds by reference alone.

@@ -1,0 +1,314 @@
+"""The forms in which Terraform writes plans and states, and what is refused with the way to a file that is read."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check.report import Report, check_files
+from gpu_constructs.fleet import HostImage
+from gpu_constructs.template import UnreadableError
+from gpu_constructs.template.documents.plans import is_plan, looks_like_plan
+from tests.template.terraform.module_plans import AMI, JOIN, PROFILE, configured, containers, plan, planned, refers
+
+TASK = "aws_ecs_task_definition.train"
+HOSTS = "aws_launch_template.gpu"
+
+
+def simple(gpus: int = 8, **more: Any) -> dict[str, Any]:
+    """One task on one group, in the root module."""
+    changes = [
+        planned("aws_ecs_cluster.prod", {"name": "prod"}),
+        planned(
+            HOSTS,
+            {"image_id": AMI, "instance_type": "g6.xlarge", "user_data": JOIN, "iam_instance_profile": PROFILE},
+        ),
+        planned(
+            "aws_autoscaling_group.gpu",
+            {"name": "gpu", "max_size": 2, "min_size": 0, "launch_template": [{"version": "$Latest"}]},
+            launch_template=[{"id": True}],
+        ),
+        planned(
+            "aws_ecs_capacity_provider.gpu",
+            {"name": "gpu", "auto_scaling_group_provider": [{"managed_scaling": [{"status": "ENABLED"}]}]},
+            auto_scaling_group_provider=[{"auto_scaling_group_arn": True}],
+        ),
+        planned("aws_ecs_cluster_capacity_providers.prod", {"cluster_name": "prod", "capacity_providers": ["gpu"]}),
+        planned(TASK, {"family": "train", "container_definitions": containers(gpus), "network_mode": None}),
+        planned(
+            "aws_ecs_service.train",
+            {
+                "name": "train",
+                "desired_count": 1,
+                "capacity_provider_strategy": [{"capacity_provider": "gpu", "weight": 1}],
+            },
+            cluster=True,
+            task_definition=True,
+        ),
+    ]
+    resources = [
+        configured("aws_ecs_cluster.prod"),
+        configured(HOSTS, {"image_id": refers("local.image")}),
+        configured("aws_autoscaling_group.gpu", {"launch_template": [{"id": refers(f"{HOSTS}.id", HOSTS)}]}),
+        configured(
+            "aws_ecs_capacity_provider.gpu",
+            {"auto_scaling_group_provider": [{"auto_scaling_group_arn": refers("aws_autoscaling_group.gpu.arn")}]},
+        ),
+        configured("aws_ecs_cluster_capacity_providers.prod"),
+        configured(TASK),
+        configured(
+            "aws_ecs_service.train",
+            {"cluster": refers("aws_ecs_cluster.prod.id"), "task_definition": refers(f"{TASK}.arn", TASK)},
+        ),
+    ]
+    return plan(changes, {"resources": resources}, **more)
+
+
+def change(written: dict[str, Any], address: str) -> dict[str, Any]:
+    return next(each for each in written["resource_changes"] if each["address"] == address)
+
+
+def errors(report: Report) -> list[str]:
+    return [each.rule for each in report.findings if each.is_grave]
+
+
+def test_a_plan_that_only_has_links_in_its_configuration_is_judged() -> None:
+    report = check_files([simple()])
+    assert "GPU060" in errors(report)
+    assert report.fleet.pools[0].region == "eu-west-1"
+
+
+def test_the_ami_of_a_data_source_is_the_image_of_its_parameter() -> None:
+    (pool,) = check_files([simple()]).fleet.pools
+    assert isinstance(pool.image, HostImage)
+    assert pool.image.image.name == "al2023-gpu"
+
+
+def test_the_name_of_an_ami_that_was_looked_up_is_the_image_of_ecs() -> None:
+    written = simple()
+    read = written["prior_state"]["values"]["root_module"]["resources"][0]
+    read |= {"address": "data.aws_ami.ecs", "type": "aws_ami"}
+    read["values"] = {"id": AMI, "name": "al2023-ami-ecs-gpu-hvm-2023.0.20260101-kernel-6.1-x86_64-ebs"}
+    (pool,) = check_files([written]).fleet.pools
+    assert isinstance(pool.image, HostImage)
+    assert pool.image.release == read["values"]["name"]
+
+
+@pytest.mark.parametrize("actions", [["delete"], ["forget"]])
+def test_what_is_gone_after_the_apply_is_not_checked(actions: list[str]) -> None:
+    written = simple()
+    for address in (TASK, "aws_ecs_service.train"):
+        change(written, address)["change"] |= {"actions": actions, "after": None}
+    assert check_files([written]).fleet.tasks == ()
+
+
+def test_a_deposed_object_is_not_the_resource() -> None:
+    written = simple(gpus=1)
+    old = copy.deepcopy(change(written, TASK))
+    old["change"]["after"]["container_definitions"] = containers(8)
+    written["resource_changes"].append({**old, "deposed": "0123abcd"})
+    assert errors(check_files([written])) == []
+
+
+def test_a_moved_resource_is_there_once() -> None:
+    written = simple()
+    change(written, TASK)["previous_address"] = "aws_ecs_task_definition.old"
+    old = {
+        "address": "aws_ecs_task_definition.old",
+        "mode": "managed",
+        "type": "aws_ecs_task_definition",
+        "name": "old",
+    }
+    values = {"family": "train", "container_definitions": containers(8)}
+    written["prior_state"]["values"]["root_module"]["resources"].append({**old, "values": values})
+    assert [each.name for each in check_files([written]).fleet.tasks] == [TASK]
+
+
+def test_what_target_leaves_out_is_read_from_the_prior_state() -> None:
+    written = simple()
+    hosts = change(written, HOSTS)
+    written["resource_changes"].remove(hosts)
+    prior = {key: hosts[key] for key in ("address", "mode", "type", "name")} | {"values": hosts["change"]["after"]}
+    written["prior_state"]["values"]["root_module"]["resources"].append(prior)
+    assert "GPU060" in errors(check_files([written]))
+
+
+def as_state(written: dict[str, Any]) -> dict[str, Any]:
+    """The state after the apply: ids and ARNs in place of links, and no configuration."""
+    resources = []
+    arn = "arn:aws:ecs:eu-west-1:111122223333:"
+    known = {
+        TASK: {"arn": f"{arn}task-definition/train:3", "network_mode": ""},
+        HOSTS: {"id": "lt-0123456789abcdef0"},
+        "aws_autoscaling_group.gpu": {"arn": f"{arn}group", "launch_template": [{"id": "lt-0123456789abcdef0"}]},
+        "aws_ecs_capacity_provider.gpu": {
+            "auto_scaling_group_provider": [
+                {"auto_scaling_group_arn": f"{arn}group", "managed_scaling": [{"status": "ENABLED"}]}
+            ]
+        },
+        "aws_ecs_cluster.prod": {"arn": f"{arn}cluster/prod", "id": f"{arn}cluster/prod"},
+        "aws_ecs_service.train": {
+            "cluster": f"{arn}cluster/prod",
+            "task_definition": f"{arn}task-definition/train:3",
+            "launch_type": "",
+        },
+    }
+    for each in written["resource_changes"]:
+        values = each["change"]["after"] | known.get(each["address"], {})
+        resources.append({**{key: each[key] for key in ("address", "mode", "type", "name")}, "values": values})
+    read = written["prior_state"]["values"]["root_module"]["resources"]
+    values = {"root_module": {"resources": [*resources, *read]}}
+    return {"format_version": "1.0", "terraform_version": "1.13.0", "values": values}
+
+
+def test_a_state_gets_the_report_of_its_plan() -> None:
+    said = [
+        {(each.rule, each.subject) for each in check_files([written]).findings}
+        for written in (simple(), as_state(simple()))
+    ]
+    assert said[0] == said[1]
+    assert ("GPU060", "aws_ecs_service.train") in said[1]
+
+
+def test_provider_6_has_the_region_on_the_resource_and_others_stay_where_they_are() -> None:
+    written = simple()
+    change(written, "aws_ecs_capacity_provider.gpu")["change"]["after"]["region"] = "us-west-2"
+    regions = {each.name: each.region for each in check_files([written]).fleet.pools}
+    assert regions == {"aws_ecs_capacity_provider.gpu": "us-west-2"}
+
+
+def test_of_a_container_with_a_secret_the_numbers_are_judged_and_nothing_else_is_known() -> None:
+    written = simple()
+    of_task = change(written, TASK)["change"]
+    secret = [{"name": "TOKEN", "value": "not-for-logs"}]
+    of_task["after"]["container_definitions"] = containers(8, environment=secret, command=["not-for-logs"])
+    of_task["after_sensitive"] = {"container_definitions": True}
+    report = check_files([written])
+    assert "GPU060" in errors(report)
+    assert "not-for-logs" not in repr(report.fleet)
+
+
+def test_a_sensitive_argument_is_unknown() -> None:
+    written = simple()
+    change(written, HOSTS)["change"]["after_sensitive"] = {"instance_type": True}
+    report = check_files([written])
+    assert report.fleet.pools[0].has_unknown_types
+    assert report.unchecked
+
+
+def test_an_unset_count_of_a_service_is_none() -> None:
+    written = simple()
+    change(written, "aws_ecs_service.train")["change"]["after"]["desired_count"] = None
+    assert check_files([written]).fleet.workloads[0].desired_count == 0
+
+
+def test_a_plan_that_leaves_something_for_later_is_not_all_there_is() -> None:
+    assert check_files([simple()]).fleet.is_whole
+    assert not check_files([simple(complete=False)]).fleet.is_whole
+
+
+def test_policies_that_are_attached_are_those_of_the_role() -> None:
+    written = simple(gpus=1)
+    document = json.dumps({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]})
+    trust = json.dumps(
+        {"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}]}
+    )
+    written["resource_changes"] += [
+        planned("aws_iam_role.hosts", {"name": "hosts", "assume_role_policy": trust}),
+        planned("aws_iam_instance_profile.hosts", {"name": "hosts", "role": "hosts"}),
+        planned("aws_iam_role_policy.data", {"role": "hosts", "policy": document}),
+    ]
+    change(written, HOSTS)["change"]["after"]["iam_instance_profile"] = [{"name": "hosts"}]
+    assert "GPU264" in errors(check_files([written]))
+    agent = "arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"
+    attached = planned("aws_iam_role_policy_attachment.agent", {"role": "hosts", "policy_arn": agent})
+    written["resource_changes"].append(attached)
+    assert "GPU264" not in errors(check_files([written]))
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason", "fix"),
+    [
+        ({"format_version": "2.0"}, "format_version '2.0', which is not known", "0.x and 1.x"),
+        ({"errored": True}, "a plan that failed", "plan again"),
+        ({"format_version": [], "resource_changes": 7}, "format_version", "1.x"),
+    ],
+)
+def test_a_plan_in_another_form_is_refused(broken: dict[str, Any], reason: str, fix: str) -> None:
+    with pytest.raises(UnreadableError) as caught:
+        check_files([{**simple(), **broken}])
+    assert reason in str(caught.value)
+    assert fix in str(caught.value)
+
+
+def test_a_state_file_is_refused_with_the_command_that_makes_one() -> None:
+    state: dict[str, Any] = {"version": 4, "terraform_version": "1.13.0", "serial": 1, "lineage": "a", "resources": []}
+    assert is_plan(state)
+    with pytest.raises(UnreadableError, match=r"terraform show -json > state\.json"):
+        check_files([state])
+
+
+@pytest.mark.parametrize("name", ["main.tf", "main.tofu", "main.tf.json", "gpu.tfvars"])
+def test_a_configuration_is_refused_with_the_commands_that_make_a_plan(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text('resource "aws_ecs_cluster" "prod" {}', encoding="utf-8")
+    with pytest.raises(UnreadableError, match=r"terraform plan -out=tf\.plan && terraform show -json tf\.plan"):
+        check_files([file])
+
+
+def test_a_saved_plan_is_refused_with_the_command_that_shows_it(tmp_path: Path) -> None:
+    saved = io.BytesIO()
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("tfplan", "x")
+    file = tmp_path / "tf.plan"
+    file.write_bytes(saved.getvalue())
+    with pytest.raises(UnreadableError, match=r"terraform show -json .*tf\.plan > plan\.json"):
+        check_files([file])
+
+
+def test_lines_that_ci_writes_around_a_plan_are_no_part_of_it(tmp_path: Path) -> None:
+    wrapped = f"[command]/bin/terraform-bin show -json tf.plan\n{json.dumps(simple())}\n::debug::exited with code 0.\n"
+    assert "GPU060" in errors(check_files(["-"], stdin=wrapped.encode()))
+    file = tmp_path / "plan.json"
+    file.write_text(wrapped, encoding="utf-8")
+    assert "GPU060" in errors(check_files([file]))
+
+
+def test_a_plan_is_known_by_how_it_begins() -> None:
+    assert looks_like_plan(json.dumps(simple()).encode()[:64])
+    assert looks_like_plan(b'{\n  "format_version": "1.2",')
+    assert not looks_like_plan(b'{"Resources": {}}')
+
+
+@pytest.mark.parametrize("node", [None, 7, "text", [], {}, [[]], [None], {"references": [{}]}, True])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "resource_changes",
+        "configuration",
+        "prior_state",
+        "variables",
+        "change",
+        "after_unknown",
+        "expressions",
+        "index",
+    ],
+)
+def test_whatever_stands_in_a_plan_nothing_but_a_refusal_leaves(key: str, node: Any) -> None:
+    def replaced(value: Any) -> Any:
+        if isinstance(value, list):
+            return [replaced(each) for each in value]
+        if isinstance(value, dict):
+            return {name: node if name == key else replaced(each) for name, each in value.items()}
+        return value
+
+    try:
+        check_files([replaced(simple())])
+    except UnreadableError as error:
+        assert str(error)  # noqa: PT017 - it may also be read
