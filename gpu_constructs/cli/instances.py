@@ -31,8 +31,10 @@ examples:
   gpu-constructs instances --family c7i --format json
 
 A RANGE is N..M, N.., ..M or N, which is exactly N where nothing else is said.
-Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB. The exit code is 0,
-also where there is none: the report says which need left nothing over.
+Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB.
+
+exit codes:
+  0 also where there is none: the report says which need left nothing over, 2 wrong usage
 """
 
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([mbt])", re.IGNORECASE)

@@ -17,8 +17,9 @@ from gpu_constructs.cli.output import say
 from gpu_constructs.errors import GpuConstructsError, __version__, brief
 from gpu_constructs.facts.budget import MESSAGE
 
-_COMMANDS = {
+COMMANDS = {
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
+    "completion": "writes what completes commands and options in bash, zsh or fish",
     "explain": "says host by host whether a task fits, and why not",
     "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
@@ -177,7 +178,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     _add_debug(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     called = next((each for each in arguments if not each.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
+    for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=summary,

@@ -14,6 +14,9 @@ _EXAMPLES = """\
 examples:
   gpu-constructs rules
   gpu-constructs rules GPU002
+
+exit codes:
+  0 it is shown, 2 no rule has that id, or wrong usage
 """
 
 

@@ -13,6 +13,7 @@ from tests.template.large import large_json
 
 COMMANDS = (
     "check",
+    "completion",
     "explain",
     "instances",
     "plan",
@@ -39,6 +40,7 @@ def test_each_command_has_help_with_an_example(command: str, capsys: pytest.Capt
     output = capsys.readouterr().out
     assert output.startswith(f"usage: gpu-constructs {command}")
     assert f"\n  gpu-constructs {command}" in output
+    assert "\nexit codes:\n  0 " in output
 
 
 @pytest.mark.parametrize("arguments", [[], ["chek"], ["--nonsense"], ["--debug"]])
@@ -75,7 +77,7 @@ def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
-    for name in program._COMMANDS:
+    for name in program.COMMANDS:
         module = import_module(program.module_of(name))
         assert callable(module.define)
         assert callable(module.run)
