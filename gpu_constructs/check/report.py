@@ -51,11 +51,49 @@ _RULES_ABOUT_UNKNOWNS = frozenset({known_before_deploy.id, known_task.id, UNCHEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How much was looked at.
+
+    Attributes:
+        pools: Pools of hosts.
+        tasks: Tasks and jobs.
+        services: Services.
+        runs: Runs that something schedules or starts.
+        has_gpus: Whether there is an accelerator among them, as far as that is known.
+    """
+
+    pools: int = 0
+    tasks: int = 0
+    services: int = 0
+    runs: int = 0
+    has_gpus: bool = False
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> Seen:
+        """What there is in a fleet."""
+        runs = sum(not each.is_service for each in fleet.workloads)
+        has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(
+            each.accelerators for pool in fleet.pools for each in pool.instance_types
+        )
+        services = len(fleet.workloads) - runs
+        return cls(pools=len(fleet.pools), tasks=len(fleet.tasks), services=services, runs=runs, has_gpus=has_gpus)
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(
+            pools=self.pools + other.pools,
+            tasks=self.tasks + other.tasks,
+            services=self.services + other.services,
+            runs=self.runs + other.runs,
+            has_gpus=self.has_gpus or other.has_gpus,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What was found in some files.
 
     Attributes:
-        fleet: Everything about GPUs that the files define.
+        fleet: Everything about GPUs that the files define; empty for several worlds, whose names are their own.
         findings: What is wrong or worth knowing: errors first, each kind in the order of the files and their lines.
         acknowledged: What was found and accepted: ``Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "why"}}}``
             of the resource.
@@ -64,6 +102,11 @@ class Report:
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
         notes: A line for each id that what is accepted names, and that is no longer the id of a rule.
+        skipped_jobs: Jobs of AWS Batch that run on Amazon EKS, which nothing here is about.
+        unreadable: What could not be read, where that keeps none of the others from being checked.
+        skipped: How many files nobody named and are none that is read here.
+        worlds: How many directories or assemblies were checked, each by itself.
+        counts: How much of all worlds was looked at, where there are several.
         stacks: The stacks that the files define.
     """
 
@@ -74,19 +117,22 @@ class Report:
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    skipped_jobs: int = 0
+    unreadable: tuple[UnreadableError, ...] = ()
+    skipped: int = 0
+    worlds: int = 1
+    counts: Seen | None = None
     stacks: Stacks = field(default=Stacks(), repr=False, compare=False)
+
+    @property
+    def seen(self) -> Seen:
+        """How much was looked at."""
+        return self.counts or Seen.of(self.fleet)
 
     @property
     def unchecked(self) -> tuple[Finding, ...]:
         """Tasks of which it was not checked whether they fit, because other files define their hosts."""
         return tuple([each for each in self.findings if each.rule == UNCHECKED])
-
-    @property
-    def skipped_jobs(self) -> int:
-        """Jobs of AWS Batch that run on Amazon EKS, which nothing here is about."""
-        read = {(each.origin.file, each.origin.resource) for each in self.fleet.tasks if each.origin is not None}
-        jobs = (each.origin for each in _resources(self.stacks) if each.type == JOB_DEFINITION)
-        return sum((each.file, each.resource) not in read for each in jobs)
 
     @property
     def unchecked_line(self) -> str:
@@ -129,9 +175,9 @@ def check_files(
     """
     if region is not None:
         require_region(region)
-    asked = _Asked(rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}))
+    asked = Asked(rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}))
     with one_call(STEPS):
-        return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
+        return reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
 def report_in(directories: Sequence[str | Path], *, rules: Choice = every) -> Report:
@@ -143,13 +189,13 @@ def report_in(directories: Sequence[str | Path], *, rules: Choice = every) -> Re
         UnreadableError: A file cannot be read.
     """
     with one_call(STEPS):
-        seen = _reported(Inputs(directories), _Asked(rules=rules))
+        seen = reported(Inputs(directories), Asked(rules=rules))
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class Asked:
     """What is asked about the files, and with which values and hosts."""
 
     rules: Choice
@@ -162,7 +208,8 @@ class _Asked:
         return replace(read, fleet=with_hosts(replace(read.fleet, is_whole=stacks.whole), self.hosts))
 
 
-def _reported(inputs: Inputs, asked: _Asked) -> Report:
+def reported(inputs: Inputs, asked: Asked) -> Report:
+    """What is found in files that belong together."""
     stacks = inputs.stacks(asked.given)
     files = asked.files(stacks)
     found, trials, untried = _found(stacks, inputs, files, asked)
@@ -183,10 +230,13 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         fleet=files.fleet,
         findings=tuple(in_words_of_file(_in_row(each, rows), stacks) for each in kept),
         acknowledged=tuple(acknowledged),
-        files=_files(stacks) or inputs.named,
+        files=_files(stacks) or (() if inputs.is_empty else inputs.named),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
         notes=acknowledgements.notes,
+        skipped_jobs=_skipped_jobs(files.fleet, stacks),
+        unreadable=tuple(inputs.unreadable),
+        skipped=inputs.skipped,
         stacks=stacks,
     )
 
@@ -207,7 +257,7 @@ def _is_tried(rule: Rule) -> bool:
 
 
 def _found(
-    stacks: Stacks, inputs: Inputs, files: Files, asked: _Asked
+    stacks: Stacks, inputs: Inputs, files: Files, asked: Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
@@ -279,6 +329,12 @@ def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) ->
     return replace(finding, origin=rows.get((finding.origin, finding.parameter, finding.subject), finding.origin))
 
 
+def _skipped_jobs(fleet: Fleet, stacks: Stacks) -> int:
+    read = {(each.origin.file, each.origin.resource) for each in fleet.tasks if each.origin is not None}
+    jobs = (each.origin for each in _resources(stacks) if each.type == JOB_DEFINITION)
+    return sum((each.file, each.resource) not in read for each in jobs)
+
+
 def _files(stacks: Stacks) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.origin.file for each in _resources(stacks) if each.origin.file is not None))
 
@@ -288,8 +344,11 @@ def _resources(stacks: Stacks) -> Iterator[Resource]:
 
 
 def _order(found: tuple[Finding, Finding]) -> tuple[int, str, int, str, str]:
+    return order(found[0])
+
+
+def order(finding: Finding) -> tuple[int, str, int, str, str]:
     """The most serious first, and then by file and line of what is shown."""
-    finding = found[0]
     origin = finding.origin
     _, _, resource, file = place(finding)
     return finding.severity.rank, file or "", 0 if origin is None else origin.line or 0, resource, finding.rule

@@ -14,7 +14,7 @@ from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, 
 from gpu_constructs.check.other_values import ValueTable, Verdict
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
-from gpu_constructs.cli.inputs import add_inputs, reviewed
+from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
 from gpu_constructs.cli.output import (
     Line,
     add_format,
@@ -32,6 +32,8 @@ from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
 from gpu_constructs.rules.words import and_list, or_list
+
+_UNREADABLE = 2
 
 _EXAMPLES = """\
 examples:
@@ -51,7 +53,8 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    add_inputs(parser)
+    add_inputs(parser, directories=True)
+    add_selection(parser)
     add_format(parser, *(each for each in FORMATS if each != "json"))
     parser.add_argument(
         "--output",
@@ -78,12 +81,23 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks, and writes the report; 1 if something was found that is as grave as ``--fail-on`` says, else 0."""
+    """Checks, and writes the report.
+
+    Returns:
+        2 if something could not be read or nothing was, 1 if something was found that is as grave as ``--fail-on``
+        says, else 0.
+    """
     configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
     outputs = _outputs(arguments.output, arguments.paths)
-    result = reviewed(arguments, configuration, rules=rules_without(ignored))
+    result = reviewed_worlds(arguments, configuration, rules=rules_without(ignored))
+    for error in result.unreadable:
+        say(str(error))
+    if not result.files:
+        if not result.unreadable:
+            say(_nothing_to_check(arguments.paths, result))
+        return _UNREADABLE
     for each in dict.fromkeys((*what_became_of(ignored), *result.notes)):
         say(each)
     # Whoever fails on infos wants to see them.
@@ -97,7 +111,15 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(written(arguments.format, checked))
     for kind, file in outputs:
         _write(file, _as_text(checked) if kind == _TEXT else written(kind, checked))
-    return int(_is_too_grave(result.findings, fail_on))
+    return _UNREADABLE if result.unreadable else int(_is_too_grave(result.findings, fail_on))
+
+
+def _nothing_to_check(paths: Sequence[str], result: Report) -> str:
+    looked_at = f"none of {_count(result.skipped, 'file')}" if result.skipped > 1 else "no file"
+    return (
+        f"nothing to check in {and_list(map(_named, paths))}: {looked_at} is a template, a cloud assembly, a task "
+        "definition or a job; fix: run cdk synth and name cdk.out, or name the files"
+    )
 
 
 def _outputs(given: Sequence[str], inputs: Sequence[str]) -> list[tuple[str, str]]:
@@ -141,6 +163,7 @@ _TEXT = "text"
 _STDOUT = "-"
 _WORD = max(map(len, Severity))
 _MOST_UNCHECKED = 10
+_MOST_FILES = 5
 _NOT_CHECKED = "not checked: "
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
@@ -172,33 +195,38 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
 
 def summary(review: Report, *, verbose: bool = True) -> str:
     """What was found and what was looked at, in one line."""
-    fleet = review.fleet
+    seen = review.seen
     skipped = f"; {_count(review.skipped_jobs, 'job')} for Amazon EKS skipped" if review.skipped_jobs else ""
-    if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
-        where = and_list(review.files) if review.files else "what was read"
-        return f"no ECS capacity or task was found in {where}{skipped}"
+    skipped += f"; {_count(review.skipped, 'other file')} skipped" if review.skipped else ""
+    skipped += f"; {_count(len(review.unreadable), 'file')} not read" if review.unreadable else ""
+    if not (seen.pools or seen.tasks or seen.services or seen.runs or review.findings):
+        several = len(review.files) > _MOST_FILES
+        where = f"{len(review.files)} files{_of_worlds(review)}" if several else and_list(review.files)
+        return f"no ECS capacity or task was found in {where or 'what was read'}{skipped}"
     counts = Counter(each.severity for each in review.findings)
     counts[Severity.INFO] -= len(review.unchecked)
     found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
     found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
     unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
-    runs = sum(not each.is_service for each in fleet.workloads)
     looked_at = ", ".join(
         (
-            _count(len(fleet.pools), "pool"),
-            _count(len(fleet.tasks), "task"),
-            _count(len(fleet.workloads) - runs, "service"),
-            *([_count(runs, "scheduled or started run")] if runs else ()),
+            _count(seen.pools, "pool"),
+            _count(seen.tasks, "task"),
+            _count(seen.services, "service"),
+            *([_count(seen.runs, "scheduled or started run")] if seen.runs else ()),
         )
     )
-    has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(
-        each.accelerators for pool in fleet.pools for each in pool.instance_types
-    )
+    where = f"{_count(len(review.files), 'file')}{_of_worlds(review)}"
     return (
-        f"{found}{unchecked}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
-        f"{'' if has_gpus else ', no GPU known among them'}{skipped}"
+        f"{found}{unchecked}{accepted} in {where}; {looked_at} looked at"
+        f"{'' if seen.has_gpus else ', no GPU known among them'}{skipped}"
     )
+
+
+def _of_worlds(review: Report) -> str:
+    """That directories were checked apart, where there are several."""
+    return f" of {review.worlds} directories, each checked by itself" if review.worlds > 1 else ""
 
 
 def _is_shown(finding: Finding, *, verbose: bool) -> bool:
@@ -248,7 +276,8 @@ def _lines(finding: Finding, others: Sequence[Finding], width: int) -> Iterator[
     for part in rest:
         yield [(" " * _INDENT + part, "")]
     yield from fix_lines(_INDENT, brief(finding.fix, MESSAGE), width)
-    yield from pieces(f"{' ' * _INDENT}also: ", and_list(map(_at, others)) if others else "", width)
+    also = [_at(each) if _file(each) == _file(finding) else f"{_at(each)} of {_file(each)}" for each in others]
+    yield from pieces(f"{' ' * _INDENT}also: ", and_list(also) if also else "", width)
 
 
 def _table(values: ValueTable, width: int) -> Iterator[Line]:

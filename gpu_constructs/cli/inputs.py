@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from gpu_constructs.check.configuration import Configuration
-from gpu_constructs.check.report import Report, check_files
-from gpu_constructs.cli.output import add_configuration, say
+from gpu_constructs.check.report import Asked, Report, check_files
+from gpu_constructs.check.repository import Selection, worlds_of
+from gpu_constructs.check.worlds import Question, check_worlds
+from gpu_constructs.cli.output import add_configuration, progress, say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import regions
 from gpu_constructs.facts.budget import BYTES, HOSTS
 from gpu_constructs.facts.catalogue import for_one_check
-from gpu_constructs.facts.names import REGIONS
+from gpu_constructs.facts.names import REGIONS, require_region
 from gpu_constructs.rules import Choice
 from gpu_constructs.template import UnreadableError
 
@@ -22,14 +25,21 @@ _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
 
 
-def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
-    """Adds the arguments that say what to read."""
+def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+", directories: bool = False) -> None:
+    """Adds the arguments that say what to read.
+
+    Args:
+        parser: Of the command.
+        nargs: How many paths there are.
+        directories: Whether a directory may be any that has such files.
+    """
+    other = "a directory with any of these, " if directories else ""
     parser.add_argument(
         "paths",
         nargs=nargs,
         metavar="PATH",
         help="a template in JSON or YAML, what aws ecs or aws batch takes as JSON (task, job, queue, service, run), "
-        "a cloud assembly such as cdk.out, a plan of terraform show -json, or - for stdin",
+        f"a cloud assembly such as cdk.out, a plan of terraform show -json, {other}or - for stdin",
     )
     parser.add_argument(
         "--partial", action="store_true", help="these files are only a part: hosts in other files may take any task"
@@ -52,24 +62,85 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     )
 
 
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say which files of a directory are read, and which of them belong together."""
+    for name, what in {
+        "include": "look at these files alone",
+        "exclude": "leave these files or directories out",
+    }.items():
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help=f"in directories, {what}; a pattern as in .gitignore, from the working directory; can be repeated",
+        )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="check everything as one; else each directory and each assembly is checked by itself",
+    )
+
+
 def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
     """Reads what the arguments name, and asks the rules; the configuration says what they leave out."""
+    paths, stdin = _paths(arguments, configuration)
+    return _asked(
+        arguments,
+        configuration,
+        lambda parameters, hosts, region: check_files(
+            paths,
+            stdin=stdin,
+            parameters=parameters,
+            region=region,
+            partial=arguments.partial or configuration.partial,
+            hosts=hosts,
+            rules=rules,
+        ),
+    )
+
+
+def reviewed_worlds(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
+    """The same of directories, each by itself; what cannot be read keeps none of the others from being checked."""
+    paths, stdin = _paths(arguments, configuration)
+    selections = [Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude))]
+    found = worlds_of(paths, selections, together=arguments.together)
+    for each in found.ignored:
+        say(f"{each} is left out, as git ignores it; name it to check it")
+
+    def asked(parameters: Mapping[str, str], hosts: Mapping[str, int], region: str | None) -> Report:
+        if region is not None:
+            require_region(region)
+        question = Question(
+            asked=Asked(rules=rules, given=parameters, hosts=hosts),
+            stdin=stdin,
+            region=region,
+            partial=arguments.partial or configuration.partial,
+        )
+        with progress(len(found.worlds)) as told:
+            return check_worlds(found.worlds, question, told=told)
+
+    report = _asked(arguments, configuration, asked)
+    return replace(report, unreadable=(*found.unreadable, *report.unreadable), skipped=found.skipped + report.skipped)
+
+
+def _paths(arguments: argparse.Namespace, configuration: Configuration) -> tuple[list[str], bytes | None]:
+    """The paths but for the configuration, and what comes from the standard input."""
+    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
+    return paths, _standard_input() if _STDIN in paths else None
+
+
+def _asked(
+    arguments: argparse.Namespace,
+    configuration: Configuration,
+    ask: Callable[[Mapping[str, str], Mapping[str, int], str | None], Report],
+) -> Report:
     parameters = _parameters(arguments.parameter) or configuration.parameters
     hosts = _hosts(arguments.hosts) or configuration.hosts
     region = configuration.region if arguments.region is None else arguments.region
-    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
-    stdin = _standard_input() if _STDIN in paths else None
     try:
         with for_one_check(configuration.instance_types):
-            result = check_files(
-                paths,
-                stdin=stdin,
-                parameters=parameters,
-                region=region,
-                partial=arguments.partial or configuration.partial,
-                hosts=hosts,
-                rules=rules,
-            )
+            result = ask(parameters, hosts, region)
     except InvalidValueError as error:
         error.argument = _OPTIONS.get(error.argument or "", error.argument)
         raise

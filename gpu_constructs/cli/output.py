@@ -7,8 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TextIO, cast
 
@@ -21,6 +21,7 @@ Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
 
 _WIDE = 100
+_FEW = 20  # directories, which are checked in no time
 _NARROW = 40
 _COMMANDS = ("aws ", "gpu-constructs why ")
 _GOES_ON = " \\"
@@ -149,6 +150,27 @@ def say(text: str) -> None:
     """Writes a message to stderr; if stderr is closed, the exit code alone reports it."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"gpu-constructs: {clean(brief(text, MESSAGE))}\n")
+
+
+@contextmanager
+def progress(number: int) -> Iterator[Callable[[int], None]]:
+    """Shows on a terminal how many of several things are done, until all are."""
+    shows = number > _FEW and _is_terminal(sys.stderr)
+
+    def told(done: int) -> None:
+        if shows and done * 100 // number > (done - 1) * 100 // number:
+            write(f"\rchecked {done} of {number} directories")
+
+    def write(text: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    try:
+        yield told
+    finally:
+        if shows:
+            write("\r\x1b[K")  # Erase in Line of ECMA-48
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,12 @@ BYTES = 20 * 1024 * 1024
 TOTAL_BYTES = 200 * 1024 * 1024
 """Bytes of all files of one call."""
 
+WALKED = 200_000
+"""Files below one directory that are looked at."""
+
+SNIFFED = 1024 * 1024
+"""Bytes in which a file shows what it is: the size of a template for CloudFormation."""
+
 JSON_MARKS = 2_000_000
 """Commas and opening brackets of a JSON text, which has no more values than these."""
 

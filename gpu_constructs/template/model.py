@@ -7,12 +7,13 @@ Nothing here is mutated after it is made.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
-from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.facts.budget import SEARCHED
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Unknown
@@ -184,6 +185,32 @@ class UnreadableError(GpuConstructsError):
         self.column = column
         place = ":".join(str(each) for each in (file, line, column) if each is not None)
         super().__init__(f"{place}: {reason}", value=file, allowed=allowed, fix=fix)
+
+    def __reduce__(self) -> tuple[Callable[[], UnreadableError], tuple[()]]:
+        """As it goes from one process to another, which Python does without names of arguments."""
+        of = partial(type(self), self.reason, file=self.file, line=self.line, column=self.column)
+        return partial(of, allowed=self.allowed, fix=self.fix), ()
+
+
+class UndeclaredError(UnreadableError):
+    """A value is given to a parameter that no template declares.
+
+    Args:
+        name: The parameter.
+        file: The template, or how many there are.
+        fix: The change that most likely does what the user meant.
+    """
+
+    def __init__(self, name: str, *, file: str, fix: str | None = None) -> None:
+        self.name = name
+        super().__init__(f"no parameter {shown(name)} is declared", file=file, fix=fix)
+
+    def __reduce__(self) -> tuple[Callable[[], UnreadableError], tuple[()]]:
+        return partial(type(self), self.name, file=self.file, fix=self.fix), ()
+
+
+class ForeignError(UnreadableError):
+    """A file is in order, and nothing that is read here."""
 
 
 def mentioned(resource: Resource) -> tuple[str, list[Reference]]:

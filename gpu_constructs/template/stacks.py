@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,15 @@ from gpu_constructs.template.documents import Document, Files, Source, found_at,
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.documents.plans import is_plan
+from gpu_constructs.template.documents.sources import TEMPLATE_ENDINGS
 from gpu_constructs.template.evaluation import Stacks, assembled
-from gpu_constructs.template.model import Resource, UnreadableError
+from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UnreadableError
 
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
 
 _IN_MEMORY = "template"
+_OF_RUN = frozenset({"CapacityProviderStrategy", "Cluster", "LaunchType", "NetworkConfiguration", "Overrides"})
 
 
 class Inputs:
@@ -30,19 +32,32 @@ class Inputs:
         stdin: What comes from the standard input.
         region: Where stacks are deployed to that do not say so themselves.
         partial: Whether there is more than what is given.
+        found: Those that nobody named: one that is nothing that is read here is skipped.
+        lenient: Whether what cannot be read keeps none of the others from being read.
 
     Attributes:
         named: The inputs as a report names them.
+        unreadable: What could not be read, and why.
+        skipped: How many files are none that is read here.
 
     Raises:
         UnreadableError: If one of them cannot be read; no other exception leaves.
     """
 
     def __init__(
-        self, inputs: Sequence[Input], *, stdin: bytes | None = None, region: str | None = None, partial: bool = False
+        self,
+        inputs: Sequence[Input],
+        *,
+        stdin: bytes | None = None,
+        region: str | None = None,
+        partial: bool = False,
+        found: Collection[str] = (),
+        lenient: bool = False,
     ) -> None:
         self._files = Files()
         self._is_partial = partial
+        self.unreadable: list[UnreadableError] = []
+        self.skipped = 0
         self._found: list[Source | Resource] = []
         given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
         names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
@@ -51,13 +66,38 @@ class Inputs:
         for each, name in zip(given, names, strict=True):
             if isinstance(each, Mapping):
                 document = self._files.take(Document.of(each, file=name))
-                self._found.append(found_in(document, name=name, region=region))
+                self._found.append(_as_template(found_in(document, name=name, region=region), self._files))
                 continue
             real = os.path.realpath(name) if "\0" not in name else name
-            if real not in seen:
-                self._found += found_at(name, self._files, stdin=stdin, region=region)
+            if real in seen:
+                continue
             seen.add(real)
-        self._found = [_as_template(each, self._files) for each in self._found]
+            try:
+                read = [
+                    _as_template(each, self._files) for each in found_at(name, self._files, stdin=stdin, region=region)
+                ]
+            except UnreadableError as error:
+                if not lenient:
+                    raise
+                is_other = isinstance(error, ForeignError) or not name.lower().endswith(TEMPLATE_ENDINGS)
+                if name in found and is_other and not os.path.isdir(name):  # noqa: PTH112 - a path keeps the user's spelling
+                    self.skipped += 1
+                else:
+                    self.unreadable.append(error)
+                continue
+            likely = [each for each in read if name not in found or _is_likely(each)]
+            self.skipped += len(read) - len(likely)
+            self._found += likely
+
+    @property
+    def beyond(self) -> frozenset[str]:
+        """Files that were read because another one names them, as they are on the disk."""
+        return frozenset(map(os.path.realpath, self._files.documents.keys() - set(self.named)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing could be read."""
+        return not self._found
 
     def stacks(self, parameters: Mapping[str, str] | None = None, *, region: str | None = None) -> Stacks:
         """The stacks with some values of their parameters.
@@ -75,7 +115,7 @@ class Inputs:
         if region is not None:
             sources = [replace(each, region=each.region or region) for each in sources]
         found = assembled(sources, tasks, self._files.documents, parameters or {})
-        return replace(found, whole=False) if self._is_partial else found
+        return replace(found, whole=False) if self._is_partial or self.unreadable else found
 
     def with_values(self, values: Mapping[tuple[str, Keys], Node]) -> Inputs:
         """The same with other values in some places, each a file with the keys in it.
@@ -114,6 +154,19 @@ def _as_template(found: Source | Resource, files: Files) -> Source | Resource:
     made = source_of(found.document, name=found.name, region=found.region)
     files.take(made.document)
     return made
+
+
+def _is_likely(found: Source | Resource) -> bool:
+    """Whether a file that nobody named is what it looks like: others have these keys for something else.
+
+    A file for AWS CodeDeploy lists ``Resources``, and many programs name a task definition in their settings.
+    """
+    if isinstance(found, Resource):
+        return found.type != TASK_RUN or not _OF_RUN.isdisjoint(found.properties)
+    template = found.document.object()
+    resources = template.get("Resources")
+    declared = resources.values() if isinstance(resources, dict) else ()
+    return "AWSTemplateFormatVersion" in template or any(isinstance(each, dict) and "Type" in each for each in declared)
 
 
 def _file(found: Source | Resource) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpu_constructs.check.report import Report
+from gpu_constructs.check.worlds import Question
 from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
@@ -62,7 +63,7 @@ def test_a_good_template_has_no_error(good: str, capsys: pytest.CaptureFixture[s
 def test_the_exit_code_says_whether_something_as_grave_was_found(
     severities: Sequence[Severity], fail_on: list[str], code: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "check_files", lambda *_, **__: found(*severities))
+    monkeypatch.setattr(inputs, "check_worlds", lambda *_, **__: found(*severities))
     assert main(["check", "t.json", "--format", kind, *fail_on]) == code
 
 
@@ -104,7 +105,9 @@ def test_a_task_definition_of_the_api_comes_from_stdin(
 
 def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(inputs, "check_files", lambda paths, **given: seen.update(given, paths=paths) or found())
+    monkeypatch.setattr(
+        inputs, "check_worlds", lambda worlds, asked, **_: seen.update(worlds=worlds, asked=asked) or found()
+    )
     main(
         [
             "check",
@@ -120,10 +123,9 @@ def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatc
             "eu-west-1",
         ]
     )
-    assert seen["paths"] == ["a", "b"]
-    assert seen["parameters"] == {"A": "1", "S:B": "x=y", "C": ""}
-    assert seen["region"] == "eu-west-1"
-    assert seen["stdin"] is None
+    assert [each.inputs for each in seen["worlds"]] == [("a", "b")]
+    assert seen["asked"].asked.given == {"A": "1", "S:B": "x=y", "C": ""}
+    assert (seen["asked"].region, seen["asked"].stdin) == ("eu-west-1", None)
 
 
 def test_a_type_that_may_be_new_is_not_checked_and_one_that_cannot_be_is_an_error(
@@ -180,11 +182,12 @@ def test_hosts_that_are_none_are_2(hosts: str, good: str, capsys: pytest.Capture
 def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Rule] = []
 
-    def noted(*_: object, rules: Callable[[Rule], bool], **__: object) -> Report:
-        asked.extend(filter(rules, RULES))
+    def noted(_: object, question: Question, **__: object) -> Report:
+        assert callable(question.asked.rules)
+        asked.extend(filter(question.asked.rules, RULES))
         return found()
 
-    monkeypatch.setattr(inputs, "check_files", noted)
+    monkeypatch.setattr(inputs, "check_worlds", noted)
     main(["check", "t.json", "--ignore", "gpu002", "--ignore", "GPU009"])
     assert {each.id for each in RULES} - {each.id for each in asked} == {"GPU002", "GPU009"}
 

@@ -58,7 +58,7 @@ def _crash(*_: object, **__: object) -> None:
 def test_a_crash_is_one_line_that_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(inputs, "check_files", _crash)
+    monkeypatch.setattr(inputs, "check_worlds", _crash)
     assert main(["check", "t.json"]) == 2
     output = capsys.readouterr()
     assert output.err == (
@@ -71,7 +71,7 @@ def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inputs, "check_files", interrupted)
+    monkeypatch.setattr(inputs, "check_worlds", interrupted)
     assert main(["check", "t.json"]) == 130
     assert capsys.readouterr() == ("", "")
 

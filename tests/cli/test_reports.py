@@ -84,6 +84,9 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "services": 1,
         "runs": 0,
         "skipped_jobs": 0,
+        "skipped_files": 0,
+        "unreadable_files": 0,
+        "checked_apart": 1,
         "untried_parameter_values": 0,
     }
     assert report["acknowledged"][0]["reason"] == "until spring"

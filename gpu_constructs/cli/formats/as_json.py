@@ -22,15 +22,22 @@ def write(checked: Checked) -> str:
         "parameter_values": [_values(each) for each in review.values],
         "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
         "untried_parameters": dict(review.untried),
+        "unreadable": [
+            {"file": each.file, "line": each.line, "column": each.column, "message": each.reason, "fix": each.fix}
+            for each in review.unreadable
+        ],
         "summary": {
             **counts,
             "unchecked": len(review.unchecked),
             "acknowledged": len(review.acknowledged),
-            "pools": len(review.fleet.pools),
-            "tasks": len(review.fleet.tasks),
-            "services": sum(each.is_service for each in review.fleet.workloads),
-            "runs": sum(not each.is_service for each in review.fleet.workloads),
+            "pools": review.seen.pools,
+            "tasks": review.seen.tasks,
+            "services": review.seen.services,
+            "runs": review.seen.runs,
             "skipped_jobs": review.skipped_jobs,
+            "skipped_files": review.skipped,
+            "unreadable_files": len(review.unreadable),
+            "checked_apart": review.worlds,
             "untried_parameter_values": sum(review.untried.values()),
         },
     }

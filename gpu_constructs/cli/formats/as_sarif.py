@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import PurePath
 from urllib.parse import quote
 
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with_fix
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__, more_about
@@ -42,11 +43,17 @@ def write(checked: Checked) -> str:
     driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in catalogue.RULES]}
     run: _Object = {
         "tool": {"driver": driver},
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [_invocation(checked.review)],
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _invocation(review: Report) -> _Object:
+    unread = [{"level": "error", "message": {"text": str(each)}} for each in review.unreadable]
+    notified = {"toolExecutionNotifications": unread} if unread else {}
+    return {"executionSuccessful": not unread, **notified}
 
 
 def _rule(rule: Rule) -> _Object:

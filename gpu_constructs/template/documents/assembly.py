@@ -26,7 +26,7 @@ from gpu_constructs.template.documents.sources import (
     published,
     stack_name_of,
 )
-from gpu_constructs.template.model import Resource, UnreadableError, Value
+from gpu_constructs.template.model import ForeignError, Resource, UnreadableError, Value
 
 MANIFEST = "manifest.json"
 
@@ -136,7 +136,8 @@ class _Assembly:
     def _notes(self, artifact: Mapping[str, Node]) -> dict[str, Node]:
         """What the app notes about its constructs, by their path."""
         file = artifact.get("additionalMetadataFile")
-        both = (artifact.get("metadata"), self._read(file).data if isinstance(file, str) else None)
+        is_there = isinstance(file, str) and os.path.lexists(self._path(file))
+        both = (artifact.get("metadata"), self._read(file).data if isinstance(file, str) and is_there else None)
         return {path: entries for each in both if isinstance(each, dict) for path, entries in each.items()}
 
 
@@ -241,7 +242,9 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
 
 def found_in(document: Document, *, name: str, region: str | None, files: Files | None = None) -> Source | Resource:
     """The template, the plan or the request that one document is; without `files` nothing that it names is read."""
-    data = document.data if isinstance(document.data, list) else document.object(_ALLOWED)
+    data = document.data
+    if not isinstance(data, (dict, list)):
+        raise ForeignError("a single value, not an object", file=document.file, allowed=_ALLOWED)
     if is_plan(data):
         return Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
     if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
@@ -249,10 +252,12 @@ def found_in(document: Document, *, name: str, region: str | None, files: Files 
         return source if files is None else replace(source, nested=nested_beside(document.file, files))
     found = request_in(data, file=document.file, region=region)
     if found is None:
-        document.object(_ALLOWED)
-        raise UnreadableError(
-            "neither Resources nor a request of Amazon ECS or AWS Batch", file=document.file, allowed=_ALLOWED
+        kind = (
+            "a list, not an object"
+            if isinstance(data, list)
+            else "neither Resources nor a request of Amazon ECS or AWS Batch"
         )
+        raise ForeignError(kind, file=document.file, allowed=_ALLOWED)
     return found
 
 

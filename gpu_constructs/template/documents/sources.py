@@ -20,7 +20,8 @@ FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
 InWords = Callable[[str, str, bool], str]
 
 _SYNTHESIZED = ".template.json"
-_ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template", ".json", ".yaml", ".yml")
+TEMPLATE_ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template", ".json", ".yaml", ".yml")
+"""How files end that are templates by their name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ def nested_beside(file: str, files: Files) -> FindNested:
 def stack_name_of(file: str) -> str:
     """What a template is called that nothing but its file names."""
     name = os.path.basename(file)  # noqa: PTH119 - likewise
-    ending = next((each for each in _ENDINGS if name.lower().endswith(each)), "")
+    ending = next((each for each in TEMPLATE_ENDINGS if name.lower().endswith(each)), "")
     return (name[: -len(ending)] if ending else name) or file
 
 

@@ -16,7 +16,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer
 from gpu_constructs.template.evaluation.texts import resolvable, separated, written
-from gpu_constructs.template.model import DynamicReference, Reference, Text, UnreadableError, Value
+from gpu_constructs.template.model import DynamicReference, Reference, Text, UndeclaredError, UnreadableError, Value
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -144,8 +144,8 @@ class ParameterValues:
         for name in self._given:
             if name not in self._declared:
                 nearest = get_close_matches(name, sorted(self._declared), n=3)
-                raise UnreadableError(
-                    f"no parameter {shown(name)} is declared",
+                raise UndeclaredError(
+                    name,
                     file=files[0] if len(files) == 1 else f"{len(files)} templates",
                     fix=f"did you mean {' or '.join(nearest)}?" if nearest else None,
                 )

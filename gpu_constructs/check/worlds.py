@@ -1,0 +1,239 @@
+"""Many directories and assemblies in one call: each is a world of its own, and there is one report of all.
+
+What belongs to different teams is not mixed: a name means what has it in the same world. On Linux, many worlds are
+checked by several processes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import field, replace
+from itertools import chain
+from multiprocessing import get_context
+
+from gpu_constructs.check.collisions import collisions_in
+from gpu_constructs.check.report import Asked, Report, Seen, order, reported
+from gpu_constructs.check.repository import World
+from gpu_constructs.facts.budget import STEPS, one_call
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.rules import Finding
+from gpu_constructs.template import Inputs, Stacks, UnreadableError
+from gpu_constructs.template.model import UndeclaredError
+
+_MANY = 40
+"""Files from which on several processes are quicker: to start them takes as long as to check some of these."""
+
+_PROCESSES = 8
+_WHOLE_CALL = 10
+"""Worlds that may each take the work of a whole call; what comes after these has a part of one."""
+
+_LEAST = STEPS // 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of each world.
+
+    Attributes:
+        asked: The rules, values of parameters, and hosts.
+        stdin: What ``-`` holds.
+        region: Region that templates are deployed to, where they do not say.
+        partial: Whether there is more than the files of a world.
+    """
+
+    asked: Asked
+    stdin: bytes | None = None
+    region: str | None = None
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """The report of one world, and what concerns others.
+
+    Attributes:
+        report: What was found.
+        beyond: Files that were read because a template of this world names them.
+        undeclared: Parameters with a value that no template declares.
+    """
+
+    report: Report
+    beyond: frozenset[str] = frozenset()
+    undeclared: Mapping[str, UndeclaredError] = field(default_factory=dict)
+
+
+def check_worlds(
+    worlds: Sequence[World], question: Question, *, told: Callable[[int], None] = lambda _number: None
+) -> Report:
+    """Checks each world by itself.
+
+    Args:
+        worlds: What there is.
+        question: What is asked of each.
+        told: Is told how many are done.
+
+    Raises:
+        UndeclaredError: No template of any world declares a parameter that has a value.
+    """
+    answers: list[_Answer] = []
+    for each in _answers(worlds, question):
+        answers.append(each)
+        told(len(answers))
+    # A template that another one nests is judged there, where its parameters are known.
+    beyond = frozenset(chain(*(each.beyond for each in answers)))
+    for place, world in enumerate(worlds):
+        nested = {each for each in world.found if os.path.realpath(each) in beyond} if beyond else set()
+        rest = tuple(each for each in world.inputs if each not in nested)
+        if nested:
+            answers[place] = (
+                _Worker(question, 1).answer(replace(world, inputs=rest)) if rest else _Answer(report=_NOTHING)
+            )
+    for name in question.asked.given:
+        missing = [each.undeclared[name] for each in answers if name in each.undeclared]
+        if missing and len(missing) == len(answers):
+            raise missing[0]
+    return joined([each.report for each in answers])
+
+
+_NOTHING = Report(fleet=Fleet(), findings=(), worlds=0)
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """One report of several; the most serious findings of all come first."""
+    if len(reports) == 1:
+        return reports[0]
+    return Report(
+        fleet=Fleet(),
+        findings=tuple(sorted(chain(*(each.findings for each in reports)), key=order)),
+        acknowledged=tuple(chain(*(each.acknowledged for each in reports))),
+        files=tuple(dict.fromkeys(chain(*(each.files for each in reports)))),
+        values=tuple(chain(*(each.values for each in reports))),
+        untried=dict(sum((Counter(each.untried) for each in reports), Counter[str]())),
+        notes=tuple(dict.fromkeys(chain(*(each.notes for each in reports)))),
+        skipped_jobs=sum(each.skipped_jobs for each in reports),
+        unreadable=tuple(chain(*(each.unreadable for each in reports))),
+        skipped=sum(each.skipped for each in reports),
+        worlds=sum(each.worlds for each in reports),
+        counts=sum((each.seen for each in reports), Seen()),
+    )
+
+
+def _answers(worlds: Sequence[World], question: Question) -> Iterator[_Answer]:
+    done = 0
+    many = sum(len(each.inputs) for each in worlds) >= _MANY and len(worlds) > 1
+    processes = min(_PROCESSES, len(os.sched_getaffinity(0))) if many and sys.platform == "linux" else 1
+    if processes > 1:
+        # Where there are no semaphores, or a process is ended from outside, what is left is checked by this one.
+        with suppress(OSError, BrokenExecutor):
+            for each in _answers_of_processes(worlds, question, processes):
+                yield each
+                done += 1
+    yield from map(_Worker(question, len(worlds)).answer, worlds[done:])
+
+
+def _answers_of_processes(worlds: Sequence[World], question: Question, processes: int) -> Iterator[_Answer]:
+    """What is asked need not be copied to a process that is a copy of this one."""
+    pool = ProcessPoolExecutor(
+        processes, mp_context=get_context("fork"), initializer=_begin, initargs=(question, len(worlds))
+    )
+    try:
+        size = max(1, min(20, len(worlds) // (processes * 4)))
+        yield from pool.map(_answer_of_process, worlds, chunksize=size)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Worker:
+    """One process, which has so much work for all of its worlds that no repository takes hours."""
+
+    def __init__(self, question: Question, worlds: int) -> None:
+        self._question = question
+        self._left = STEPS * min(worlds, _WHOLE_CALL)
+
+    def answer(self, world: World) -> _Answer:
+        """Checks one world."""
+        steps = max(_LEAST, min(STEPS, self._left))
+        with one_call(steps) as work:
+            found = _answer(world, self._question)
+            self._left -= steps - min(work.left, steps)
+        return found
+
+
+_OF_PROCESS: list[_Worker] = []
+
+
+def _begin(question: Question, worlds: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
+    _OF_PROCESS[:] = [_Worker(question, worlds)]
+
+
+def _answer_of_process(world: World) -> _Answer:
+    return _OF_PROCESS[0].answer(world)
+
+
+def _answer(world: World, question: Question) -> _Answer:
+    """Reads and judges one world; where one file spoils all, each file alone, of which there is more then."""
+    inputs = Inputs(
+        world.inputs,
+        stdin=question.stdin,
+        region=question.region,
+        partial=question.partial,
+        found=world.found,
+        lenient=True,
+    )
+    given, undeclared = _declared(inputs, question.asked.given)
+    try:
+        report = reported(inputs, replace(question.asked, given=given))
+    except UnreadableError as error:
+        if len(world.inputs) == 1:
+            return _Answer(report=replace(_NOTHING, unreadable=(*inputs.unreadable, error), skipped=inputs.skipped))
+        alone = [replace(world, inputs=(each,)) for each in world.inputs]
+        answers = [_answer(each, replace(question, partial=True)) for each in alone]
+        return _Answer(report=joined([each.report for each in answers]), undeclared=undeclared)
+    report = replace(
+        _finished(report),
+        notes=(*report.notes, *collisions_in(report.stacks)),
+        worlds=int(not inputs.is_empty),
+        stacks=Stacks(),
+    )
+    return _Answer(report=report, beyond=inputs.beyond, undeclared=undeclared)
+
+
+def _finished(report: Report) -> Report:
+    """A report without what was tried, which no other process can be given."""
+    return replace(
+        report,
+        findings=tuple(replace(each, ways=()) for each in report.findings),
+        acknowledged=tuple(replace(each, finding=replace(each.finding, ways=())) for each in report.acknowledged),
+        values=tuple(
+            replace(table, verdicts=tuple(replace(each, finding=_untried(each.finding)) for each in table.verdicts))
+            for table in report.values
+        ),
+    )
+
+
+def _untried(finding: Finding | None) -> Finding | None:
+    return None if finding is None else replace(finding, ways=())
+
+
+def _declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, UndeclaredError]]:
+    """The parameters that a world declares, of those that have a value, and what is wrong with the others."""
+    left, undeclared = dict(given), dict[str, UndeclaredError]()
+    for _ in given:
+        try:
+            inputs.stacks(left)
+        except UndeclaredError as error:  # noqa: PERF203 - one is left out at a time
+            undeclared[error.name] = error
+            del left[error.name]
+        except UnreadableError:
+            break  # which whoever judges them says
+        else:
+            break
+    return left, undeclared

@@ -1,0 +1,188 @@
+"""``gpu-constructs check .``: what is found in a directory, and that each one is a world of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check import repository
+from gpu_constructs.check.repository import worlds_of
+from gpu_constructs.cli import main
+from tests.check.test_acknowledgements import app
+from tests.cli.templates import template, with_choice
+
+TASK = {"family": "train", "containerDefinitions": [{"name": "a", "image": "b", "memory": 512}]}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)  # noqa: S607 - git of the path
+
+
+def put(path: str, body: object) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
+
+
+def checked(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+    code = main(["check", *arguments, "--format", "json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out or "{}"), told.err
+
+
+def files(*paths: str) -> list[tuple[str, ...]]:
+    return [each.inputs for each in worlds_of(paths or (".",)).worlds]
+
+
+def test_files_are_known_by_what_is_in_them(here: Path) -> None:
+    put("infra/stack", template())
+    put("infra/t.yml", "Resources:\n  A: {Type: AWS::SNS::Topic}\n")
+    put("task.txt", TASK)
+    app(here / "out", {})
+    put("package.json", {"name": "x", "resources": {}})
+    put("web/manifest.json", {"name": "app", "version": "1"})
+    put("notes.md", "# Resources\n")
+    put("node_modules/a/t.json", template())
+    put(".venv/t.json", template())
+    put("env/pyvenv.cfg", "")
+    put("env/t.json", template())
+    Path("image.png").write_bytes(b"\x89PNG\0Resources:")
+    found = worlds_of(["."])
+    assert [each.inputs for each in found.worlds] == [("task.txt",), ("infra/stack", "infra/t.yml"), ("out",)]
+    assert found.skipped == 4
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_what_git_ignores_is_left_out_and_an_assembly_among_it_is_named(
+    has_git: bool, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("init", "-q")
+    put(".gitignore", "cdk.out/\n*.gen.json\n!keep.gen.json\n")
+    put("a/.gitignore", "/local.json\n")
+    for name in ("t.json", "b.gen.json", "keep.gen.json", "a/local.json", "a/b/local.json"):
+        put(name, template())
+    app(here / "cdk.out", {})
+    if not has_git:
+        monkeypatch.setenv("PATH", "")
+    found = worlds_of(["."])
+    assert [each.inputs for each in found.worlds] == [("keep.gen.json", "t.json"), ("a/b/local.json",)]
+    assert found.ignored == ("cdk.out",)
+    assert files("cdk.out") == [("cdk.out",)]
+    assert files("a") == [("a/b/local.json",)]
+
+
+def test_what_is_tracked_is_not_ignored_and_a_repository_inside_is_looked_at() -> None:
+    git("init", "-q")
+    put("t.json", template())
+    git("add", "t.json")
+    put(".gitignore", "*.json")
+    git("init", "-q", "inner")
+    put("inner/u.yaml", template())
+    assert files() == [("t.json",), ("inner/u.yaml",)]
+
+
+def test_patterns_choose_files_of_directories_and_none_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    put("a/t.json", template())
+    put("b/t.json", template())
+    put("b/old/t.json", template())
+    assert checked(".", "--exclude", "old/", "--exclude", "/a", capsys=capsys)[1]["files"] == ["b/t.json"]
+    assert checked(".", "--include", "b/**", capsys=capsys)[1]["files"] == ["b/t.json", "b/old/t.json"]
+    assert checked("a/t.json", "--exclude", "/a", capsys=capsys)[1]["files"] == ["a/t.json"]
+
+
+def test_links_pipes_and_sockets_keep_nobody_waiting() -> None:
+    put("a/t.json", template())
+    Path("a/loop").symlink_to("..")
+    Path("a/self").symlink_to("self")
+    Path("a/gone.json").symlink_to("nowhere")
+    os.mkfifo("a/pipe.json")
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind("s.json")
+        assert files() == [("a/t.json",)]
+    git("init", "-q")
+    assert files() == [("a/t.json",)]
+
+
+def test_one_file_that_cannot_be_read_keeps_no_other_from_being_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    put("a/t.json", template(gpus="9"))
+    put("b/broken.json", '{"Resources": {')
+    put("b/t.json", template(gpus="9"))
+    code, report, said = checked(".", capsys=capsys)
+    assert code == 2
+    assert report["files"] == ["a/t.json", "b/t.json"]
+    assert {each["file"] for each in report["findings"] if each["severity"] == "error"} == {"a/t.json", "b/t.json"}
+    assert [(each["file"], each["line"]) for each in report["unreadable"]] == [("b/broken.json", 1)]
+    assert said.startswith("gpu-constructs: b/broken.json:1:16: not JSON")
+    assert checked("a/t.json", "b/broken.json", capsys=capsys)[0] == 2
+
+
+def test_each_directory_is_a_world_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = {"Name": {"Value": "x", "Export": {"Name": "Team:Cluster"}}}
+    put("a/t.json", template(Outputs=outputs))
+    put("b/t.json", template(Outputs=outputs))
+    assert "Team:Cluster" not in checked(".", capsys=capsys)[2]
+    code, report, said = checked(".", "--together", capsys=capsys)
+    assert (code, report["summary"]["checked_apart"]) == (0, 1)
+    assert "output Name of a/t.json and output Name of b/t.json both export 'Team:Cluster'" in said
+
+
+def test_a_nested_template_of_another_directory_is_judged_with_the_parameters_that_it_gets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    put("nested/child.json", with_choice("g6.12xlarge"))
+    parameters = {"InstanceType": "g6.12xlarge"}
+    nested = {"TemplateURL": "nested/child.json", "Parameters": parameters}
+    put("parent.json", {"Resources": {"Child": {"Type": "AWS::CloudFormation::Stack", "Properties": nested}}})
+    _, report, _ = checked(".", capsys=capsys)
+    assert (report["summary"]["pools"], report["summary"]["checked_apart"]) == (1, 1)
+
+
+def test_a_parameter_has_to_be_declared_somewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    put("a/t.json", with_choice("g6.12xlarge"))
+    put("b/t.json", template())
+    assert checked(".", "--parameter", "InstanceType=g6.12xlarge", capsys=capsys)[0] == 0
+    assert "no parameter 'Instance' is declared" in checked(".", "--parameter", "Instance=x", capsys=capsys)[2]
+
+
+def test_nothing_to_check_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    put("a.txt", "a")
+    put("deploy.yaml", "version: 0.0\nResources:\n  - TargetService: {Type: AWS::ECS::Service}\n")
+    code, _, said = checked(".", capsys=capsys)
+    assert (code, "nothing to check in .: none of 2 files is a template" in said) == (2, True)
+
+
+def test_a_tree_that_is_too_large_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(repository, "WALKED", 2)
+    for name in "abcd":
+        put(f"{name}.json", template())
+    code, report, said = checked(".", capsys=capsys)
+    assert (code, len(report["files"])) == (2, 2)
+    assert ".: more than 2 files are below it; fix: name directories in it, or leave some out with --exclude" in said
+
+
+def test_an_assembly_without_the_notes_of_its_app_is_checked(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = app(here / "out", {})
+    (here / "out" / "Demo.metadata.json").unlink()
+    assert checked(folder, capsys=capsys)[0] == 0
+
+
+def test_many_directories_are_reported_as_by_one_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(45):
+        put(f"{number}/t.json", template(gpus=str(number % 3)))
+    together = checked(".", capsys=capsys)[1]
+    monkeypatch.setattr("gpu_constructs.check.worlds._MANY", 1000)
+    assert together == checked(".", capsys=capsys)[1]
+    assert together["summary"]["checked_apart"] == 45
