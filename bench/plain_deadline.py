@@ -23,7 +23,7 @@ _WARM = """\
   case $state in Warmed:*) waited=0 ;; esac""".splitlines()
 """The time does not count in a warm pool."""
 
-_AFTER = """\
+_AFTER = r"""
   sleep 10
 done
 {
@@ -33,7 +33,25 @@ done
   findmnt --real --noheadings --output TARGET,SOURCE
   tail -n 20 /var/log/ecs/ecs-init.log /var/log/ecs/ecs-agent.log
   tail -n 20 /var/log/cloud-init-output.log
-} 2>&1 | tee /dev/console
+} 2>&1 | tee /dev/console /run/join-deadline
+token=$(curl -s -m 5 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token)
+ask() { curl -s -m 5 -H "X-aws-ec2-metadata-token: $token" "http://169.254.169.254/latest/meta-data/$1"; }
+key=$(ask "iam/security-credentials/$(ask iam/security-credentials/)")
+of() { sed -n "s/.*\"$1\" *: *\"\([^\"]*\)\".*/\1/p" <<< "$key"; }
+region=$(ask placement/region)
+logs() {
+  curl -s -m 10 -K <(printf 'user = "%s:%s"\nheader = "X-Amz-Security-Token: %s"\n' \
+    "$(of AccessKeyId)" "$(of SecretAccessKey)" "$(of Token)") \
+    --aws-sigv4 "aws:amz:$region:logs" -H "X-Amz-Target: Logs_20140328.$1" \
+    -H 'Content-Type: application/x-amz-json-1.1' -d "{\"logGroupName\":\"gpu-constructs-hosts\"$2}" \
+    "https://logs.$region.$(ask services/domain)/"
+}
+logs CreateLogGroup
+logs PutRetentionPolicy ',"retentionInDays":30'
+stream=",\"logStreamName\":\"$(ask instance-id)\""
+logs CreateLogStream "$stream"
+text=$(tr '\t"\\' " '/" < /run/join-deadline | tr -cd '\n -~' | sed 's/$/\\n/' | tr -d '\n')
+logs PutLogEvents "$stream,\"logEvents\":[{\"timestamp\":$(date +%s)000,\"message\":\"$text\"}]"
 sleep 5
 shutdown -h now
 EOF
@@ -48,7 +66,7 @@ Restart=on-failure
 WantedBy=multi-user.target
 EOF
 systemctl daemon-reload
-systemctl enable --now --no-block join-deadline.service""".splitlines()
+systemctl enable --now --no-block join-deadline.service""".splitlines()[1:]
 """The rest, and the unit that runs it."""
 
 

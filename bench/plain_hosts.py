@@ -92,7 +92,8 @@ class Shared:
         return self.selected[in_one_zone]
 
 
-_SELF_TEST = "gpu-constructs-self-test"
+_LOG_GROUP = f"arn:{cdk.Aws.PARTITION}:logs:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:log-group"
+_SELF_TEST, _HOSTS = "gpu-constructs-self-test", "gpu-constructs-hosts"
 
 
 def host_policy(cluster_arn: str) -> iam.PolicyDocument:
@@ -131,9 +132,17 @@ def host_policy(cluster_arn: str) -> iam.PolicyDocument:
             iam.PolicyStatement(
                 sid="LogOfTheSelfTest",
                 actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-                resources=[
-                    f"arn:{cdk.Aws.PARTITION}:logs:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:log-group:{_SELF_TEST}:*"
+                resources=[f"{_LOG_GROUP}:{_SELF_TEST}:*"],
+            ),
+            iam.PolicyStatement(
+                sid="LogOfHosts",
+                actions=[
+                    "logs:CreateLogGroup",
+                    "logs:CreateLogStream",
+                    "logs:PutLogEvents",
+                    "logs:PutRetentionPolicy",
                 ],
+                resources=[f"{_LOG_GROUP}:{_HOSTS}", f"{_LOG_GROUP}:{_HOSTS}:*"],
             ),
         ]
     )

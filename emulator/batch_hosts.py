@@ -255,7 +255,7 @@ class EmulatedEnvironment(ComputeEnvironment):
 
     def end_idle(self) -> None:
         """Terminate hosts that have been without a job for long enough, or end themselves; called once a minute."""
-        for instance in joining.ended(self.running, self._template, self._user_data):
+        for instance in joining.ended(self.where, self.running, self._template, self._user_data):
             self.terminate(instance)
         least = int(self.resources.get("minvCpus") or 0)
         for host in self.hosts:

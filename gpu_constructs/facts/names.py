@@ -22,6 +22,8 @@ _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 SELF_TEST = "gpu-constructs-self-test"
 """The task definition of the self-test, and the log group that hosts may write to for it."""
+HOST_LOG = "gpu-constructs-hosts"
+"""The log group where a host of this library writes why it ends itself; it outlives the stack of the host."""
 
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
 _MOST = 3

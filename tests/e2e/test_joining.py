@@ -12,6 +12,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from emulator.local import Deployed, Local
 from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuCluster, GpuService, GpuTaskDefinition, MultiNodeTraining
+from gpu_constructs.facts.names import HOST_LOG
 
 from tests.synthesis import app_in
 
@@ -31,6 +32,15 @@ def _deployed(cloud: Local, folder: Path, define: Callable[[cdk.Stack, ec2.Vpc],
 def _hosts(cloud: Local, state: str) -> set[str]:
     reservations = cloud.account.client("ec2").describe_instances()["Reservations"]
     return {i["InstanceId"] for r in reservations for i in r["Instances"] if i["State"]["Name"] == state}
+
+
+def _reasons(cloud: Local) -> dict[str, str]:
+    """What hosts wrote as they ended, which stays after their stack."""
+    logs, name = cloud.account.client("logs"), {"logGroupName": HOST_LOG}
+    streams = [each["logStreamName"] for each in logs.describe_log_streams(**name)["logStreams"]]
+    said = {each: logs.get_log_events(**name, logStreamName=each)["events"][0]["message"] for each in streams}
+    logs.delete_log_group(**name)
+    return said
 
 
 def _training(stack: cdk.Stack, vpc: ec2.Vpc) -> str:
@@ -63,6 +73,9 @@ def test_a_gang_gets_another_host_for_one_that_never_joins(cloud: Local, tmp_pat
     else:
         assert (minutes < 12, len(ended)) == (True, 1)
     cloud.destroy(stack)
+    said = _reasons(cloud)
+    assert ended <= set(said)
+    assert set(said.values()) == {"this host is not in its ECS cluster after 360 seconds"}
 
 
 def _service(stack: cdk.Stack, vpc: ec2.Vpc) -> str:
@@ -78,5 +91,7 @@ def test_a_group_replaces_a_host_that_never_joins(cloud: Local, tmp_path: Path) 
     cloud.switch("never-joins", "1")
     stack = _deployed(cloud, tmp_path, _service)
     assert [each.status for each in cloud.account.tasks(stack.outputs["Out"])] == ["RUNNING"]
-    assert (len(_hosts(cloud, "terminated")), len(_hosts(cloud, "running"))) == (1, 1)
+    ended = _hosts(cloud, "terminated")
+    assert (len(ended), len(_hosts(cloud, "running"))) == (1, 1)
     cloud.destroy(stack)
+    assert set(_reasons(cloud)) == ended

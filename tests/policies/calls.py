@@ -18,6 +18,7 @@ from emulator.resource import camel_case
 from gpu_constructs.account.live.self_test import task_definition
 from gpu_constructs.cluster.monitoring.daemon_task import LOADER, PROGRAM
 from gpu_constructs.facts import instance_type
+from gpu_constructs.facts.names import HOST_LOG
 from tests.policies.world import HERE, World
 
 __all__ = ["calls_of"]
@@ -110,6 +111,11 @@ def _hosts(world: World) -> _Made:
             yield role, Call(f"ecs:{each}", cluster)
         if not is_managed:
             yield from ((role, Call(each)) for each in _SSM)
+            ends = f"arn:aws:logs:{HERE}:log-group:{HOST_LOG}"
+            for each in ("CreateLogGroup", "PutRetentionPolicy"):
+                yield role, Call(f"logs:{each}", ends)
+                yield role, Call(f"logs:{each}", f"{ends}:log-stream:")
+            yield from ((role, Call(each, f"{ends}:log-stream:i-0123")) for each in _LOGS)
             stream = f"{log['awslogs-group']}:log-stream:{log['awslogs-stream-prefix']}/self-test/0123"
             yield from ((role, Call(each, f"arn:aws:logs:{HERE}:log-group:{stream}")) for each in _LOGS)
     for provider in world.of("ECS::CapacityProvider").values():

@@ -36,7 +36,7 @@ from gpu_constructs import (
     ModelServer,
     MultiNodeTraining,
 )
-from gpu_constructs.facts.names import SELF_TEST
+from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 from tests.stacks.stories import STORIES
 from tests.synthesis import Site
@@ -240,7 +240,9 @@ class World:
         """The same with another cluster, bucket, queue in the place of ours."""
         names = "|".join(
             sorted(
-                (*self._types, *self._families.values(), "AWSBatch", GIVEN_CLUSTER, SELF_TEST), key=len, reverse=True
+                (*self._types, *self._families.values(), "AWSBatch", GIVEN_CLUSTER, HOST_LOG, SELF_TEST),
+                key=len,
+                reverse=True,
             )
         )
         return re.sub(rf"(?<=[:/])({names})", r"other-\1", text)

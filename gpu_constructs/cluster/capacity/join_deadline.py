@@ -4,11 +4,12 @@ A mount, a local disk or a driver that fails leaves a host that runs without an 
 Batch looks at the agent. A unit of systemd waits until the agent's introspection names its container instance
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-introspection.html), and never acts again on this
 instance: what it remembers is beside cloud-init's own state of one instance, so that an AMI made of a host forgets it.
-Else it writes why to the console, which EC2 shows for an hour after the end, and shuts down; the launch template says
-that this terminates. The time does not count while a host waits in a warm pool: its target state is then ``Warmed:…``
+Else it writes why to the console, which EC2 shows for an hour after the end, and to a log group, and shuts down; the
+launch template says that this terminates. curl signs the requests itself, because images for ECS have no AWS CLI
+(decision 47). The time does not count while a host waits in a warm pool: its target state is then ``Warmed:…``
 (https://docs.aws.amazon.com/autoscaling/ec2/userguide/retrieving-target-lifecycle-state-through-imds.html).
 
-The role of hosts may write no logs, so nothing goes to CloudWatch. Bottlerocket has no shell, and no such unit.
+Bottlerocket has no shell, and no such unit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from gpu_constructs.cdk.arguments import require_kind, whole_seconds
 from gpu_constructs.cluster.capacity.local_disks import unit_lines
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import OperatingSystem
+from gpu_constructs.facts.names import HOST_LOG
 from gpu_constructs.fleet import Unknown
 
 _NAME = "join-deadline"
@@ -47,9 +49,31 @@ done
   findmnt --real --noheadings --output TARGET,SOURCE
   tail -n 20 /var/log/ecs/ecs-init.log /var/log/ecs/ecs-agent.log
   tail -n 20 /var/log/cloud-init-output.log
-}} 2>&1 | tee /dev/console
+}} 2>&1 | tee /dev/console /run/join-deadline
+{tell}
 sleep 5
 shutdown -h now"""
+
+# The credentials are in a file of curl, which no list of processes shows.
+_TELL = r"""token=$(curl -s -m 5 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token)
+ask() { curl -s -m 5 -H "X-aws-ec2-metadata-token: $token" "http://169.254.169.254/latest/meta-data/$1"; }
+key=$(ask "iam/security-credentials/$(ask iam/security-credentials/)")
+of() { sed -n "s/.*\"$1\" *: *\"\([^\"]*\)\".*/\1/p" <<< "$key"; }
+region=$(ask placement/region)
+logs() {
+  curl -s -m 10 -K <(printf 'user = "%s:%s"\nheader = "X-Amz-Security-Token: %s"\n' \
+    "$(of AccessKeyId)" "$(of SecretAccessKey)" "$(of Token)") \
+    --aws-sigv4 "aws:amz:$region:logs" -H "X-Amz-Target: Logs_20140328.$1" \
+    -H 'Content-Type: application/x-amz-json-1.1' -d "{\"logGroupName\":\"HOST_LOG\"$2}" \
+    "https://logs.$region.$(ask services/domain)/"
+}
+logs CreateLogGroup
+logs PutRetentionPolicy ',"retentionInDays":30'
+stream=",\"logStreamName\":\"$(ask instance-id)\""
+logs CreateLogStream "$stream"
+text=$(tr '\t"\\' " '/" < /run/join-deadline | tr -cd '\n -~' | sed 's/$/\\n/' | tr -d '\n')
+logs PutLogEvents "$stream,\"logEvents\":[{\"timestamp\":$(date +%s)000,\"message\":\"$text\"}]"
+""".rstrip().replace("HOST_LOG", HOST_LOG)
 
 _WARM = """
   token=$(curl -s -m 5 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token)
@@ -92,7 +116,7 @@ def deadline_lines(
             argument="join_within",
             fix="cdk.Duration.minutes(30)",
         )
-    script = _SCRIPT.format(seconds=seconds, step=_STEP_SECONDS, warm=_WARM if may_be_warm else "")
+    script = _SCRIPT.format(seconds=seconds, step=_STEP_SECONDS, warm=_WARM if may_be_warm else "", tell=_TELL)
     unit = f"""\
 [Unit]
 Description=Ends a host that does not join its cluster

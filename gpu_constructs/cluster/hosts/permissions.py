@@ -11,17 +11,18 @@ from constructs import Construct
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.facts.names import SELF_TEST
+from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
 def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
-    """The ECS agent on this one cluster, Session Manager and the log of the self-test, nothing else.
+    """The ECS agent on this one cluster, Session Manager and two logs of fixed names, nothing else.
 
     Images and logs belong to the tasks' execution roles, so the hosts need neither; only the task of ``gpu-constructs
-    run-self-test`` has no such role, and its command makes the one log group that it writes to. Narrower than
+    run-self-test`` has no such role, and its command makes the log group that it writes to. A host that does not join
+    its cluster makes the other log group itself, and writes there why. Narrower than
     AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
@@ -65,15 +66,27 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
                 "Sid": "LogOfTheSelfTest",
                 "Effect": "Allow",
                 "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
-                "Resource": stack.format_arn(
-                    service="logs",
-                    resource="log-group",
-                    resource_name=f"{SELF_TEST}:*",
-                    arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-                ),
+                "Resource": _log_group(stack, f"{SELF_TEST}:*"),
+            },
+            {
+                "Sid": "LogOfHosts",
+                "Effect": "Allow",
+                "Action": [
+                    "logs:CreateLogGroup",
+                    "logs:CreateLogStream",
+                    "logs:PutLogEvents",
+                    "logs:PutRetentionPolicy",
+                ],
+                "Resource": [_log_group(stack, HOST_LOG), _log_group(stack, f"{HOST_LOG}:*")],
             },
         ],
     }
+
+
+def _log_group(stack: cdk.Stack, name: str) -> str:
+    return stack.format_arn(
+        service="logs", resource="log-group", resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
 
 
 _INFRASTRUCTURE_POLICY = "AmazonECSInfrastructureRolePolicyForManagedInstances"

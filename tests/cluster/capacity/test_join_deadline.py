@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
+import threading
+from http.client import HTTPMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import aws_cdk as cdk
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from gpu_constructs import (
     CapacityChoice,
@@ -35,18 +44,21 @@ case "$*" in
 esac"""
 
 
-def _run(text: str, folder: Path, *, joins_at: int = 9999, curl: bool = True) -> list[str]:
+def _run(text: str, folder: Path, *, joins_at: int = 9999, curl: bool | str = True) -> list[str]:
     """What the script does on a host: what it calls."""
     script = text.partition("> /usr/local/sbin/join-deadline\n")[2].partition("\nEOF\n")[0]
     script = script.replace("/var/lib/cloud/instance", str(folder)).replace("/dev/console", f"{folder}/console")
+    script = script.replace("/run/join-deadline", f"{folder}/said")
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     stand_ins = {name: f'echo {name} "$@" >> "$STATE/calls"' for name in ("shutdown", "sleep")}
     stand_ins |= {"systemctl": 'echo "local-disks.service loaded failed failed Local NVMe disks"', "findmnt": ""}
-    for name, body in {**stand_ins, **({"curl": _CURL} if curl else {})}.items():
+    for name, body in {**stand_ins, **({"curl": _CURL} if curl is True else {})}.items():
         (programs / name).write_text(f"#!/bin/bash\n{body}\n")
         (programs / name).chmod(0o755)
-    for name in ("bash", "grep", "touch", "tail", "tee"):
+    if isinstance(curl, str):
+        (programs / "curl").symlink_to(curl)
+    for name in ("bash", "date", "grep", "sed", "touch", "tail", "tee", "tr"):
         if not (programs / name).exists():
             (programs / name).symlink_to(shutil.which(name) or name)
     env = {**os.environ, "PATH": str(programs), "STATE": str(folder), "JOINS_AT": str(joins_at)}
@@ -118,3 +130,80 @@ def test_bottlerocket_has_no_such_time(ground: Ground) -> None:
     with pytest.raises(IncompatibleError, match="no shell") as refused:
         ground.capacity("g6.xlarge", image=bottlerocket, join_within=cdk.Duration.minutes(20))
     assert refused.value.argument == "join_within"
+
+
+class _Aws(BaseHTTPRequestHandler):
+    """The metadata of an instance, and CloudWatch Logs."""
+
+    asked: ClassVar[list[tuple[dict[str, str], bytes]]] = []
+    told: ClassVar[dict[str, str]] = {
+        "iam/security-credentials/": "role",
+        "iam/security-credentials/role": json.dumps(
+            {"AccessKeyId": "AKID", "SecretAccessKey": "se/cr+et", "Token": "to/k=="}, indent=2, separators=(",", " : ")
+        ),
+        "placement/region": "us-east-1",
+        "services/domain": "amazonaws.com",
+        "instance-id": "i-0123",
+    }
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+    def _answer(self, text: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def do_PUT(self) -> None:
+        self._answer("token")
+
+    def do_GET(self) -> None:
+        self._answer(self.told.get(self.path.removeprefix("/latest/meta-data/"), ""))
+
+    def do_POST(self) -> None:
+        self.asked.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+        self._answer("{}")
+
+
+class _Signer(SigV4Auth):  # type: ignore[misc]
+    def headers_to_sign(self, request: AWSRequest) -> HTTPMessage:
+        signed = HTTPMessage()
+        for name, value in request.headers.items():
+            signed[name.lower()] = value
+        return signed
+
+
+def _is_signed(headers: dict[str, str], body: bytes, url: str) -> bool:
+    """Whether botocore comes to the same signature, over the token as well."""
+    names, signature = re.findall(r"(?:SignedHeaders|Signature)=([^,]+)", headers["Authorization"])
+    signed = {name: value for name, value in headers.items() if name.lower() in names.split(";")}
+    request = AWSRequest("POST", url, data=body, headers=signed)
+    request.context["timestamp"] = headers["X-Amz-Date"]
+    signer = _Signer(Credentials("AKID", "se/cr+et"), "logs", "us-east-1")
+    text = signer.string_to_sign(request, signer.canonical_request(request))
+    return "x-amz-security-token" in names and bool(signer.signature(text, request) == signature)
+
+
+def test_a_host_writes_why_into_a_log_group_with_requests_that_it_signs(site: Site, tmp_path: Path) -> None:
+    site.capacity("g6.xlarge")
+    _Aws.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Aws) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        text = user_data(site.launch_template()).replace("http://169.254.169.254/", url)
+        text = text.replace("https://logs.$region.$(ask services/domain)/", url).replace("waited < 1800", "waited < 20")
+        _run(text, tmp_path, curl=shutil.which("curl") or "curl")
+        server.shutdown()
+    assert [each["X-Amz-Target"].partition(".")[2] for each, _ in _Aws.asked] == [
+        "CreateLogGroup",
+        "PutRetentionPolicy",
+        "CreateLogStream",
+        "PutLogEvents",
+    ]
+    assert all(_is_signed(headers, body, url) for headers, body in _Aws.asked)
+    said = json.loads(_Aws.asked[-1][1])
+    assert (said["logGroupName"], said["logStreamName"]) == ("gpu-constructs-hosts", "i-0123")
+    (event,) = said["logEvents"]
+    assert "not in its ECS cluster" in event["message"].splitlines()[0]
+    assert "local-disks.service loaded failed" in event["message"]
