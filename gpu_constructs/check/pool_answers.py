@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 
+from gpu_constructs.facts.prices import Price, dollars, on_demand_price
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task
 from gpu_constructs.placement import demand_of, profile_of
 from gpu_constructs.placement.destinations import by_hand
@@ -17,6 +17,7 @@ from gpu_constructs.rules import Finding, Rule, check
 from gpu_constructs.rules.evidence.fixes import asking_less, hosts_for
 from gpu_constructs.rules.finding import Way
 from gpu_constructs.rules.hosts.images import drives, made_for
+from gpu_constructs.rules.words import and_list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +51,36 @@ class PoolAnswer:
         if here.answer is True or self.is_aside:
             return ""
         images = [each for each in self.images if _works(here, each)]
-        types = () if images else hosts_for(here.task, here.pool, "hosts of a type")
-        hosts = islice((each for each in types if _works(here, each)), 1)
+        hosts = () if images else self._hosts[:1]
         less = (each for each in asking_less(here.task, here.pool, here.fit) if _works(here, each))
         return ", or ".join(each.text for each in (*images, *hosts, *less))
+
+    @cached_property
+    def _hosts(self) -> tuple[Way, ...]:
+        here = self.destination
+        return tuple(each for each in hosts_for(here.task, here.pool, "hosts of a type") if _works(here, each))
+
+    @cached_property
+    def considered(self) -> tuple[tuple[str, Price | None], ...]:
+        """Types that would do in place of those that do not, with their prices; the first is the one of the fix."""
+        if not self.fix or any(_works(self.destination, each) for each in self.images):
+            return ()
+        pools = (thing for each in self._hosts for thing in each.made() if isinstance(thing, Pool))
+        names = (each.instance_types[0].name for each in pools)
+        return tuple((each, on_demand_price(each, self.destination.pool.region)) for each in names)
+
+    @property
+    def choice(self) -> str:
+        """Those types in words, and why the first of them is the one of the fix; empty where there is no other."""
+        if len(self.considered) < 2:  # noqa: PLR2004 - a choice takes two
+            return ""
+        first, types = self.considered[0][0], self.destination.pool.instance_types
+        is_kin = first.partition(".")[0] in {each.family for each in types}
+        each_priced = (
+            f"{name} {dollars(price.usd_per_hour) if price else '(price not known)'}" for name, price in self.considered
+        )
+        why = "of the same family" if is_kin else "that the task fits on"
+        return f"{and_list(each_priced)} an hour; chosen: {first}, the smallest {why}"
 
 
 def _works(here: Destination, way: Way) -> bool:

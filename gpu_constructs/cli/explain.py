@@ -12,12 +12,13 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
+from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.workload import find_task
 from gpu_constructs.placement import alternatives
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.reach import tasks_of
-from gpu_constructs.placement.route import Answer, Elsewhere, Route
+from gpu_constructs.placement.route import Answer, Elsewhere, Route, TypeFit
 from gpu_constructs.rules import Finding, Severity, rules_without
 from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
@@ -185,13 +186,21 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         answer = _word(host.answer)
         start = f"  {host.instance_type.label:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
-        first, *rest = wrapped(brief("; ".join(host.reasons), MESSAGE), width=width, indent=indent)
+        said = "; ".join(host.reasons) or _price(host, found)
+        first, *rest = wrapped(brief(said, MESSAGE), width=width, indent=indent)
         gap = " " * (indent - len(start) - len(answer)) if first else ""
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in found.reasons:
         yield from pieces("  ", brief(reason, MESSAGE), width)
     yield from fix_lines(2, found.fix, width)
+    yield from pieces("  considered: ", found.choice, width, style="aside")
+
+
+def _price(host: TypeFit, found: PoolAnswer) -> str:
+    """What a host costs, as far as it is known."""
+    price = on_demand_price(host.instance_type.name, found.destination.pool.region)
+    return "" if price is None else f"{price}"
 
 
 def _asked(task: Task) -> str:
@@ -236,6 +245,10 @@ def _facts(
                 "fits": _json(found.destination.answer),
                 "reasons": list(found.reasons),
                 "fix": found.fix,
+                "considered": [
+                    {"instance_type": name, "usd_per_hour": None if price is None else price.usd_per_hour}
+                    for name, price in found.considered
+                ],
                 "hosts": [
                     {
                         "instance_type": each.instance_type.name,

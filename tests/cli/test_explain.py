@@ -40,6 +40,9 @@ def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(
     assert pool["hosts"][0]["reasons"] == ["GPUs: 2 asked, g6.xlarge has 1"]
     assert pool["fix"].startswith("hosts of a type such as g6.12xlarge ($4.60 an hour on demand")
     assert pool["fix"].endswith(", or GPUs no higher than 1")
+    first, *others = pool["considered"]
+    assert first == {"instance_type": "g6.12xlarge", "usd_per_hour": 4.6016}
+    assert others
     assert main(["check", str(tmp_path / "t.json")]) == 1
     assert pool["fix"] in " ".join(capsys.readouterr().out.split())  # one answer has one fix
 
@@ -49,7 +52,13 @@ def test_people_read_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == "Chat asks for 2 GPUs, 2048 CPU units and 8192 MiB of memory"
     assert "  g6.xlarge  does not fit  GPUs: 2 asked, g6.xlarge has 1" in rest
+    considered = " ".join(" ".join(rest).split())
+    assert re.search(
+        r"considered: g6\.12xlarge \$4\.60, .* an hour; chosen: g6\.12xlarge, the smallest of ", considered
+    )
     assert rest[-1] == "it fits nowhere that it may come to"
+    assert main(["explain", "Chat", written(template(), tmp_path / "t.json")]) == 0
+    assert "$0.80 an hour (on-demand list price, us-east-1, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["Assistant", "Demo/Assistant"])

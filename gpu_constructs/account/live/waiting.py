@@ -230,7 +230,7 @@ def _never(place: PoolAnswer) -> Cause:
     return Cause(
         layer=Layer.NEVER_FITS,
         where=place.destination.pool.name,
-        text=f"it does not fit: {reasons}",
+        text=f"it does not fit: {reasons}" + (f"; considered: {place.choice}" if place.choice else ""),
         fix=place.fix,
     )
 
