@@ -71,13 +71,13 @@ bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an
 	@python -m bench.large
 	@python -m bench.check_at_synth
 
-# Tests of what is generated: each run tries a few examples, and `make fuzz` 40 times as many.
+# Tests of what is generated: each run tries a few examples, and `make fuzz` 60 times as many.
 GENERATED = $(shell grep -rlE "^@given|import times$$" --include="test_*.py" tests)
 
 fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts and values at every reader
 	@python -m bench.oracle --examples 30000 --worlds 10000
 	@python -m bench.fuzz --runs 5000
-	@TIMES=40 pytest $(GENERATED)
+	@TIMES=60 pytest $(GENERATED)
 
 catalogue: $(READY) ## make the data of instance types and prices anew, and say what changed and what nobody has curated
 	@python -m tools.catalogue

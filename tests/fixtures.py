@@ -14,7 +14,7 @@ from tests.examples import times
 from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
 
 # A busy machine fails no test. Of what is generated, each run tries a few examples.
-hypothesis.settings.register_profile("untimed", deadline=None, max_examples=times(25))
+hypothesis.settings.register_profile("untimed", deadline=None, max_examples=times(15))
 hypothesis.settings.load_profile("untimed")
 
 
@@ -38,6 +38,16 @@ def site(tmp_path: Path) -> Site:
 def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """One for all tests of a module that read the same template: it is built once and synthesized once."""
     return Site(app_in(tmp_path_factory.mktemp("shared")))
+
+
+@pytest.fixture(scope="session")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cloud assembly of the reference stacks."""
+    from tests.stacks.told import tell  # noqa: PLC0415 - cdk-nag, which few tests need
+
+    folder = tmp_path_factory.mktemp("told")
+    tell(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")

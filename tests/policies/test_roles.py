@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +19,9 @@ from tests.policies.world import (
     World,
     template_of_all,
     template_with_a_key,
-    templates_of_stacks,
 )
 from tests.stacks.stories import STORIES
+from tests.stacks.told import template_of
 
 _EVENTS = "events.amazonaws.com"
 _OF_CDK = "BucketNotificationsHandler"
@@ -31,15 +31,10 @@ _SERVICES_WITH_ACCOUNT = {"states.amazonaws.com", "events.amazonaws.com", "sched
 _APPS = {"all": template_of_all, "a key": template_with_a_key}
 
 
-@cache
-def _stacks() -> dict[str, Any]:
-    return templates_of_stacks()
-
-
-@pytest.fixture(scope="module", params=[*_APPS, "tensorflow-benchmark", *STORIES])
-def world(request: pytest.FixtureRequest) -> World:
+@pytest.fixture(scope="module", params=[*_APPS, "four-gpus", *STORIES])
+def world(request: pytest.FixtureRequest, told: Path) -> World:
     made = _APPS.get(request.param)
-    return World(made() if made else _stacks()[request.param])
+    return World(made() if made else template_of(told, request.param))
 
 
 def elsewhere(world: World, call: Call) -> Call:

@@ -37,11 +37,9 @@ from gpu_constructs import (
     MultiNodeTraining,
 )
 from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
-from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
-from tests.stacks.stories import STORIES
 from tests.synthesis import Site
 
-__all__ = ["ACCOUNT", "HERE", "World", "template_of_all", "template_with_a_key", "templates_of_stacks"]
+__all__ = ["ACCOUNT", "HERE", "World", "template_of_all", "template_with_a_key"]
 
 ACCOUNT: Final = "111122223333"
 HERE: Final = f"us-east-1:{ACCOUNT}"
@@ -75,15 +73,6 @@ _REF_IS_ARN = {"StepFunctions::StateMachine", "SNS::Topic", "ECS::TaskDefinition
 _ARN_OF = {"Arn", "TopicArn", "JobQueueArn", "ComputeEnvironmentArn"}
 GIVEN_CLUSTER: Final = "production"
 """The cluster that a reference stack adds hosts to."""
-
-
-def templates_of_stacks() -> dict[str, dict[str, Any]]:
-    """The templates of the reference stacks."""
-    app = cdk.App(context=Site.recommended_context(), tree_metadata=False)
-    TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=["g6.12xlarge", "g6.24xlarge"])
-    for story in STORIES.values():
-        story(app)
-    return {each.stack_name: each.template for each in app.synth().stacks}
 
 
 def template_with_a_key() -> dict[str, Any]:

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
-import cdk_nag
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from gpu_constructs import DoesNotFitError, acknowledge_aws_solutions
+from gpu_constructs import DoesNotFitError
 from gpu_constructs.check import check_files
 from gpu_constructs.check.planning import plan
 from stacks.fine_tuning import FineTuningStack
-from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 from tests.check.planning.given import usd
 from tests.stacks.stories import STORIES, existing
+from tests.stacks.told import BENCHMARKS, template_of
 from tests.synthesis import ROOT, Site
-
-
-def benchmark(app: cdk.App, name: str, *gpu_instance_types: str) -> TensorflowBenchmarkStack:
-    return TensorflowBenchmarkStack(app, name, gpu_instance_types=list(gpu_instance_types))
-
-
-BENCHMARKS = {
-    "tensorflow-benchmark": ["g6.xlarge"],
-    "four-gpus": ["g6.12xlarge", "g6.24xlarge"],
-    "eight-gpus": ["g6.48xlarge"],
-    "old-types": ["p3.2xlarge"],
-}
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every story in one app, as `cdk init` would have it, and what cdk-nag and the library say of it."""
-    app = cdk.App(outdir=str(tmp_path_factory.mktemp("told")), context=Site.recommended_context(), tree_metadata=False)
-    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
-    for name, types in BENCHMARKS.items():
-        benchmark(app, name, *types)
-    for story in STORIES.values():
-        story(app)
-    acknowledge_aws_solutions(app)
-    with suppress(RuntimeError):  # an error ends it, once all is written
-        app.synth()
-    return Path(app.outdir)
-
-
-def template_of(told: Path, stack: str) -> dict[str, Any]:
-    template: dict[str, Any] = json.loads((told / f"{stack}.template.json").read_text())
-    return template
 
 
 def said_of(told: Path, plugin: str) -> dict[str, list[str]]:
