@@ -43,11 +43,21 @@ _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs."""
     yield from (Obstacle.of(instance_type, ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
+    for container in built_for_another(task, instance_type):
+        text = (
+            f"is {instance_type.architecture}, and the image of container {container.name} is for {container.built_for}"
+        )
+        yield Obstacle.of(instance_type, ObstacleKind.ARCHITECTURE, text)
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
     if task.shares_gpu:
         yield from _of_sharing(instance_type, pool)
+
+
+def built_for_another(task: Task, instance_type: InstanceType) -> tuple[Container, ...]:
+    """Containers whose images are known to be built for another processor than that of a type."""
+    return tuple(each for each in task.containers if each.built_for not in {None, instance_type.architecture})
 
 
 def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ class Resource:
         depends_on: Logical ids of the resources of its stack that it names in ``DependsOn``.
         is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
         below: Keys from the resource to its properties; none outside of a template.
+        platform_of: Finds what an image that the app builds is built for, by the image's tag.
     """
 
     logical_id: str
@@ -133,6 +134,7 @@ class Resource:
     depends_on: tuple[str, ...] = ()
     is_part: bool = False
     below: tuple[str, ...] = ("Properties",)
+    platform_of: Callable[[str], str | None] = field(default=lambda _tag: None, compare=False, repr=False)
 
     @property
     def reference(self) -> Reference:

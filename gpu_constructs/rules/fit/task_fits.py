@@ -18,6 +18,7 @@ from gpu_constructs.placement import (
     fit,
 )
 from gpu_constructs.placement.destinations import carries_gpus, unassigned
+from gpu_constructs.placement.machine import built_for_another
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
@@ -132,7 +133,8 @@ def fits(context: Context) -> Problems:
     "GPU067",
     question="do the hosts have the processor that the task is built for?",
     because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
-    "RuntimePlatform names another",
+    "RuntimePlatform names another; into images it does not look, and a container of another architecture ends with "
+    "exec format error",
     softer=WHILE_SPARED,
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
     changes="RuntimePlatform.CpuArchitecture",
@@ -150,6 +152,29 @@ def same_architecture(context: Context) -> Problems:
                 ways=(hosts_for(task, each.pool, f"{task.architecture} hosts,"),),
                 is_certain=not each.is_spared,
             )
+    yield from _images_of_another(context)
+
+
+def _images_of_another(context: Context) -> Iterator[Problem]:
+    """ECS does not look into images: the container ends with ``exec format error`` on the host that it gets."""
+    for assignment in context.assignments:
+        task = assignment.task
+        for each in assignment.destinations:
+            wrong = {host: built_for_another(task, host) for host in each.types}
+            named = {container: host for host, found in wrong.items() for container in found}
+            for container, host in named.items():
+                yield Problem(
+                    about=assignment.workload,
+                    involves=(task,),
+                    message=f"container {container.name} of {task.name} cannot run on {each.pool.name}: {host} is "
+                    f"{host.architecture}, and its image is built for {container.built_for}",
+                    fix=f"an image for {host.architecture} (in CDK: platform=…), or {container.built_for} hosts",
+                    property_name="Image",
+                    changes="Image",
+                    origin=container.origin,
+                    container=container,
+                    is_certain=assignment.every and all(wrong.values()) and not each.is_spared,
+                )
 
 
 @warning(

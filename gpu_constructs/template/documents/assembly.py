@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
@@ -23,6 +23,7 @@ from gpu_constructs.template.documents.sources import (
     asset_path,
     last_step,
     nested_beside,
+    platforms,
     published,
     stack_name_of,
 )
@@ -103,6 +104,7 @@ class _Assembly:
             construct=lambda logical_id: constructs().get(logical_id),
             made_at=lambda path: _made_at(notes().get(f"/{path}")),
             is_of_assembly=True,
+            platform_of=self._platform_of,
             acknowledged=cache(lambda: _acknowledged(notes())),
         )
 
@@ -126,12 +128,22 @@ class _Assembly:
     @cached_property
     def _asset_files(self) -> Mapping[str, str]:
         """Files of the assembly by the name that they get in the bucket of their assets."""
-        found: dict[str, str] = {}
-        for name, artifact in self._artifacts.items():
-            properties = artifact.get("properties")
-            if artifact.get("type") == _ASSETS and isinstance(properties, dict):
-                found |= published(self._read(self._file(name, properties, "file")).data)
-        return found
+        return {name: file for each in self._assets for name, file in published(each)}
+
+    def _platform_of(self, tag: str) -> str | None:
+        try:
+            return next((platform for each in self._assets for name, platform in platforms(each) if name == tag), None)
+        except UnreadableError:  # what images are built for is not said then
+            return None
+
+    @cached_property
+    def _assets(self) -> Sequence[Node]:
+        """What the manifests of the assets say."""
+        return [
+            self._read(self._file(name, properties, "file")).data
+            for name, artifact in self._artifacts.items()
+            if artifact.get("type") == _ASSETS and isinstance(properties := artifact.get("properties"), dict)
+        ]
 
     def _notes(self, artifact: Mapping[str, Node]) -> dict[str, Node]:
         """What the app notes about its constructs, by their path."""

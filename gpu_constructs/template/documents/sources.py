@@ -43,6 +43,7 @@ class Source:
             it is the name of a property; None where these are the words of CloudFormation.
         place_of: Finds where one resource is deployed to, where not all of its stack are in one place.
         is_of_assembly: Whether it is one stack of an app of which all are read.
+        platform_of: Finds what an image that the app builds is built for, such as ``linux/arm64``, by the image's tag.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Source:
     place_of: Callable[[str], Place | None] = lambda _logical_id: None
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+    platform_of: Callable[[str], str | None] = lambda _tag: None
 
 
 def nested_beside(file: str, files: Files) -> FindNested:
@@ -112,6 +114,19 @@ def published(assets: Node) -> Iterator[tuple[str, str]]:
             key = each.get("objectKey") if isinstance(each, dict) else None
             if isinstance(key, str) and isinstance(path, str):
                 yield key.rpartition("/")[2], path
+
+
+def platforms(assets: Node) -> Iterator[tuple[str, str]]:
+    """Tags of the images that are built for a platform that the app names, each with that, from the same manifest."""
+    images = assets.get("dockerImages") if isinstance(assets, dict) else None
+    for asset in images.values() if isinstance(images, dict) else ():
+        source = asset.get("source") if isinstance(asset, dict) else None
+        destinations = asset.get("destinations") if isinstance(asset, dict) else None
+        platform = source.get("platform") if isinstance(source, dict) else None
+        for each in destinations.values() if isinstance(destinations, dict) else ():
+            tag = each.get("imageTag") if isinstance(each, dict) else None
+            if isinstance(tag, str) and isinstance(platform, str):
+                yield tag, platform
 
 
 def last_step(url: Value) -> str | None:

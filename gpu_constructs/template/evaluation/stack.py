@@ -115,6 +115,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: 
         origin=evaluator.origin(path, construct),
         exists=exists,
         depends_on=depends_on_of(declaration.get("DependsOn")),
+        platform_of=source.platform_of,
     )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
@@ -31,7 +32,7 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import (
     container_name,
     container_of,
@@ -65,6 +66,7 @@ TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
 
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
+_OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
 _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
@@ -85,7 +87,10 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     return Task(
         name=name,
         containers=tuple(
-            container_of(each, network_mode=network_mode, needs=needs.get(container_name(each)))
+            replace(
+                container_of(each, network_mode=network_mode, needs=needs.get(container_name(each))),
+                built_for=_built_for(resource, each),
+            )
             for each in properties.sections("ContainerDefinitions")
         ),
         network_mode=network_mode,
@@ -127,6 +132,13 @@ def _docker_volumes(properties: Section) -> Iterator[DockerVolume]:
         driver = settings.text("Driver")
         if isinstance(driver, str) and driver not in _DRIVERS_OF_AWS:
             yield DockerVolume(name=name if isinstance(name, str) else "", driver=driver, origin=settings.origin)
+
+
+def _built_for(resource: Resource, container: Section) -> Architecture | None:
+    """What the image of a container is built for, where the app builds it for a platform that it names."""
+    image = container.get("Image")
+    platform = resource.platform_of(end_of(image).rpartition(":")[2]) if isinstance(image, Text) else None
+    return _OF_DOCKER.get("/".join(platform.split("/")[:2])) if platform is not None else None
 
 
 def architecture_of(platform: Section) -> Architecture | Unknown | None:
