@@ -119,6 +119,30 @@ def test_services_may_write_where_rules_and_alarms_send_them(world: World) -> No
         assert not is_allowed(mine, elsewhere(world, call)), call
 
 
+def test_the_key_serves_volumes_and_logs_of_this_account_and_no_statement_is_idle() -> None:
+    """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
+    world = World(template_with_a_key())
+    ((name, key),) = world.of("KMS::Key").items()
+    statements = [each for each in key["KeyPolicy"]["Statement"] if "root" not in str(each["Principal"])]
+    role = f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+    group = {"kms:EncryptionContext:aws:logs:arn": f"arn:aws:logs:{HERE}:log-group:one"}
+    uses = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo")
+    calls = [("autoscaling", Call(f"kms:{each}", world.arn(name), {"aws:PrincipalArn": role})) for each in uses]
+    given = {"aws:PrincipalArn": role, "kms:GrantIsForAWSResource": "true"}
+    calls.append(("autoscaling", Call("kms:CreateGrant", world.arn(name), given)))
+    calls += [("logs.us-east-1.amazonaws.com", Call(f"kms:{each}", world.arn(name), group)) for each in uses]
+
+    def all_allowed(some: list[dict[str, Any]]) -> bool:
+        return all(is_allowed([each for each in some if _is_for(who, each["Principal"])], call) for who, call in calls)
+
+    assert all_allowed(statements)
+    assert not any(all_allowed([each for each in statements if each is not idle]) for idle in statements)
+    for who, call in calls:
+        context = {key: str(value).replace(ACCOUNT, "444455556666") for key, value in call.context.items()}
+        mine = [each for each in statements if _is_for(who, each["Principal"])]
+        assert not is_allowed(mine, Call(call.action, call.resource, context)), call
+
+
 def test_the_policy_of_the_self_test_reaches_its_own_things_alone() -> None:
     statements: Any = POLICY["Statement"]
     definition, group = f"arn:aws:ecs:{HERE}:task-definition/", f"arn:aws:logs:{HERE}:log-group:"
