@@ -11,6 +11,7 @@ import pytest
 
 from gpu_constructs.cli import main
 from gpu_constructs.rules import RULES
+from gpu_constructs.template import UnreadableError
 from tests.cli.reports import FOUND, GRAVE, HERE, MADE, NOWHERE, REPORT, REPORT_OF_AN_APP, in_form
 from tests.cli.templates import template, written
 
@@ -132,3 +133,18 @@ def test_what_is_checked_is_not_written_over(tmp_path: Path, capsys: pytest.Capt
     assert main(["check", file, "--output", f"json={tmp_path}/../{tmp_path.name}/t.json"]) == 2
     assert "is what is checked" in capsys.readouterr().err
     assert Path(file).read_text() == before
+
+
+def test_a_file_that_could_not_be_read_is_an_error_in_every_report() -> None:
+    error = UnreadableError("a value is missing", file="infra/bad.json", line=2, column=1)
+    report = replace(REPORT, findings=(), unreadable=(error,))
+    assert "::error title=unreadable,file=infra/bad.json,line=2,col=1::a value is missing" in in_form("github", report)
+    (issue,) = json.loads(in_form("gitlab", report))
+    assert (issue["check_name"], issue["severity"], issue["location"]["path"]) == (
+        "unreadable",
+        "critical",
+        "infra/bad.json",
+    )
+    assert 'failures="1"' in in_form("junit", report)
+    (run,) = json.loads(in_form("sarif", report))["runs"]
+    assert not run["invocations"][0]["executionSuccessful"]

@@ -1,4 +1,4 @@
-"""How do machines read what was found? One file for each form; `FORMATS` has them by name.
+"""How do machines read what was found? `FORMATS` has each form by its name.
 
 What several of them need is here: what a reader is shown, where that is in the repository, and how it is recognized in
 the next run.
@@ -20,8 +20,17 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
-FORMATS = ("json", "sarif", "github", "gitlab", "junit")
-"""Names of forms, each of which is a module here with a function `write`."""
+FORMATS = {
+    "json": "as_json.write",
+    "sarif": "as_sarif.write",
+    "github": "for_ci.github",
+    "gitlab": "for_ci.gitlab",
+    "junit": "for_ci.junit",
+}
+"""Names of forms, and the module and the function that write each; it is loaded where it is asked for."""
+
+UNREAD = "unreadable"
+"""What stands for the id of a rule where a file could not be read."""
 
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables by which a CI names the directory of the repository.
@@ -49,16 +58,32 @@ class Checked:
 
     @property
     def shown(self) -> Iterator[Finding]:
-        """What a reader looks at: not infos, but tasks that were not checked."""
+        """What a reader looks at: files that were not read and tasks that were not checked, but not infos."""
+        yield from self.unread
         for each in self.review.findings:
             if self.verbose or each.severity is not Severity.INFO or each.rule == UNCHECKED:
                 yield each
 
+    @property
+    def unread(self) -> tuple[Finding, ...]:
+        """Files that could not be read, each as an error."""
+        return tuple(
+            Finding(
+                rule=UNREAD,
+                severity=Severity.ERROR,
+                subject=each.file,
+                message=each.reason,
+                fix=each.fix or "",
+                origin=Origin(resource="", file=each.file, line=each.line, column=each.column),
+            )
+            for each in self.review.unreadable
+        )
+
 
 def written(name: str, checked: Checked) -> str:
     """A check in a form, by its name."""
-    module = import_module(f"gpu_constructs.cli.formats.as_{name}")
-    return cast("str", module.write(checked))
+    module, _, function = FORMATS[name].partition(".")
+    return cast("str", getattr(import_module(f"gpu_constructs.cli.formats.{module}"), function)(checked))
 
 
 def with_fix(finding: Finding) -> str:
