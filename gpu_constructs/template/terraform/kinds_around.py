@@ -111,7 +111,9 @@ AROUND: Mapping[str, Kind] = {
             "metric_query.metric.dimensions": "Dimensions pairs",
         },
     ),
-    "aws_cloudwatch_event_rule": Kind(type=RULE, names={"name": "Name", "event_pattern": "EventPattern policy"}),
+    "aws_cloudwatch_event_rule": Kind(
+        type=RULE, names={"is_enabled": "State switch", "event_pattern": "EventPattern policy"}
+    ),
     "aws_cloudwatch_event_target": Kind(
         type=TARGET,
         below=("Properties", "Targets", 0),

@@ -38,6 +38,7 @@ class Links:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._gone: set[tuple[str, Module, str | int | None]] = set()  # ways of the question that is being asked
 
     def resource(self, instance: Instance) -> Object:
         """How a resource is written in the configuration; empty where that is not known."""
@@ -46,6 +47,7 @@ class Links:
 
     def of(self, expression: Node, instance: Instance) -> tuple[Link, ...]:
         """What an expression of a resource refers to, each once."""
+        self._gone.clear()
         found: dict[str, Link] = {}
         for each in self._each(expression, instance.module, instance, _DEPTH):
             if len(found) < _MOST:
@@ -68,12 +70,14 @@ class Links:
         module = instance.module
         while not here and module:
             call, module, key = self._call(module), module[:-1], module[-1][1]
+            self._gone.clear()
             around = list(self._each(call.get("expressions"), module, _Keyed(module, key), _DEPTH))
             here = list({each.instance.address: each for each in around if each.instance.type in types}.values())
         return _chosen(here, instance)
 
     def before(self, instance: Instance) -> Iterator[Instance]:
         """What is created before a resource, as far as it or a module around it names that."""
+        self._gone.clear()
         written = self.resource(instance)
         named: list[tuple[Node, Module]] = [(written.get("expressions"), instance.module)]
         named.append(({"references": written.get("depends_on")}, instance.module))
@@ -88,7 +92,9 @@ class Links:
 
     def _each(self, expression: Node, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
         for text in _references(expression):
-            if depth > 0 and work().takes(1):
+            way = (text, module, near.key)
+            if depth > 0 and way not in self._gone and work().takes(1):
+                self._gone.add(way)
                 yield from self._followed(text, module, near, depth - 1)
 
     def _followed(self, text: str, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
@@ -120,7 +126,7 @@ class Links:
             if outputs:
                 expression = _below(_below(written.get("outputs"), outputs[0]), "expression")
                 yield from self._each(expression, each, _Keyed(each, key), depth)
-            else:
+            elif work().takes(len(self._plan.instances)):
                 yield from (Link(one) for one in self._plan.instances.values() if one.module[: len(each)] == each)
 
     def _named(self, steps: Steps, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:

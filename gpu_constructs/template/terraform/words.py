@@ -81,8 +81,13 @@ _PHRASES = (
     (", or take it from context", ", or pass what makes it unknown, such as an image, by a variable"),
     (", or take them from context", ", or pass what makes them unknown, such as an image, by a variable"),
     ("deleting the stack", "destroying it"),
+    (
+        "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it",
+        "take the id from a data source aws_ssm_parameter or aws_ami, so that the plan says which image it is",
+    ),
+    (" stands in CloudFormation", " stands in a template and a data source aws_ssm_parameter in Terraform"),
 )
-_NAMED = re.compile(r"AWS::\w+::\w+|\b[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*")
+_NAMED = re.compile(r"AWS::\w+::\w+|(?<![\w./-])[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

@@ -46,6 +46,10 @@ _NAMES: Mapping[str, str] = {
     "iam_instance_profile": _PROFILE,
     "iam_instance_profile.name": _PROFILE,
 }
+# Arguments that hold several, of which a plan shows nothing where one of them is unknown.
+_LISTS: Final = frozenset(
+    {"security_group_ids", "security_groups", "subnet_ids", "subnets", "vpc_security_group_ids", "vpc_zone_identifier"}
+)
 _SWITCH: Mapping[bool, Node] = {True: "ENABLED", False: "DISABLED"}
 _HASH = re.compile(r"[0-9a-f]{40}")
 _THROUGH = re.compile(r"(?:each|local|module|var)\.")
@@ -259,11 +263,12 @@ class Writer:
         if is_written and expression is None:
             return None
         links = self._known.links
-        link = links.one(expression, self._instance, types)
-        if link is not None:
-            return self._linked(link)
         references = expression.get("references") if isinstance(expression, dict) else None
         named = [str(each) for each in references] if isinstance(references, list) else []
+        link = links.one(expression, self._instance, types)
+        may_be_another = not types and any(each.startswith("local.") for each in named)
+        if link is not None and names[-1] not in _LISTS and not may_be_another:
+            return self._linked(link)
         if types:
             is_open = not named or any(_THROUGH.match(each) for each in named)
             return self._linked(links.inferred(self._instance, types) if is_open else None)

@@ -232,6 +232,34 @@ def test_policies_that_are_attached_are_those_of_the_role() -> None:
     assert "GPU264" not in errors(check_files([written]))
 
 
+def test_containers_of_the_apply_that_nothing_runs_are_not_checked_and_said() -> None:
+    written = simple()
+    written["resource_changes"] = [change(written, TASK)]
+    of_task = written["resource_changes"][0]["change"]
+    del of_task["after"]["container_definitions"]
+    of_task["after_unknown"] = {"container_definitions": True}
+    resources = [configured(TASK, {"container_definitions": refers("aws_ecr_repository.train.repository_url")})]
+    written["configuration"]["root_module"] = {"resources": resources}
+    (found,) = check_files([written]).unchecked
+    assert "only known after the apply" in found.message
+    assert "by a variable" in found.fix
+
+
+def test_modules_that_refer_to_each_other_without_end_are_read() -> None:
+    refs = refers(*(f"module.a.o{number}" for number in range(20)))
+    inner = {
+        "outputs": {
+            f"o{number}": {"expression": refers(*(f"var.v{each}" for each in range(20)))} for number in range(20)
+        }
+    }
+    call = {"expressions": {f"v{number}": refs for number in range(20)}, "module": inner}
+    written = simple()
+    root = written["configuration"]["root_module"]
+    root["module_calls"] = {"a": call}
+    root["resources"][-1]["expressions"]["cluster"] = refs
+    assert check_files([written]).fleet.workloads
+
+
 @pytest.mark.parametrize(
     ("broken", "reason", "fix"),
     [

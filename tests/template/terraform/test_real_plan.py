@@ -14,6 +14,7 @@ import pytest
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
 
+SERVICE = Path(__file__).parent / "real" / "service.json"
 REAL = Path(__file__).parent / "real" / "plan.json"
 SECRET = "hunter2-very-secret"  # noqa: S105 - of main.tf
 
@@ -65,6 +66,42 @@ def test_findings_name_arguments_and_resources_of_terraform() -> None:
     texts = [f"{each.message} {each.fix}" for each in check_files([REAL]).findings]
     assert any("overrides without weighted_capacity" in each for each in texts)
     assert not [each for each in texts if "AWS::" in each or "ResourceRequirements" in each]
+
+
+def test_a_service_behind_a_load_balancer_that_works_gets_no_error() -> None:
+    """Another plan: a group of a dynamic block, security groups, roles, scaling, AWS Batch, a rule of EventBridge."""
+    report = check_files([SERVICE])
+    assert [each.rule for each in report.findings if str(each.severity) == "error"] == []
+    fleet = report.fleet
+    assert {each.name: each.max_instances for each in fleet.pools} == {
+        "aws_ecs_capacity_provider.p": 3,
+        "aws_batch_compute_environment.b": 2,
+    }
+    assert fleet.pools[0].group is not None
+    assert fleet.pools[0].group.warm_pool is not None
+    assert {each.name: (each.task.name if each.task else None, each.cluster) for each in fleet.workloads} == {
+        "aws_ecs_service.chat": ("aws_ecs_task_definition.chat", "aws_ecs_cluster.c"),
+        "aws_cloudwatch_event_target.night": ("aws_ecs_task_definition.chat", "aws_ecs_cluster.c"),
+    }
+    assert fleet.workloads[0].scaling is not None
+    assert fleet.workloads[0].scaling.most == 3
+
+
+@pytest.mark.parametrize(
+    ("address", "argument", "value", "rule"),
+    [
+        ("aws_security_group.hosts", "ingress", [], "GPU206"),
+        ("aws_launch_template.lt", "instance_type", "c7i.large", "GPU060"),
+        ("aws_appautoscaling_target.t", "max_capacity", 30, "GPU080"),
+        ("aws_iam_role.hosts", "assume_role_policy", '{"Statement": []}', "GPU264"),
+    ],
+)
+def test_one_wrong_argument_of_it_is_named(address: str, argument: str, value: object, rule: str) -> None:
+    written = json.loads(SERVICE.read_text(encoding="utf-8"))
+    (changed,) = [each["change"] for each in written["resource_changes"] if each["address"] == address]
+    changed["after"][argument] = value
+    changed["after_unknown"].pop(argument, None)
+    assert rule in {each.rule for each in check_files([written]).findings}
 
 
 def test_a_plan_on_many_lines_has_lines_and_one_on_a_single_line_has_none(tmp_path: Path) -> None:
