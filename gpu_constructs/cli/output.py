@@ -128,8 +128,10 @@ def table(
 
 
 def _wants_colour(stream: TextIO) -> bool:
-    # https://no-color.org: any value that is not empty
-    return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    # https://no-color.org and https://force-color.org: any value that is not empty
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(stream) and os.environ.get("TERM") != "dumb")
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -37,10 +37,16 @@ def test_a_terminal_that_wants_none_gets_none(environment: Mapping[str, str], mo
     assert screen.getvalue() == "error GPU001\n"
 
 
-def test_a_pipe_gets_no_colours() -> None:
+def test_a_pipe_gets_colours_only_where_they_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     show([LINE], stream)
     assert stream.getvalue() == "error GPU001\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    show([LINE], stream)
+    assert stream.getvalue().endswith("\x1b[1;31merror\x1b[0m GPU001\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    show([LINE], stream)
+    assert stream.getvalue().endswith("\nerror GPU001\n")
 
 
 @pytest.mark.parametrize(
