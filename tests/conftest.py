@@ -27,11 +27,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.disable()
 
 _OF_REPORTS = (
+    "tests/properties/test_all_fixes_at_once.py",
     "tests/properties/test_fixes.py",
     "tests/rules/test_causes.py",
     "tests/rules/test_examples.py",
     "tests/rules/test_places.py",
+    "tests/rules/test_severity.py",
     "tests/acceptance/test_broken_templates.py",
+    "tests/acceptance/test_fixes.py",
     "tests/acceptance/test_good_templates.py",
 )
 """Files that read the reports of `tests.reports`, which one process makes once."""
@@ -43,6 +46,7 @@ _OF_EXAMPLES = (
     "tests/test_readme.py",
     "tests/test_from_plain_cdk.py",
     "tests/e2e/test_cdks_own_validation.py",
+    "tests/e2e/test_from_plain_cdk.py",
 )
 """Files that read the blocks of `tests.documented`, which one process runs once."""
 
