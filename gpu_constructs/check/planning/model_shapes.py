@@ -58,11 +58,6 @@ class ModelShape:
     assumed: bool = False
 
 
-def _vocabulary(tokens: int, hidden: int, *, matrices: int = 2) -> float:
-    """Parameters in units of 10^9 of the embeddings and of the output head, which may be the same matrix."""
-    return matrices * tokens * hidden / 1e9
-
-
 _LITGPT = "its config.json as copied in https://github.com/Lightning-AI/litgpt, litgpt/config.py at 0006c973"
 # Checkpoints of gpt-oss have experts in MXFP4 and the rest in BF16: https://openai.com/index/gpt-oss-model-card
 _GPT_OSS = "https://github.com/openai/gpt-oss, gpt_oss/torch/model.py at 0568dfc9; a context of 32 x 4,096"
@@ -73,106 +68,50 @@ _DEEPSEEK = (
     "https://arxiv.org/abs/2412.19437, section 4.2, and https://huggingface.co/deepseek-ai/DeepSeek-V3 config.json"
 )
 
-# Dense models and mixtures without a window or a latent, of which LitGPT has the shape: name, parameters in units of
-# 10^9, layers, hidden size, heads, heads with keys and values, tokens of the vocabulary, longest context. Each head has
-# 128 values.
-_PLAIN_SHAPES = (
-    ("mistral-7b", 7.25, 32, 4096, 32, 8, 32_768, 32_768),
-    ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 152_064, 131_072),
-    ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128_256, 131_072),
-    ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 152_064, 131_072),
-    ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 151_936, 262_144),  # the context is that of its versions of 2507
-    ("qwen2.5-32b", 32.8, 64, 5120, 40, 8, 152_064, 131_072),
-    ("mixtral-8x7b", 46.7, 32, 4096, 32, 8, 32_000, 32_768),
-    ("llama-3.1-70b", 70.6, 80, 8192, 64, 8, 128_256, 131_072),
-    ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 152_064, 131_072),
-    ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128_256, 131_072),
+# Name, parameters in units of 10^9, layers, hidden size, heads, heads with keys and values, size of each, tokens of the
+# vocabulary, longest context.
+_SHAPES = (
+    ("mistral-7b", 7.25, 32, 4096, 32, 8, 128, 32_768, 32_768),
+    ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 128, 152_064, 131_072),
+    ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128, 128_256, 131_072),
+    ("gemma-2-9b", 9.24, 42, 3584, 16, 8, 256, 256_000, 8192),
+    ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 128, 152_064, 131_072),
+    ("gpt-oss-20b", 20.9, 24, 2880, 64, 8, 64, 201_088, 131_072),
+    ("gemma-3-27b", 27.0, 62, 5376, 32, 16, 128, 262_208, 131_072),
+    ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 128, 151_936, 262_144),  # the context is that of its versions of 2507
+    ("qwen2.5-32b", 32.8, 64, 5120, 40, 8, 128, 152_064, 131_072),
+    ("mixtral-8x7b", 46.7, 32, 4096, 32, 8, 128, 32_000, 32_768),
+    ("llama-3.1-70b", 70.6, 80, 8192, 64, 8, 128, 128_256, 131_072),
+    ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 128, 152_064, 131_072),
+    ("gpt-oss-120b", 116.8, 36, 2880, 64, 8, 64, 201_088, 131_072),
+    ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128, 128_256, 131_072),
+    ("deepseek-v3", 671.0, 61, 7168, 128, 1, 0, 129_280, 163_840),
 )
-# https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16
-_CHECKPOINTS = {"llama-3.1-405b": (("fp8", 462.0),)}
+# Layers with a window and its tokens.
+_WINDOWS = {"gemma-2-9b": (21, 4096), "gpt-oss-20b": (12, 128), "gemma-3-27b": (52, 1024), "gpt-oss-120b": (18, 128)}
+_LATENTS = {"deepseek-v3": 576}
+# Of these the embeddings are the output head; Gemma 3 has an encoder of images.
+_ONE_MATRIX = {"gemma-2-9b": 0.0, "gemma-3-27b": 0.42}
+_PRECISIONS = {"gpt-oss-20b": "mxfp4", "gpt-oss-120b": "mxfp4", "deepseek-v3": "fp8"}
+_CHECKPOINTS = {
+    "gpt-oss-20b": (("mxfp4", 12.8),),
+    "gpt-oss-120b": (("mxfp4", 60.8),),
+    # https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16
+    "llama-3.1-405b": (("fp8", 462.0),),
+}
+_SOURCES = {"gpt-oss-20b": _GPT_OSS_20B, "gpt-oss-120b": _GPT_OSS, "deepseek-v3": _DEEPSEEK}
 
-_OTHER_SHAPES = (
-    ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
-    ModelShape(name="sdxl-base", parameters=3.5, precision="fp16"),
-    ModelShape(name="flux.1", parameters=16.5),  # the transformer of 12 and the text encoders of 4.5
-    ModelShape(
-        name="gemma-2-9b",
-        parameters=9.24,
-        layers=42,
-        hidden=3584,
-        heads=16,
-        longest=8192,
-        in_16_bits=_vocabulary(256_000, 3584, matrices=1),
-        source=_LITGPT,
-        kv_heads=8,
-        head_size=256,
-        windowed_layers=21,
-        window=4096,
-    ),
-    ModelShape(
-        name="gpt-oss-20b",
-        parameters=20.9,
-        layers=24,
-        hidden=2880,
-        heads=64,
-        longest=131072,
-        in_16_bits=_vocabulary(201_088, 2880),
-        source=_GPT_OSS_20B,
-        kv_heads=8,
-        head_size=64,
-        windowed_layers=12,
-        window=128,
-        precision="mxfp4",
-        checkpoints=(("mxfp4", 12.8),),
-    ),
-    ModelShape(
-        name="gemma-3-27b",
-        parameters=27.0,
-        layers=62,
-        hidden=5376,
-        heads=32,
-        longest=131072,
-        in_16_bits=_vocabulary(262_208, 5376, matrices=1) + 0.42,
-        source=_LITGPT,
-        kv_heads=16,
-        head_size=128,
-        windowed_layers=52,
-        window=1024,
-    ),
-    ModelShape(
-        name="gpt-oss-120b",
-        parameters=116.8,
-        layers=36,
-        hidden=2880,
-        heads=64,
-        longest=131072,
-        in_16_bits=_vocabulary(201_088, 2880),
-        source=_GPT_OSS,
-        kv_heads=8,
-        head_size=64,
-        windowed_layers=18,
-        window=128,
-        precision="mxfp4",
-        checkpoints=(("mxfp4", 60.8),),
-    ),
-    ModelShape(
-        name="deepseek-v3",
-        parameters=671.0,
-        layers=61,
-        hidden=7168,
-        heads=128,
-        longest=163840,
-        in_16_bits=_vocabulary(129_280, 7168),
-        source=_DEEPSEEK,
-        latent=576,
-        precision="fp8",
-    ),
+# Name, parameters, precision.
+_WITHOUT_CACHE = (
+    ("whisper-large-v3", 1.55, "fp16"),
+    ("sdxl-base", 3.5, "fp16"),
+    ("flux.1", 16.5, "bf16"),  # the transformer of 12 and the text encoders of 4.5
 )
 
 MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
     sorted(
         (
-            *_OTHER_SHAPES,
+            *(ModelShape(name=name, parameters=size, precision=precision) for name, size, precision in _WITHOUT_CACHE),
             *(
                 ModelShape(
                     name=name,
@@ -181,13 +120,17 @@ MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
                     hidden=hidden,
                     heads=heads,
                     kv_heads=kv_heads,
-                    head_size=128,
+                    head_size=head_size,
+                    latent=_LATENTS.get(name, 0),
+                    windowed_layers=_WINDOWS.get(name, (0, 0))[0],
+                    window=_WINDOWS.get(name, (0, 0))[1],
                     longest=longest,
-                    in_16_bits=_vocabulary(tokens, hidden),
+                    in_16_bits=(1 if name in _ONE_MATRIX else 2) * tokens * hidden / 1e9 + _ONE_MATRIX.get(name, 0),
+                    precision=_PRECISIONS.get(name, "bf16"),
                     checkpoints=_CHECKPOINTS.get(name, ()),
-                    source=_LITGPT,
+                    source=_SOURCES.get(name, _LITGPT),
                 )
-                for name, parameters, layers, hidden, heads, kv_heads, tokens, longest in _PLAIN_SHAPES
+                for name, parameters, layers, hidden, heads, kv_heads, head_size, tokens, longest in _SHAPES
             ),
         ),
         key=lambda each: each.parameters,
