@@ -43,6 +43,7 @@ from gpu_constructs.fleet import (
     NetworkInterface,
     Pool,
     TypeChoice,
+    Unknown,
     UserData,
 )
 
@@ -161,21 +162,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             allowed=f"0 to {high}",
             fix=f"raise max_instances of {choice.construct_id} to {low}, or min_instances={high}",
         )
-    needs_one_zone = any(each.needs_one_zone for each in parts)
-    pool = Pool(
-        name=choice.construct_id,
-        instance_types=known,
-        image=UNKNOWN,
-        min_instances=low,
-        max_instances=high,
-        region=hosts.region,
-        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
-        has_unknown_types=chosen.has_unknown_types,
-        unknown_type_names=chosen.unknown_type_names,
-        zones=subnets.zones if needs_one_zone else None,
-        zones_are_open=needs_one_zone and subnets.zones_are_open,
-        subnets=subnets.known,
-        public_subnets=subnets.has_public,
+    pool = replace(
+        pool_of(choice, chosen, (low, high), subnets, parts, region=hosts.region),
         provider=known_provider_name(choice.capacity_provider_name),
     )
     try:
@@ -222,12 +210,45 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     )
 
 
-def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart], join_within: cdk.Duration | None) -> Contribution:
-    """What the image, the parts and the instance types add to the resources of a capacity."""
+def pool_of(
+    choice: CapacityChoice,
+    types: TypeChoice,
+    size: tuple[int | Unknown, int | Unknown],
+    subnets: HostSubnets,
+    parts: Iterable[HostPart],
+    *,
+    region: str | None,
+) -> Pool:
+    """The hosts that are asked for, before image and parts have their say; the size is the least and the most."""
+    needs_one_zone = any(each.needs_one_zone for each in parts)
+    return Pool(
+        name=choice.construct_id,
+        instance_types=types.instance_types,
+        image=UNKNOWN,
+        min_instances=size[0],
+        max_instances=size[1],
+        region=region,
+        bought=Bought(distribution=Distribution() if len(set(choice.instance_types)) > 1 else None),
+        has_unknown_types=types.has_unknown_types,
+        unknown_type_names=types.unknown_type_names,
+        zones=subnets.zones if needs_one_zone else None,
+        zones_are_open=needs_one_zone and subnets.zones_are_open,
+        subnets=subnets.known,
+        public_subnets=subnets.has_public,
+    )
+
+
+def hosts_told(pool: Pool, image: HostImage, join_within: cdk.Duration | None) -> Contribution:
+    """What the image and the instance types of hosts add to how they start."""
     system = image.image.operating_system
     deadline = deadline_lines(system, join_within, may_be_warm=pool.group.warm_pool is not None)
     lines = (*deadline, *kernel_lines(system, pool.instance_types))
-    adds = Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
+    return Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
+
+
+def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart], join_within: cdk.Duration | None) -> Contribution:
+    """What the image, the parts and the instance types add to the resources of a capacity."""
+    adds = hosts_told(pool, image, join_within)
     for part in parts:
         part.contribute(adds, pool)
     if pool.types_are_known:

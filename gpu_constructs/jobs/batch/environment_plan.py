@@ -11,27 +11,25 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
-from gpu_constructs.cluster.capacity.join_deadline import deadline_lines
 from gpu_constructs.cluster.capacity.network import HostNetwork
-from gpu_constructs.cluster.capacity.part import Contribution, HostPart
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, image_of, types_of
+from gpu_constructs.cluster.capacity.part import HostPart
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, hosts_told, image_of, pool_of, types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.storage import HostStorage
-from gpu_constructs.cluster.capacity.user_data import agent_lines, kernel_lines, settings_of_image, what_hosts_are_told
+from gpu_constructs.cluster.capacity.user_data import agent_lines, what_hosts_are_told
 from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import Architecture, InstanceType, OperatingSystem, Vendor
 from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.fleet import (
     RESERVATIONS_ONLY,
-    UNKNOWN,
     Bought,
-    Distribution,
     HostImage,
     Pool,
     PoolKind,
     PurchaseOption,
     Reservation,
+    TypeChoice,
     Unknown,
     UserDataFormat,
 )
@@ -118,24 +116,14 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         IncompatibleError: The types cannot be in one environment, or AWS Batch has no image that drives them.
     """
     _require_of_batch(choice)
-    names, types = _types(choice)
+    names, chosen = _types(choice)
+    types = chosen.instance_types
     purchase, _, storage, network = parts = choice.parts()
     low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
-    needs_one_zone = any(each.needs_one_zone for each in parts)
-    pool = Pool(
-        name=choice.construct_id,
-        instance_types=types,
-        image=UNKNOWN,
-        min_instances=low,
-        max_instances=high,
+    pool = replace(
+        pool_of(choice, chosen, (low, high), subnets, parts, region=region),
         kind=PoolKind.BATCH,
-        region=region,
-        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
-        zones=subnets.zones if needs_one_zone else None,
-        zones_are_open=subnets.zones_are_open if needs_one_zone else False,
-        subnets=subnets.known,
-        public_subnets=subnets.has_public,
         has_provider=False,
         min_vcpus=min_vcpus,
         max_vcpus=max_vcpus,
@@ -182,7 +170,7 @@ def _require_of_batch(choice: CapacityChoice) -> None:
         )
 
 
-def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
+def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], TypeChoice]:
     names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
     if chosen.has_unknown_types or chosen.unknown_type_names:
         raise InvalidValueError(
@@ -191,7 +179,7 @@ def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], tuple[InstanceType,
             value=list(names),
             fix="types of gpu-constructs instances, or declare_instance_types for a newer one",
         )
-    return names, chosen.instance_types
+    return names, chosen
 
 
 def _vcpus(low: int, high: int, types: Sequence[InstanceType]) -> tuple[int, int]:
@@ -231,9 +219,7 @@ def _with_parts(pool: Pool, parts: Iterable[HostPart]) -> Pool:
 
 
 def _set_up(pool: Pool, storage: HostStorage, image: HostImage, join_within: cdk.Duration | None) -> tuple[Pool, str]:
-    system = image.image.operating_system
-    lines = (*deadline_lines(system, join_within, may_be_warm=False), *kernel_lines(system, pool.instance_types))
-    adds = Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
+    system, adds = image.image.operating_system, hosts_told(pool, image, join_within)
     storage.contribute(adds, pool)
     told = what_hosts_are_told(system, "", adds.agent)
     agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
