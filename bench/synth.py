@@ -165,7 +165,9 @@ def _worker(workload: Workload | None, *arguments: str) -> Any:  # noqa: ANN401 
     """What one process measured. What CDK says about the templates on standard error is not of interest here."""
     command = [sys.executable, "-m", "bench.worker", *arguments]
     root = Path(__file__).parents[1]
-    done = subprocess.run(command, input=pickle.dumps(workload), capture_output=True, check=False, cwd=root)
+    # An installed package has its bytecode.
+    kept = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(command, input=pickle.dumps(workload), capture_output=True, check=False, cwd=root, env=kept)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed\n{done.stderr.decode()}")
     return json.loads(done.stdout)

@@ -355,12 +355,8 @@ class GpuCluster(AsCluster):
         from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring  # noqa: PLC0415 - for those who call this
 
         if self._monitoring is not None:
-            raise InvalidValueError(
-                "the cluster has monitoring already",
-                argument="construct_id",
-                value=construct_id,
-                fix="cluster.monitoring",
-            )
+            text = "the cluster has monitoring already"
+            raise InvalidValueError(text, argument="construct_id", value=construct_id, fix="cluster.monitoring")
         require_own_id(construct_id)
         self._monitoring = GpuMonitoring(
             self, construct_id, hosts=self.hosts, capacities=lambda: self._capacities, **options

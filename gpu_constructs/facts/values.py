@@ -1,8 +1,9 @@
 """Python's ``dataclass``, which makes frozen classes with slots in half of the time.
 
 A process that checks one template makes some 180 of them first. Python's own writes, compiles and runs six functions
-for each, which took as long as the check. Of these only ``__init__`` has to be written for its class: the others are
-the same for all, or read the values by the names of the fields. What the command line loads is made with it.
+for each, which took as long as the check. Of these only ``__init__`` has to be written for its class, when the first
+value is made: the others are the same for all, or read the values by the names of the fields. What the command line
+loads is made with it.
 
 `by_identity` is a memory of what was derived from such values, found again by the objects themselves. Comparing or
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
@@ -31,7 +32,7 @@ def _dataclass(
     def made(cls: type[Any]) -> type[Any]:
         written = {name for name, value in vars(cls).items() if value is not None}
         value: type[Any] = with_fields(cls)
-        methods = {"__init__": _initializer(value), **_METHODS, **(_comparison(value) if eq else {})}
+        methods = {"__init__": _WhenAsked(value), **_METHODS, **(_comparison(value) if eq else {})}
         for name in methods.keys() - written:
             setattr(value, name, methods[name])
         return value
@@ -47,6 +48,18 @@ class _MadeForEach:
 
 
 _MADE_FOR_EACH = _MadeForEach()
+
+
+class _WhenAsked:
+    """An ``__init__`` that is written when it is first asked for: a process makes values of half of its classes."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: object, owner: object = None) -> Callable[..., None]:
+        made = self._cls.__init__ = _initializer(self._cls)
+        found: Callable[..., None] = made if instance is None else made.__get__(instance)
+        return found
 
 
 def _initializer(cls: type[Any]) -> Callable[..., None]:
