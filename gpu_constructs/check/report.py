@@ -32,7 +32,6 @@ from gpu_constructs.check.other_values import (
     tables,
     warnings,
 )
-from gpu_constructs.check.words_of_files import in_words_of_file
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
@@ -43,7 +42,7 @@ from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.words import Word, and_list, parts_of
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, UnreadableError, files_of
 from gpu_constructs.template.model import JOB_DEFINITION, Resource
 
@@ -222,13 +221,13 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
         if accepted is None:
             kept.append(finding)
         else:
-            acknowledged.append(replace(accepted, finding=in_words_of_file(finding, stacks)))
+            acknowledged.append(replace(accepted, finding=_in_words_of_file(finding, stacks)))
     kept = list(_once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=files.fleet,
-        findings=tuple(in_words_of_file(_in_row(each, rows), stacks) for each in kept),
+        findings=tuple(_in_words_of_file(_in_row(each, rows), stacks) for each in kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or (() if inputs.is_empty else inputs.named),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
@@ -352,3 +351,18 @@ def order(finding: Finding) -> tuple[int, str, int, str, str]:
     origin = finding.origin
     _, _, resource, file = place(finding)
     return finding.severity.rank, file or "", 0 if origin is None else origin.line or 0, resource, finding.rule
+
+
+def _in_words_of_file(finding: Finding, stacks: Stacks) -> Finding:
+    """A finding in the words of its file: rules name properties of CloudFormation, and Terraform has arguments."""
+    about = finding.about or finding.origin
+    say = None if about is None or about.file is None else stacks.words.get(about.file)
+    if say is None or about is None:
+        return finding
+    resource = about.resource if finding.origin is None else finding.origin.resource
+    texts = (
+        "".join(say(part, resource, isinstance(part, Word)) for part in parts_of(text))
+        for text in (finding.message, finding.fix, finding.allowed)
+    )
+    message, fix, allowed = texts
+    return replace(finding, message=message, fix=fix, allowed=allowed, ways=(), otherwise="")

@@ -5,8 +5,6 @@ https://developer.hashicorp.com/terraform/internals/json-format
 
 from __future__ import annotations
 
-import re
-
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import UnreadableError
 
@@ -16,18 +14,12 @@ HOW = "terraform plan -out=tf.plan && terraform show -json tf.plan > plan.json"
 LATER: dict[str, Node] = {"Terraform::KnownAfterApply": None}
 """What stands in the template of a plan for a value that only the apply knows, or that must not be shown."""
 
-_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:format_version|terraform_version)"\s*:')
 _KEYS = frozenset({"format_version", "terraform_version"})
 _STATE_FILE = frozenset({"lineage", "serial", "terraform_version"})
 _SOURCES = (".tf", ".tofu", ".tf.json", ".tfvars", ".tfvars.json")
 _ARCHIVE, _IN_ARCHIVE = b"PK\x03\x04", b"tfplan"
 # What the action setup-terraform writes around the output of Terraform.
 _COMMAND, _WORKFLOW = "[command]", "::"
-
-
-def looks_like_plan(start: bytes) -> bool:
-    """Whether a file that begins so is a plan or a state in JSON; its first 64 bytes are enough."""
-    return _FIRST_KEY.match(start) is not None
 
 
 def is_plan(data: Node) -> bool:

@@ -35,6 +35,17 @@ def test_a_wrong_gpu_count_is_named_with_its_address_its_argument_and_its_line(
     assert "m/main.tf:8)" in text
 
 
+def test_a_directory_with_a_plan_and_what_it_is_made_from_is_that_plan(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in ("plan.json", "main.tf"):
+        (tmp_path / name).write_bytes((REAL.parent / name).read_bytes())
+    (tmp_path / "terraform.tfstate").write_text('{"version": 4, "terraform_version": "1.9.0", "resources": []}')
+    code, text = check(capsys, str(tmp_path))
+    assert code == 1
+    assert "GPU060" in text
+
+
 def test_a_secret_is_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert SECRET in REAL.read_text(encoding="utf-8")
     for form in ("text", "json", "sarif"):
