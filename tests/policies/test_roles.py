@@ -25,6 +25,8 @@ from tests.stacks.told import template_of
 
 _EVENTS = "events.amazonaws.com"
 _OF_CDK = "BucketNotificationsHandler"
+_GRANTED = {"s3", "secretsmanager", "sqs"}
+"""Services of which CDK grants what goes together: `bucket.grant_read`, `queue.grant_consume_messages`."""
 _SERVICES_WITH_ACCOUNT = {"states.amazonaws.com", "events.amazonaws.com", "scheduler.amazonaws.com"}
 
 
@@ -81,6 +83,20 @@ def test_no_statement_could_be_narrower_or_left_out(world: World) -> None:
             if _OF_CDK not in role and all(is_allowed(changed, call) for call in mine):
                 left.append(f"{role}: {statement}")
     assert left == []
+
+
+@pytest.mark.parametrize("world", ["all"], indirect=True)
+def test_no_action_is_idle_but_for_those_that_cdk_grants_with_others(world: World) -> None:
+    calls, idle = calls_of(world), []
+    for role, policy in world.policies.items():
+        mine = [call for caller, call in calls if caller == role]
+        for at, statement in enumerate(policy):
+            for action in listed(statement["Action"]):
+                kept = {**statement, "Action": [each for each in listed(statement["Action"]) if each != action]}
+                rest = [*policy[:at], kept, *policy[at + 1 :]]
+                if action.partition(":")[0] not in _GRANTED and all(is_allowed(rest, call) for call in mine):
+                    idle.append(f"{role}: {action}")
+    assert idle == []
 
 
 def test_services_assume_roles_for_this_account_alone(world: World) -> None:

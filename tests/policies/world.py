@@ -90,9 +90,9 @@ def template_with_a_key() -> dict[str, Any]:
     disks = fsx.LustreFileSystem.from_lustre_file_system_attributes(
         stack,
         "Disks",
-        dns_name="fs-0123.fsx.us-east-1.amazonaws.com",
-        file_system_id="fs-0123",
-        security_group=ec2.SecurityGroup.from_security_group_id(stack, "Around", "sg-0123"),
+        dns_name="fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        file_system_id="fs-0123456789abcdef0",
+        security_group=ec2.SecurityGroup.from_security_group_id(stack, "Around", "sg-0123456789abcdef0"),
     )
     mounts = [HostMount.s3(bucket, prefix="models/"), HostMount.fsx_lustre(disks, mount_name="abcd")]
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4, storage=HostStorage(mounts=mounts))
