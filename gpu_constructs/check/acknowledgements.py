@@ -1,15 +1,21 @@
-"""What was found and accepted: reasons in the metadata of a resource, or in the CDK app that made it."""
+"""What was found and accepted: with a reason in the metadata of a resource, in the CDK app, or in a configuration."""
 
 from __future__ import annotations
 
+import datetime as dt
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
+from gpu_constructs.check.patterns import Patterns
+from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import METADATA_KEY, Origin
-from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules import Finding, Severity, known_id
 from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
 from gpu_constructs.template import Inputs, Stacks
+from gpu_constructs.template.model import Resource
 
 _OURS = f"{METADATA_KEY}::"
 
@@ -46,8 +52,11 @@ class Acknowledgements:
         self._inputs = inputs
         self._named = dict[str, None]()
         self._in_templates: dict[tuple[str | None, str, str], tuple[str, str]] = {}
+        self._used = set[tuple[str | None, str, str]]()
+        self._wrong: list[str] = []
         for stack in stacks.stacks:
             for resource in stack.resources.values():
+                self._wrong += _wrong(resource)
                 for now, reason in _by_current_id(_written(resource.metadata), self._named):
                     self._in_templates[resource.origin.file, resource.logical_id, now] = reason
         # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
@@ -58,7 +67,16 @@ class Acknowledgements:
     @property
     def notes(self) -> tuple[str, ...]:
         """A line for each id that is named in what was looked up, and that is no longer the id of a rule."""
-        return what_became_of(self._named)
+        return (*what_became_of(self._named), *self._wrong)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A line for each reason in a template that accepts nothing that was found."""
+        return tuple(
+            f"{file}: {resource} accepts {rule}, and nothing is found that it is about; fix: delete it"
+            for file, resource, rule in self._in_templates
+            if (file, resource, rule) not in self._used
+        )
 
     def of(self, finding: Finding) -> Acknowledged | None:
         """The finding with the reason why it is accepted; None if it is not accepted.
@@ -71,6 +89,7 @@ class Acknowledgements:
     def _at(self, origin: Origin, finding: Finding) -> Acknowledged | None:
         written = self._in_templates.get((origin.file, origin.resource, finding.rule))
         if written is not None and _accepts(written, finding):
+            self._used.add((origin.file, origin.resource, finding.rule))
             return Acknowledged(finding=finding, reason=written[1])
         root = self._roots.get(origin.file)
         in_app = {} if root is None else self._inputs.acknowledged(root)
@@ -117,7 +136,65 @@ def _upwards(path: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
+def _wrong(resource: Resource) -> Iterator[str]:
+    """A line for each reason of a resource that cannot count."""
+    ours = resource.metadata.get(METADATA_KEY)
+    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
+    place = f"{resource.origin.file}: Acknowledge of {resource.logical_id}"
+    if written is not None and not isinstance(written, (dict, Mapping)):
+        yield f"{place} is no object, and accepts nothing; fix: {{GPU002: why that is all right}}"
+    for rule, why in _written(resource.metadata):
+        try:
+            known_id(rule.strip())
+        except UnknownNameError as error:
+            yield f"{place}: {error}"
+            continue
+        if not isinstance(why, str) or not why.strip():
+            yield f"{place} gives no reason for {brief(rule)}, and does not accept it; fix: {rule}: why it is all right"
+
+
 def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     ours = metadata.get(METADATA_KEY)
     written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
     yield from written.items() if isinstance(written, (dict, Mapping)) else ()
+
+
+def file_of(finding: Finding) -> str | None:
+    """Where a finding is; None where that is not known."""
+    return None if finding.origin is None else finding.origin.file
+
+
+def name_of(finding: Finding) -> str:
+    """The resource of a finding."""
+    return finding.subject if finding.origin is None else finding.origin.resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """Findings of one rule that a configuration accepts.
+
+    Attributes:
+        rule: The id of the rule.
+        reason: Why that is all right.
+        path: Files, as a pattern of a ``.gitignore``; empty means all.
+        resource: Resources, by a name with ``*`` and ``?``; empty means all.
+        until: The last day on which it counts; None where it always does.
+        place: Where it is written.
+    """
+
+    rule: str
+    reason: str
+    path: str = ""
+    resource: str = ""
+    until: dt.date | None = None
+    place: str = ""
+
+    def is_about(self, file: str | None, folder: str) -> bool:
+        """Whether it is about a file, by its path from a directory."""
+        return not self.path or (file is not None and Patterns([self.path]).means(os.path.relpath(file, folder)))
+
+    def accepts(self, finding: Finding, folder: str) -> bool:
+        """Whether it is about a finding."""
+        if finding.rule != id_now(self.rule) or not self.is_about(file_of(finding), folder):
+            return False
+        return not self.resource or fnmatchcase(name_of(finding), self.resource)

@@ -13,25 +13,29 @@ It is read by the reader of templates, with its limits and its lines, and like t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
+from gpu_constructs.check.acknowledgements import Acceptance
+from gpu_constructs.check.configuration_files import document_of, nearest
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import InstanceType, default_image, instance_type
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.budget import DESCRIBED, ENTRIES, HOSTS, NAME
-from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, for_one_check
+from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.facts.names import may_be_region
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 from gpu_constructs.rules import Severity, known_id
-from gpu_constructs.template.documents import Document, Files
+from gpu_constructs.rules.retired import id_now
+from gpu_constructs.template.documents import Document
 from gpu_constructs.template.model import UnreadableError
 
 UNCHECKED_TASKS, NEVER = "unchecked", "never"
@@ -54,6 +58,12 @@ class Configuration:
         fail_on: What makes a check fail, one of `FAIL_ON`.
         ignore: Ids of rules that are left out; some may be asked no more.
         partial: Whether there is more than the files that are checked.
+        together: Whether directories and assemblies are checked as one.
+        include: Patterns of the files in directories that are looked at alone.
+        exclude: Patterns of those that are left out.
+        severity: How grave findings of some rules are.
+        accept: Findings that are accepted, with a reason.
+        baseline: The file of the baseline.
     """
 
     file: str | None = None
@@ -64,28 +74,33 @@ class Configuration:
     fail_on: str | None = None
     ignore: tuple[str, ...] = ()
     partial: bool = False
+    together: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    accept: tuple[Acceptance, ...] = ()
+    baseline: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """The directory that its paths are from."""
+        return str(Path(self.file or "").parent)
 
 
-def found_configuration(named: str | None = None) -> Configuration:
-    """The configuration that is named, or that of the working directory; an empty one where it has none.
+def found_configuration(named: str | None = None, paths: Sequence[str] = ()) -> Configuration:
+    """The configuration that is named, or the nearest to what is checked; an empty one where there is none.
 
     Raises:
         UnreadableError: It cannot be read, something in it is wrong, or there are two.
     """
-    if named is not None:
-        return configuration_of(named)
-    found = [each for each in CONFIGURATION_FILES if Path(each).is_file()]
-    if len(found) > 1:
-        raise UnreadableError(
-            f"there is {found[1]} too", file=found[0], allowed="one configuration", fix="delete one, or take --config"
-        )
-    return configuration_of(found[0]) if found else Configuration()
+    file = nearest(paths) if named is None else named
+    return Configuration() if file is None else configuration_of(file)
 
 
 def configuration_of(file: str) -> Configuration:
     """Reads a configuration; an error has the line, the values allowed and the fix."""
     try:
-        document = Files().read(file, only_plain=True)
+        document = document_of(file)
         content = document.object()
     except UnreadableError as error:
         raise UnreadableError(
@@ -96,17 +111,16 @@ def configuration_of(file: str) -> Configuration:
     read = _Reader(document)
     for key in content:
         if key not in _ALLOWED:
-            near = get_close_matches(key[:NAME].lower().replace("-", "_"), _ALLOWED, n=1)
-            read.refuse(
-                f"a configuration has no {shown(key)}",
-                key,
-                allowed=_allowed_keys(),
-                fix=f"did you mean {near[0]}?" if near else None,
-            )
+            read.refuse(f"a configuration has no {shown(key)}", key, allowed=_allowed_keys(), fix=_near(key, _ALLOWED))
     # The types first: hosts may be of them.
     types = {key: read.value(key, content[key]) for key in content if key == _TYPES}
     with for_one_check(types.get(_TYPES, {})):
         others = {key: read.value(key, content[key]) for key in content if key != _TYPES}
+    given = others.pop("ignore", ())
+    others["ignore"] = tuple(each for each in given if isinstance(each, str))
+    others["accept"] = tuple(each for each in given if isinstance(each, Acceptance))
+    if "baseline" in others:
+        others["baseline"] = str(Path(file).parent / others["baseline"])
     return Configuration(file=file, **types, **others)
 
 
@@ -172,8 +186,36 @@ class _Reader:
         as_json = str(value).lower() if isinstance(value, bool) else str(value)
         found[name] = self._document.written(("parameters", name)) or as_json
 
-    def ignored(self, place: int, value: str, found: dict[int, Any]) -> None:
-        found[place] = known_id(value)
+    def ignored(self, place: int, value: Any, found: dict[int, Any]) -> None:  # noqa: ANN401 - JSON
+        """A rule that is left out, or findings of one that are accepted with a reason."""
+        if isinstance(value, str):
+            found[place] = known_id(value)
+            return
+        for key in value:
+            if key not in _OF_ACCEPTANCE:
+                problem = f"what is accepted has no {shown(key)}"
+                self.refuse(problem, "ignore", place, key, allowed=_of_acceptance(), fix=_near(key, _OF_ACCEPTANCE))
+        texts = {key: str(each).strip() for key, each in value.items() if not isinstance(each, (dict, list, bool))}
+        missing = [each for each in ("rule", "reason") if not texts.get(each)]
+        if missing or len(texts) < len(value):
+            what = f"{missing[0]} is missing" if missing else "expects texts"
+            self.refuse(what, "ignore", place, allowed=_of_acceptance(), fix="{rule: GPU002, reason: …}")
+        until = texts.pop("until", None)
+        try:
+            last = None if until is None else dt.date.fromisoformat(until)
+        except ValueError:
+            self.refuse(f"got {shown(until)}", "ignore", place, "until", allowed="a day such as 2027-01-31")
+        line = self._document.line(("ignore", place))
+        where = self._document.file if line is None else f"{self._document.file}:{line}"
+        found[place] = Acceptance(**{**texts, "rule": known_id(texts["rule"])}, until=last, place=where)
+
+    def severity(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
+        if value not in list(map(str, Severity)):
+            self.refuse(f"got {shown(value)}", "severity", name, allowed=", ".join(Severity))
+        found[id_now(known_id(name))] = Severity(value)
+
+    def pattern(self, place: int, value: str, found: dict[int, Any]) -> None:
+        found[place] = value
 
 
 def _is_object(value: Any) -> bool:  # noqa: ANN401 - JSON
@@ -184,29 +226,55 @@ def _is_list_of_texts(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, str) for each in value)
 
 
+def _is_list_of_ignored(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, (str, dict)) for each in value)
+
+
+_OF_ACCEPTANCE = ("rule", "reason", "path", "resource", "until")
+
+
+def _of_acceptance() -> str:
+    return f"{', '.join(_OF_ACCEPTANCE)}, of which the first two are needed"
+
+
+def _near(key: str, names: Iterable[str]) -> str | None:
+    found = get_close_matches(key[:NAME].lower().replace("-", "_"), names, n=1)
+    return f"did you mean {found[0]}?" if found else None
+
+
+_YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
+_PATTERNS = (_is_list_of_texts, "a list of patterns as in .gitignore, such as [legacy/]")
 _OBJECT = (_is_object, f"up to {ENTRIES} entries by name")
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "baseline": (lambda value: isinstance(value, str) and value != "", "a file, such as gpu-constructs-baseline.json"),
+    "exclude": _PATTERNS,
     "fail_on": (lambda value: value in FAIL_ON, ", ".join(FAIL_ON)),
     "hosts": _OBJECT,
-    "ignore": (_is_list_of_texts, "a list of rules, such as [GPU002]"),
+    "ignore": (_is_list_of_ignored, "a list of rules, such as [GPU002] or [{rule: GPU002, path: old/, reason: why}]"),
+    "include": _PATTERNS,
     _TYPES: _OBJECT,
     "parameters": _OBJECT,
-    "partial": (lambda value: isinstance(value, bool), "true or false"),
+    "partial": _YES_OR_NO,
     "region": (lambda value: isinstance(value, str) and may_be_region(value), "a name such as eu-west-1"),
+    "severity": _OBJECT,
+    "together": _YES_OR_NO,
 }
 """What each key may say."""
 
 _ENTRIES: Mapping[str, Callable[[_Reader, Any, Any, dict[Any, Any]], None]] = {
+    "exclude": _Reader.pattern,
     "hosts": _Reader.hosts,
     "ignore": _Reader.ignored,
+    "include": _Reader.pattern,
     _TYPES: _Reader.type,
     "parameters": _Reader.parameter,
+    "severity": _Reader.severity,
 }
 """What reads each entry of a key that has several, into what is returned."""
 
 
 def _allowed_keys() -> str:
-    return f"{', '.join(_ALLOWED)} in YAML or JSON"
+    return f"{', '.join(_ALLOWED)} in YAML, JSON or TOML"
 
 
 _CLUSTER = "of the described hosts"

@@ -101,9 +101,12 @@ class Report:
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
         notes: A line for each id that what is accepted names, and that is no longer the id of a rule.
+        unused: A line for each reason in a template that accepts nothing that was found; none where not all rules
+            were asked.
         skipped_jobs: Jobs of AWS Batch that run on Amazon EKS, which nothing here is about.
         unreadable: What could not be read, where that keeps none of the others from being checked.
         skipped: How many files nobody named and are none that is read here.
+        baselined: How many findings are in the baseline.
         worlds: How many directories or assemblies were checked, each by itself.
         counts: How much of all worlds was looked at, where there are several.
         stacks: The stacks that the files define.
@@ -116,9 +119,11 @@ class Report:
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     skipped_jobs: int = 0
     unreadable: tuple[UnreadableError, ...] = ()
     skipped: int = 0
+    baselined: int = 0
     worlds: int = 1
     counts: Seen | None = None
     stacks: Stacks = field(default=Stacks(), repr=False, compare=False)
@@ -233,6 +238,7 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
         notes=acknowledgements.notes,
+        unused=acknowledgements.unused if asked.rules is every and stacks.whole else (),
         skipped_jobs=_skipped_jobs(files.fleet, stacks),
         unreadable=tuple(inputs.unreadable),
         skipped=inputs.skipped,
@@ -240,7 +246,7 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
     )
 
 
-def _now() -> dt.datetime:
+def now() -> dt.datetime:
     """The time of the check: that of ``SOURCE_DATE_EPOCH`` where it is set, so that a check can be repeated.
 
     https://reproducible-builds.org/specs/source-date-epoch/
@@ -260,7 +266,7 @@ def _found(
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
-    first = check(files.fleet, rules=asked.rules, now=_now(), files=files)
+    first = check(files.fleet, rules=asked.rules, now=now(), files=files)
     least = work().left // 2  # so that the values of parameters have the rest
 
     def judged(changes: Changes) -> tuple[Finding, ...] | None:

@@ -10,19 +10,19 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import field, replace
-from itertools import chain
+from itertools import chain, combinations
 from multiprocessing import get_context
 
-from gpu_constructs.check.collisions import collisions_in
 from gpu_constructs.check.report import Asked, Report, Seen, order, reported
 from gpu_constructs.check.repository import World
+from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import STEPS, one_call
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Fleet
+from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import Finding
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from gpu_constructs.template.model import UndeclaredError
@@ -117,6 +117,7 @@ def joined(reports: Sequence[Report]) -> Report:
         values=tuple(chain(*(each.values for each in reports))),
         untried=dict(sum((Counter(each.untried) for each in reports), Counter[str]())),
         notes=tuple(dict.fromkeys(chain(*(each.notes for each in reports)))),
+        unused=tuple(chain(*(each.unused for each in reports))),
         skipped_jobs=sum(each.skipped_jobs for each in reports),
         unreadable=tuple(chain(*(each.unreadable for each in reports))),
         skipped=sum(each.skipped for each in reports),
@@ -199,7 +200,7 @@ def _answer(world: World, question: Question) -> _Answer:
         return _Answer(report=joined([each.report for each in answers]), undeclared=undeclared)
     report = replace(
         _finished(report),
-        notes=(*report.notes, *collisions_in(report.stacks)),
+        notes=(*report.notes, *_collisions_in(report.stacks)),
         worlds=int(not inputs.is_empty),
         stacks=Stacks(),
     )
@@ -237,3 +238,45 @@ def _declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str],
         else:
             break
     return left, undeclared
+
+
+# -- names that two things have which are read together, and only one can have in a region of an account --
+
+_TOLD = 5
+_CLUSTER = "AWS::ECS::Cluster"
+
+
+def _collisions_in(stacks: Stacks) -> tuple[str, ...]:
+    """A line for each name that means two things, so that what uses it is not followed."""
+    exports = list(_told("export", _exports(stacks), "what imports it is not checked"))
+    clusters = list(_told("are clusters named", _clusters(stacks), "what runs there is held against the hosts of both"))
+    both = [*exports, *clusters]
+    more = [f"and {len(both) - _TOLD} more names that are there twice"] if len(both) > _TOLD else []
+    return (*both[:_TOLD], *more)
+
+
+def _told(what: str, named: Iterable[tuple[str, Origin]], so: str) -> Iterator[str]:
+    by_name: dict[str, list[Origin]] = {}
+    for name, origin in named:
+        by_name.setdefault(name, []).append(origin)
+    for name, origins in by_name.items():
+        pairs = combinations(origins[:_TOLD], 2)
+        first = next(((one, other) for one, other in pairs if one.place.may_be(other.place)), None)
+        if first is not None:
+            one, other = (f"{each.resource} of {each.file}" for each in first)
+            yield f"{one} and {other} both {what} {shown(name)}: {so}; fix: check them in two calls, or leave one out"
+
+
+def _exports(stacks: Stacks) -> Iterator[tuple[str, Origin]]:
+    for stack in stacks.evaluators:
+        for name, output in stack.exports():
+            if isinstance(name, str):
+                yield name, replace(stack.origin(("Outputs", output)), resource=f"output {output}")
+
+
+def _clusters(stacks: Stacks) -> Iterator[tuple[str, Origin]]:
+    for stack in stacks.stacks:
+        for each in stack.resources.values():
+            name = each.properties.get("ClusterName")
+            if each.type == _CLUSTER and isinstance(name, str):
+                yield name, each.origin

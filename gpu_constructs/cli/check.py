@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
+from gpu_constructs.check.accepted import Baseline, reasonless, with_severities, without_accepted
+from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, Configuration, found_configuration
 from gpu_constructs.check.other_values import ValueTable, Verdict
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
@@ -78,6 +79,10 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="leave a rule out, such as GPU002; can be repeated",
     )
+    parser.add_argument(
+        "--baseline", metavar="FILE", help="tell only what is not in this file, which holds old findings"
+    )
+    parser.add_argument("--update-baseline", action="store_true", help="write what is found now into the baseline")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,18 +92,27 @@ def run(arguments: argparse.Namespace) -> int:
         2 if something could not be read or nothing was, 1 if something was found that is as grave as ``--fail-on``
         says, else 0.
     """
-    configuration = found_configuration(arguments.config)
+    configuration = found_configuration(arguments.config, arguments.paths)
+    if arguments.verbose and configuration.file is not None:
+        say(f"configuration: {configuration.file}")
+    baseline = _baseline(arguments, configuration)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
     outputs = _outputs(arguments.output, arguments.paths)
     result = reviewed_worlds(arguments, configuration, rules=rules_without(ignored))
+    result = without_accepted(with_severities(result, configuration.severity), configuration)
+    if arguments.update_baseline and baseline is not None and result.files:
+        baseline = baseline.updated(result)
+        baseline.write()
+        say(f"{baseline.file}: {_count(sum(number for number, _ in baseline.held.values()), 'finding')} written")
+    result = result if baseline is None else baseline.without_old(result)
     for error in result.unreadable:
         say(str(error))
     if not result.files:
         if not result.unreadable:
             say(_nothing_to_check(arguments.paths, result))
         return _UNREADABLE
-    for each in dict.fromkeys((*what_became_of(ignored), *result.notes)):
+    for each in dict.fromkeys((*reasonless(configuration), *what_became_of(ignored), *result.notes, *result.unused)):
         say(each)
     # Whoever fails on infos wants to see them.
     verbose = arguments.verbose or fail_on == str(Severity.INFO)
@@ -112,6 +126,16 @@ def run(arguments: argparse.Namespace) -> int:
     for kind, file in outputs:
         _write(file, _as_text(checked) if kind == _TEXT else written(kind, checked))
     return _UNREADABLE if result.unreadable else int(_is_too_grave(result.findings, fail_on))
+
+
+def _baseline(arguments: argparse.Namespace, configuration: Configuration) -> Baseline | None:
+    """The baseline that is named; one that is still to be written is empty."""
+    file = arguments.baseline or configuration.baseline
+    if file is None and arguments.update_baseline:
+        raise InvalidValueError("no baseline is named", argument="--update-baseline", allowed="with --baseline FILE")
+    if file is None or (arguments.update_baseline and not os.path.lexists(file)):
+        return None if file is None else Baseline(file=file)
+    return Baseline.read(file)
 
 
 def _nothing_to_check(paths: Sequence[str], result: Report) -> str:
@@ -164,6 +188,7 @@ _STDOUT = "-"
 _WORD = max(map(len, Severity))
 _MOST_UNCHECKED = 10
 _MOST_FILES = 5
+_MOST_ACKNOWLEDGED = 20
 _NOT_CHECKED = "not checked: "
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
@@ -185,8 +210,11 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
         yield from (*_table(values, width), []) if not values.subject else ()
     yield from _unchecked(review.unchecked, width)
     if review.acknowledged:
-        accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
-        yield [(f"acknowledged: {and_list(accepted)}", "aside")]
+        for each in review.acknowledged[:_MOST_ACKNOWLEDGED]:
+            accepted = f"{each.finding.rule} of {_resource(each.finding)}: {brief(each.reason, LABEL)}"
+            yield [(f"acknowledged: {accepted}", "aside")]
+        more = len(review.acknowledged) - _MOST_ACKNOWLEDGED
+        yield from [[(f"acknowledged: and {more} more", "aside")]] if more > 0 else ()
     if review.untried:
         counts = (f"{_count(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
         yield [(f"not tried: {and_list(counts)}", "aside")]
@@ -209,6 +237,7 @@ def summary(review: Report, *, verbose: bool = True) -> str:
     found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
     unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
+    accepted += f", {review.baselined} in the baseline" if review.baselined else ""
     looked_at = ", ".join(
         (
             _count(seen.pools, "pool"),

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         0 if it certainly fits wherever it is sent, something starts a host for it, its images run there, and nothing
         else keeps it from running, else 1.
     """
-    configuration = found_configuration(arguments.config)
+    configuration = found_configuration(arguments.config, arguments.paths)
     report = reviewed(arguments, configuration, rules=rules_without(configuration.ignore))
     fleet = report.fleet
     task = _task_called(fleet, arguments.task)

@@ -103,8 +103,11 @@ def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rul
 def reviewed_worlds(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
     """The same of directories, each by itself; what cannot be read keeps none of the others from being checked."""
     paths, stdin = _paths(arguments, configuration)
-    selections = [Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude))]
-    found = worlds_of(paths, selections, together=arguments.together)
+    selections = [
+        Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude)),
+        Selection(folder=configuration.folder, include=configuration.include, exclude=configuration.exclude),
+    ]
+    found = worlds_of(paths, selections, together=arguments.together or configuration.together)
     for each in found.ignored:
         say(f"{each} is left out, as git ignores it; name it to check it")
 

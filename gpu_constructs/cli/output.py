@@ -187,7 +187,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
     """The instance types that the configuration declares, by name."""
-    if arguments.config is None and not any(map(os.path.exists, CONFIGURATION_FILES)):
+    if arguments.config is None and not any(map(os.path.exists, (*CONFIGURATION_FILES, "pyproject.toml"))):
         return {}
     reader = import_module("gpu_constructs.check.configuration")
     return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.paths:
         raise InvalidValueError("nothing to check", argument="PATH", allowed="cdk.out, a template, or --policy alone")
-    configuration = found_configuration(arguments.config)
+    configuration = found_configuration(arguments.config, arguments.paths)
     if arguments.region is None and configuration.region is None:
         arguments.region = _region(arguments.profile)
     fleet = reviewed(arguments, configuration, rules=()).fleet

@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "completion": "writes what completes commands and options in bash, zsh or fish",
     "explain": "says host by host whether a task fits, and why not",
+    "init": "writes a configuration that explains itself",
     "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "preflight": "asks AWS whether the account can have the hosts: quotas, types, images, reservations",
@@ -47,7 +48,7 @@ examples:
   gpu-constructs instances --gpus 4.. --gpu-memory-gib 40 --price ..20
 
 exit codes:
-  0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read
+  0 nothing found, 1 something found, 2 wrong usage, a file that cannot be read, or nothing to check
 """
 
 

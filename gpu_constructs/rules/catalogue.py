@@ -296,5 +296,7 @@ def known_id(id: str) -> str:  # noqa: A002 - the word of the data
 def rules_without(ids: Iterable[str]) -> Choice:
     """All rules but some. The id of one that is part of another now stands for that, unless that is about an error."""
     named = set(ids)
+    if not named:
+        return every
     parts = {id_now(each) for each in named}
     return lambda each: each.id not in named and (each.id not in parts or each.severity is Severity.ERROR)

@@ -134,7 +134,7 @@ def test_check_of_an_assembly_leaves_out_what_its_app_accepts_and_counts_it(
     report = json.loads(capsys.readouterr().out)
     assert report["findings"] == []
     assert {(each["rule"], each["reason"]) for each in report["acknowledged"]} == {(rule, REASON) for rule in rules}
-    main(["check", str(tmp_path), "--format", "sarif"])
+    main(["check", str(tmp_path), "--format", "sarif", "-v"])
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert {each["suppressions"][0]["justification"] for each in run["results"]} == {REASON}
 

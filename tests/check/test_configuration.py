@@ -70,7 +70,7 @@ def test_values_of_parameters_are_the_text_that_is_written() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("regoin: x", ":1: regoin: a configuration has no 'regoin'; allowed: fail_on, hosts,"),
+        ("regoin: x", ":1: regoin: a configuration has no 'regoin'; allowed: baseline, exclude, fail_on, hosts,"),
         ("region: x\nfail-on: error", ":2: fail-on: a configuration has no 'fail-on'; allowed: .*did you mean fail_on"),
         ("region: eu-west-11", ":1: region: got 'eu-west-11'; allowed: a name such as eu-west-1"),
         ("region: mars", ":1: region: got 'mars'; allowed: a name such as eu-west-1"),
@@ -100,8 +100,8 @@ def test_values_of_parameters_are_the_text_that_is_written() -> None:
         ("instance_types: {g9: {vcpus: 4, memory_mib: 4}}", "'g9' cannot be an instance type"),
         ("instance_types: {g6.xlarge: {vcpus: 8, memory_mib: 16384}}", "declared with 8; fix: remove the declaration"),
         ("region: eu-west-1\nregion: eu-west-2", ":2: 'region' is written twice"),
-        ("- region", "a list, not an object; allowed: fail_on, hosts"),
-        ("", "the file is empty; allowed: fail_on, hosts"),
+        ("- region", "a list, not an object; allowed: baseline, exclude, fail_on, hosts"),
+        ("", "the file is empty; allowed: baseline, exclude, fail_on, hosts"),
         ("region: [", ":1"),
         ("a: &a [*a, *a]", "gpu-constructs.yaml"),
     ],

@@ -15,6 +15,7 @@ COMMANDS = (
     "check",
     "completion",
     "explain",
+    "init",
     "instances",
     "plan",
     "preflight",

@@ -22,7 +22,7 @@ def test_people_read_it_by_file_and_resource() -> None:
         "    warning  GPU002  image al2023-gpu follows the newest release\n"
         "                     fix: pin a release\n"
         "\n"
-        "acknowledged: GPU003 of Hosts\n"
+        "acknowledged: GPU003 of Hosts: until spring\n"
         "1 error, 1 warning, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"
     )
 
@@ -79,6 +79,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "infos": 1,
         "unchecked": 0,
         "acknowledged": 1,
+        "in_baseline": 0,
         "pools": 1,
         "tasks": 1,
         "services": 1,
