@@ -16,7 +16,10 @@ Node process.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import __version__ as __version__
@@ -119,10 +122,18 @@ _HOME = {
 
 __all__ = list(_HOME)
 
+_OLDEST_CDK = (2, 259)
+"""As ``pyproject.toml`` has it, which is not asked where only the command line was installed."""
+
 
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _HOME[name].partition(".")[0] not in {"errors", "facts"} and (old := _cdk_that_is_too_old()):
+        raise ImportError(
+            f"{name} needs aws-cdk-lib {'.'.join(map(str, _OLDEST_CDK))} or later, and {old} is installed; "
+            "pip install --upgrade aws-cdk-lib"
+        )
     try:
         value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     except ModuleNotFoundError as problem:
@@ -135,6 +146,18 @@ def __getattr__(name: str) -> object:
         ) from None
     globals()[name] = value
     return value
+
+
+@cache
+def _cdk_that_is_too_old() -> str | None:
+    """The release of aws-cdk-lib, where it is too old: any may stand beside the command line alone."""
+    found = find_spec("aws_cdk")
+    folders = [] if found is None else found.submodule_search_locations or []
+    # The metadata of what is installed says it too, and takes 40 ms.
+    names = (each.name for folder in folders for each in Path(folder, "_jsii").glob("aws-cdk-lib@*.jsii.tgz"))
+    release = next(names, "").removeprefix("aws-cdk-lib@").removesuffix(".jsii.tgz")
+    numbers = tuple(int(each) for each in release.split(".")[:2] if each.isdecimal())
+    return release if numbers and numbers < _OLDEST_CDK else None
 
 
 def __dir__() -> list[str]:

@@ -151,6 +151,15 @@ def test_a_construct_without_cdk_says_what_brings_it(environment: Path) -> None:
     )
 
 
+def test_a_construct_beside_an_old_cdk_says_so(environment: Path, tmp_path: Path) -> None:
+    (tmp_path / "aws_cdk" / "_jsii").mkdir(parents=True)
+    (tmp_path / "aws_cdk" / "_jsii" / "aws-cdk-lib@2.250.0.jsii.tgz").touch()
+    asked = run(environment / "bin/python", "-c", "from gpu_constructs import GpuCluster", PYTHONPATH=str(tmp_path))
+    assert asked.stderr.splitlines()[-1].endswith(
+        "needs aws-cdk-lib 2.259 or later, and 2.250.0 is installed; pip install --upgrade aws-cdk-lib"
+    )
+
+
 def test_the_constructs_are_the_same_release_with_cdk(wheels: dict[str, Path]) -> None:
     """What `pip install gpu-constructs` brings: no file that the other wheel has, so that none is overwritten."""
     with ZipFile(wheels["gpu_constructs"]) as wheel:
