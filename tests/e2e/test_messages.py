@@ -26,10 +26,8 @@ from .deployed_jobs import Jobs
 STACK, HOSTS, BURST = "Renders", 8, 60
 
 
-def _assembly(folder: Path, *, hosts: int = HOSTS, **of_queue: Any) -> Path:
-    app = app_in(folder)
-    stack = cdk.Stack(app, STACK)
-    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False))
+def define_renders(stack: cdk.Stack, vpc: ec2.Vpc, *, hosts: int = HOSTS, **of_queue: Any) -> None:
+    cluster = GpuCluster(stack, "Cluster", vpc=vpc)
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=hosts)
     render = GpuTaskDefinition(stack, "Render", capacity=[l4], family="render")
     render.add_gpu_container("render", image=ecs.ContainerImage.from_registry("example/render:1"), gpus=1)
@@ -51,6 +49,12 @@ def _assembly(folder: Path, *, hosts: int = HOSTS, **of_queue: Any) -> Path:
         "Failed": failed.queue_url,
     }.items():
         cdk.CfnOutput(stack, f"Its{name}", value=value)
+
+
+def _assembly(folder: Path, **how: Any) -> Path:
+    app = app_in(folder)
+    stack = cdk.Stack(app, STACK)
+    define_renders(stack, ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False), **how)
     app.synth()
     return folder
 
@@ -125,15 +129,6 @@ def _here(cloud: Local, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     yield Here(cloud, stack, jobs)
     cloud.account.stop_all(jobs.cluster)
     cloud.destroy(stack)
-
-
-def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(here: Here) -> None:
-    here.cloud.switch("ends/render", "3*0")
-    bodies = [{"scene": number} for number in range(BURST)]
-    here.jobs.send([json.dumps(each) for each in bodies])
-    assert here.jobs.all_ended(BURST) == HOSTS
-    assert sorted(here.jobs.given(), key=str) == sorted(bodies, key=str)
-    assert here.jobs.failed() == []
 
 
 def test_a_message_whose_job_failed_is_kept_with_the_reason(here: Here) -> None:

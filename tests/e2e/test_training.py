@@ -15,7 +15,6 @@ from botocore.exceptions import ClientError
 from emulator.account import Account
 from emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
-from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 from tests.synthesis import app_in
 
@@ -57,7 +56,7 @@ def _assembly(
     return folder
 
 
-def _submitted(account: Account, outputs: Any, **more: Any) -> str:
+def submitted(account: Account, outputs: Any, **more: Any) -> str:
     words = shlex.split(outputs["Submit"])
     given = dict(zip(words[3::2], words[4::2], strict=True))
     names = {"jobName": "--job-name", "jobQueue": "--job-queue", "jobDefinition": "--job-definition"}
@@ -71,7 +70,7 @@ def _look(account: Account, job: str) -> dict[str, Any]:
     return dict(described)
 
 
-def _until(account: Account, job: str, minutes: int, *statuses: str) -> dict[str, Any]:
+def until(account: Account, job: str, minutes: int, *statuses: str) -> dict[str, Any]:
     for _ in range(minutes):
         described = _look(account, job)
         if described["status"] in statuses:
@@ -94,11 +93,11 @@ def _nodes(account: Account) -> list[tuple[str, str]]:
 
 def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    _until(cloud.account, job, 10, "RUNNING")
+    until(cloud.account, job, 10, "RUNNING")
     nodes = _nodes(cloud.account)
-    described = _until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
+    described = until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
 
     assert len({host for host, _ in nodes}) == len(nodes) == HOSTS
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
@@ -113,13 +112,13 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
     stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(6)), STACK)
     cloud.switch("jobs/Train", "forever")
     cloud.switch("nodes/Train", failed)
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    _until(cloud.account, job, 10, "RUNNING")
+    until(cloud.account, job, 10, "RUNNING")
     for _ in range(3):
         assert _look(cloud.account, job)["status"] == "RUNNING"
     assert sorted(status for _, status in _nodes(cloud.account)) == ["RUNNING", "RUNNING", "STOPPED"]
-    described = _until(cloud.account, job, 20, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, job, 20, "FAILED", "SUCCEEDED")
     assert (described["status"], len(described["attempts"])) == ("FAILED", 1)
     assert "timeout" in described["statusReason"]
     assert {status for _, status in _nodes(cloud.account)} == {"STOPPED"}
@@ -153,40 +152,23 @@ def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_wi
     if nodes:
         cloud.switch("nodes/Train", nodes)
 
-    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
 
     assert (described["status"], len(described["attempts"])) == end
-    cloud.destroy(stack)
-
-
-@pytest.mark.parametrize("lost", range(4))
-def test_a_gang_of_four_that_loses_one_of_its_hosts_runs_again_within_its_budget(
-    cloud: Local, tmp_path: Path, lost: int
-) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, hosts=4), STACK)
-    # What the launcher ends the main host with is in test_launcher.py.
-    cloud.switch("jobs/Train", f"{LOST_NODE if lost else 'lost'},0")
-    cloud.switch("nodes/Train", f"{lost}:lost")
-    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
-    assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 2)
-
-    cloud.switch("jobs/Train", str(LOST_NODE))
-    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 60, "FAILED", "SUCCEEDED")
-    assert (described["status"], len(described["attempts"])) == ("FAILED", 3)
     cloud.destroy(stack)
 
 
 def test_the_number_of_hosts_is_that_of_the_definition(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     with pytest.raises(ClientError, match="NumNodes override can only be applied if"):
-        _submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
+        submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
     cloud.destroy(stack)
 
 
 def test_a_definition_with_an_open_range_takes_another_number(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path, nodes="0:"), STACK)
-    job = _submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
-    _until(cloud.account, job, 10, "RUNNING")
+    job = submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
+    until(cloud.account, job, 10, "RUNNING")
     assert len(_nodes(cloud.account)) == 2
     cloud.destroy(stack)
 
@@ -194,9 +176,9 @@ def test_a_definition_with_an_open_range_takes_another_number(cloud: Local, tmp_
 def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     cloud.switch("no-capacity", "g6.12xlarge")
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    described = _until(cloud.account, job, 30, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, job, 30, "FAILED", "SUCCEEDED")
 
     assert (described["status"], described["attempts"]) == ("FAILED", [])
     assert described["statusReason"] == "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"
@@ -207,8 +189,8 @@ def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(
 def test_hosts_with_efa_start_in_one_placement_group(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path, "p5.48xlarge", HostNetwork.efa()), STACK)
 
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    described = _until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
+    described = until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
     assert (described["status"], described["statusReason"]) == ("SUCCEEDED", "Essential container in task exited")
     cloud.destroy(stack)

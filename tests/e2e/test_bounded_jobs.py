@@ -1,0 +1,156 @@
+"""Jobs and gangs that lose hosts, by one deploy of the real CDK command line: what is lost is run again, in bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from emulator.account import Account
+from emulator.inventory import inventory
+from gpu_constructs import (
+    CapacityChoice,
+    GpuBatchQueue,
+    GpuCluster,
+    GpuJob,
+    GpuTaskDefinition,
+    JobData,
+    JobRetries,
+    MultiNodeTraining,
+    Purchase,
+)
+from gpu_constructs.facts.names import HOST_LOG
+from gpu_constructs.jobs.batch.job_options import LOST_NODE
+
+from tests.synthesis import app_in
+
+from .deployed_jobs import Jobs
+from .stage import Stage
+from .test_messages import BURST, HOSTS, Renders, define_renders
+from .test_training import submitted, until
+
+IMAGE = ecs.ContainerImage.from_registry("example/train:1")
+GANG = 4
+
+
+def _define_job(stack: cdk.Stack, vpc: ec2.Vpc) -> None:
+    cluster = GpuCluster(stack, "Cluster", vpc=vpc)
+    spot = cluster.add_capacity("Spot", instance_types=["g6.xlarge"], max_instances=1, purchase=Purchase.spot())
+    train = GpuTaskDefinition(stack, "Train", capacity=[spot], family="train")
+    train.add_gpu_container("train", image=IMAGE, gpus=1)
+    job = GpuJob(
+        stack,
+        "Job",
+        cluster=cluster,
+        task_definition=train,
+        timeout=cdk.Duration.hours(6),
+        retries=JobRetries(lost_host=3),
+        checkpoints=JobData.directory("/checkpoints"),
+    )
+    cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+    cdk.CfnOutput(stack, "Start", value=job.start_command())
+
+
+def _define_gang(stack: cdk.Stack, vpc: ec2.Vpc) -> None:
+    within = cdk.Duration.minutes(6)
+    hosts = CapacityChoice("H100", instance_types=["p5.48xlarge"], max_instances=GANG, join_within=within)
+    queue = GpuBatchQueue(stack, "Queue", vpc=vpc, environments=[hosts])
+    gang = MultiNodeTraining(stack, "Train", queue=queue, hosts=GANG, image=IMAGE, command=["train.py"])
+    cdk.CfnOutput(stack, "Submit", value=gang.submit_command())
+
+
+@dataclass(frozen=True)
+class World:
+    """The stacks.
+
+    Args:
+        account: The account.
+        outputs: Their outputs, by stack.
+    """
+
+    account: Account
+    outputs: dict[str, dict[str, str]]
+
+    def switch(self, name: str, value: str) -> None:
+        """Tells the emulator what happens."""
+        parameter = {"Name": f"/emulator/{name}", "Value": value, "Type": "String", "Overwrite": True}
+        self.account.client("ssm").put_parameter(**parameter)
+
+    def gang(self) -> dict[str, Any]:
+        """Submits the gang; what AWS Batch says of it at its end."""
+        return until(self.account, submitted(self.account, self.outputs["Gang"]), 60, "FAILED", "SUCCEEDED")
+
+
+@pytest.fixture(scope="module", name="world")
+def _world(_stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    account, folder = _stage.account, tmp_path_factory.mktemp("bounded")
+    before, app = inventory(account.client), app_in(folder)
+    for name, define in {"Renders": define_renders, "Job": _define_job, "Gang": _define_gang}.items():
+        stack = cdk.Stack(app, name)
+        define(stack, ec2.Vpc(stack, "Vpc", max_azs=1, restrict_default_security_group=False))
+    app.synth()
+    _stage.cdk.deploy(folder, "--all")
+    described = account.client("cloudformation").describe_stacks()["Stacks"]
+    yield World(
+        account,
+        {s["StackName"]: {o["OutputKey"]: o["OutputValue"] for o in s.get("Outputs", ())} for s in described},
+    )
+    names = [f"/emulator/{each}" for each in ("ends/render", "ends/train", "jobs/Train", "nodes/Train", "never-joins")]
+    account.client("ssm").delete_parameters(Names=names)
+    _stage.cdk.destroy(folder, "--all")
+    assert inventory(account.client) == before
+
+
+def test_a_host_of_a_gang_that_never_joins_ends_and_another_takes_its_place(world: World) -> None:
+    world.switch("never-joins", "0,1")
+    assert world.gang()["status"] == "SUCCEEDED"
+    reservations = world.account.client("ec2").describe_instances()["Reservations"]
+    hosts = {each["InstanceId"]: each["State"]["Name"] for one in reservations for each in one["Instances"]}
+    # It says why in a log group, which nothing deletes.
+    logs, name = world.account.client("logs"), {"logGroupName": HOST_LOG}
+    said = [each["logStreamName"] for each in logs.describe_log_streams(**name)["logStreams"]]
+    assert (len(hosts), [hosts[each] for each in said]) == (GANG + 1, ["terminated"])
+    logs.delete_log_group(**name)
+    world.switch("never-joins", "0")
+
+
+def test_a_gang_that_loses_each_of_its_hosts_in_turn_runs_again_within_its_budget(world: World) -> None:
+    for lost in range(GANG):
+        # What the launcher ends the main host with is in test_launcher.py.
+        world.switch("jobs/Train", f"{LOST_NODE if lost else 'lost'},0")
+        world.switch("nodes/Train", f"{lost}:lost")
+        described = world.gang()
+        assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 2), lost
+    world.switch("jobs/Train", str(LOST_NODE))
+    described = world.gang()
+    assert (described["status"], len(described["attempts"])) == ("FAILED", 3)
+
+
+def test_a_job_survives_a_reclaim_by_each_exit_code_and_resumes_after_its_last_retry(world: World) -> None:
+    outputs = world.outputs["Job"]
+    jobs = Jobs(world.account, outputs["ClusterName"])
+    world.switch("ends/train", "spot-143,spot-137,spot-none,0")
+    assert jobs.end(jobs.start_as(outputs["Start"]))["status"] == "SUCCEEDED"
+    assert [each["containers"][0].get("exitCode") for each in jobs.tasks()] == [143, 137, None, 0]
+    world.switch("ends/train", "spot")
+    assert jobs.end(jobs.start_as(outputs["Start"]))["error"] == "LostHost"
+    world.switch("ends/train", "0")
+    assert jobs.end(jobs.start_as(outputs["Start"]))["status"] == "SUCCEEDED"
+    seen = [jobs.environment(each) for each in jobs.tasks()]
+    assert [each["JOB_ATTEMPT"] for each in seen] == ["0", "1", "2", "3"] * 2 + ["0"]
+    assert len({each["JOB_CHECKPOINTS"] for each in seen}) == 1
+
+
+def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(world: World) -> None:
+    jobs = Renders.of(world.account, world.outputs["Renders"])
+    world.switch("ends/render", "3*0")
+    bodies = [{"scene": number} for number in range(BURST)]
+    jobs.send([json.dumps(each) for each in bodies])
+    assert jobs.all_ended(BURST) == HOSTS
+    assert sorted(jobs.given(), key=str) == sorted(bodies, key=str)
+    assert jobs.failed() == []
