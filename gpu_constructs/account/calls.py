@@ -132,6 +132,17 @@ def session_of(profile: str | None) -> boto3.Session:
         raise GpuConstructsError(brief(str(problem), MESSAGE), argument="--profile", fix=fix) from problem
 
 
+def region_of(profile: str | None) -> tuple[str, str] | None:
+    """The region that the AWS CLI would take, and what names it; None where nothing does.
+
+    Raises:
+        GpuConstructsError: There is no such profile.
+    """
+    found = session_of(profile).region_name
+    source = next((each for each in REGIONS if os.environ.get(each)), "--profile")
+    return (found, source) if found else None
+
+
 def clients_of(profile: str | None) -> Clients:
     """Clients with the credentials of a profile; None for those that boto3 finds.
 

@@ -53,6 +53,12 @@ def clusters_named(arguments: argparse.Namespace, clients: object, **limits: obj
     return found
 
 
+def region_of(profile: str | None) -> str | None:
+    """The region that a command without ``--region`` asks in, for what is offered there and what it costs."""
+    found: tuple[str, str] | None = account_part("calls").region_of(profile)
+    return None if found is None else found[0]
+
+
 def deadline() -> object:
     """That of a command, which says on a terminal what takes long."""
     watched = sys.stderr is not None and sys.stderr.isatty()

@@ -99,7 +99,7 @@ def _region(profile: str | None) -> str | None:
     Raises:
         InvalidValueError: It is none.
     """
-    found: tuple[str, str] | None = account_part("preflight.asking").region_of(profile)
+    found: tuple[str, str] | None = account_part("calls").region_of(profile)
     if found is None:
         return None
     region, source = found

@@ -9,7 +9,15 @@ from itertools import chain
 
 from gpu_constructs.account.answers import Described
 from gpu_constructs.account.live.verified import Check, verify
-from gpu_constructs.cli.live_answers import add_cluster, clusters_named, deadline, facts_of, lines_of, live_part
+from gpu_constructs.cli.live_answers import (
+    add_cluster,
+    clusters_named,
+    deadline,
+    facts_of,
+    lines_of,
+    live_part,
+    region_of,
+)
 from gpu_constructs.cli.output import add_format, json_text, show, width_of
 
 _COULD_NOT = 2
@@ -66,7 +74,7 @@ def _code(found: Collection[tuple[Described, Sequence[Check]]], *, strict: bool)
 def _found(arguments: argparse.Namespace) -> dict[str, tuple[Described, tuple[Check, ...]]]:
     """The checks of each cluster."""
     account, region, by_when = live_part(), arguments.region, deadline()
-    clients = account.clients_of(arguments.profile)
+    clients, where = account.clients_of(arguments.profile), region or region_of(arguments.profile)
     names = clusters_named(arguments, clients, deadline=by_when)
     found = {name: account.about(clients, cluster=name, region=region, deadline=by_when) for name in names}
-    return {name: (each, verify(each.answers, region=region)) for name, each in found.items()}
+    return {name: (each, verify(each.answers, region=where)) for name, each in found.items()}

@@ -10,7 +10,7 @@ from gpu_constructs.account.answers import Described
 from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
-from gpu_constructs.cli.live_answers import add_cluster, deadline, live_part
+from gpu_constructs.cli.live_answers import add_cluster, deadline, live_part, region_of
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         region=arguments.region,
         deadline=deadline(),
     )
-    diagnosis = why(found.answers, subject_called(found.answers, arguments.name), region=arguments.region)
+    region = arguments.region or region_of(arguments.profile)
+    diagnosis = why(found.answers, subject_called(found.answers, arguments.name), region=region)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(diagnosis, found)))
     else:

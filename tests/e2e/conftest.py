@@ -55,7 +55,7 @@ def asking(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     """The command line, whose calls an account answers; 80 columns wide, and in a pipe."""
 
     def of(account: Account) -> Ask:
-        session = SimpleNamespace(client=lambda service, **_: account.client(service))
+        session = SimpleNamespace(client=lambda service, **_: account.client(service), region_name="us-east-1")
         monkeypatch.setattr(boto3, "Session", lambda **_: session)
         monkeypatch.setenv("COLUMNS", "80")
 

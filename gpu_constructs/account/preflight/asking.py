@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from threading import Lock
 
 from botocore.client import BaseClient
 
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.account.calls import CONFIG, REGIONS, Calls, session_of
+from gpu_constructs.account.calls import CONFIG, Calls, session_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Answer, Ask, odd
 
@@ -45,17 +44,6 @@ def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[st
             return session.client(service, region_name=region, config=CONFIG)
 
     return lambda region: _Asker(Calls(client, region, if_denied=_IF_DENIED, deadline=whole)).ask
-
-
-def region_of(profile: str | None) -> tuple[str, str] | None:
-    """The region that the AWS CLI would take, and what names it; None where nothing does.
-
-    Raises:
-        GpuConstructsError: There is no such profile.
-    """
-    found = session_of(profile).region_name
-    source = next((each for each in REGIONS if os.environ.get(each)), "--profile")
-    return (found, source) if found else None
 
 
 class _Asker:
