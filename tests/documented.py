@@ -23,6 +23,7 @@ PAGES = (
     "README.md",
     "docs/guide.md",
     "docs/from-plain-cdk.md",
+    "docs/sharing.md",
     "docs/checking.md",
     "docs/serving.md",
     "docs/jobs.md",

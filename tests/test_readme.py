@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs.check.report import check_files
+from gpu_constructs.cli.program import main
 from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES
 from gpu_constructs.facts import accelerated, instance_type
 from gpu_constructs.fleet.host import efa_layout
@@ -29,14 +30,16 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
     names_of(page, block)  # warnings are errors here as everywhere
 
 
-@pytest.mark.parametrize("page", [*PAGES, *APPS, "docs/emulator.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "page", [*PAGES, *APPS, "docs/emulator.md", "docs/stacks.md", "docs/comparison.md", "CHANGELOG.md"]
+)
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) < 200
+    assert len(README.splitlines()) <= 120
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,15 @@ def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:
     assert types <= {each["Type"] for each in resources}
     found = check_files([folder]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
+
+
+def test_the_check_says_what_the_page_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT / "tests" / "readme")
+    assert main(["check", "template.yaml"]) == 1
+    shown = README.partition("$ gpu-constructs check template.yaml\n")[2].partition("```")[0]
+    assert capsys.readouterr().out == shown
 
 
 def test_the_first_example_takes_about_ten_lines() -> None:

@@ -38,6 +38,7 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "gpu-constructs": "index.md",
         "In your app": "guide.md",
         "Should I use it?": "comparison.md",
+        "The reference stacks": "stacks.md",
         "Deploy without an account": "emulator.md",
         "What only an account can prove": "account.md",
     },
@@ -56,7 +57,7 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "Adopt a cluster": "existing-clusters.md",
         "Pass an audit": "security.md",
     },
-    "Check": {"Check files": "checking.md", "Check plans of Terraform": "terraform.md"},
+    "Check": {"Check files": "checking.md", "Check in CI": "ci.md", "Check plans of Terraform": "terraform.md"},
     "Rules": {"All rules": "rules/index.md"},
     "Reference": {"All names": "reference/index.md"},
     "Project": {
