@@ -47,7 +47,8 @@ A finding is accepted in the template itself, with a reason:
   Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "we want the newest driver"}}}
 
 exit codes:
-  0 nothing as grave as --fail-on says, 1 something is, 2 wrong usage, or a file that cannot be read or written
+  0 nothing as grave as --fail-on says, 1 something is, 2 wrong usage, nothing
+  to check, or a file that cannot be read or written
 """
 
 

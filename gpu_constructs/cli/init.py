@@ -13,6 +13,9 @@ from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 _EXAMPLES = f"""\
 examples:
   gpu-constructs init    writes {CONFIGURATION_FILES[0]} into the working directory, and replaces nothing
+
+exit codes:
+  0 written, 2 there is a configuration already, or it cannot be written
 """
 
 _TEXT = """\

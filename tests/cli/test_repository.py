@@ -15,6 +15,7 @@ from gpu_constructs.check import repository
 from gpu_constructs.check.repository import worlds_of
 from gpu_constructs.cli import main
 from tests.check.test_acknowledgements import app
+from tests.cli.many_files import make
 from tests.cli.templates import template, with_choice
 
 TASK = {"family": "train", "containerDefinitions": [{"name": "a", "image": "b", "memory": 512}]}
@@ -186,3 +187,18 @@ def test_many_directories_are_reported_as_by_one_process(
     monkeypatch.setattr("gpu_constructs.check.worlds._MANY", 1000)
     assert together == checked(".", capsys=capsys)[1]
     assert together["summary"]["checked_apart"] == 45
+
+
+def test_a_repository_of_five_tools_is_judged_directory_by_directory(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = make(here, 90)
+    code, report, _ = checked(".", capsys=capsys)
+    summary = report["summary"]
+    assert (code, summary["checked_apart"], summary["tasks"]) == (1, len(wrong), 90)
+    found = dict.fromkeys(wrong, 0)
+    for each in report["findings"]:
+        found[str(Path(each["file"]).parent)] += each["rule"] == "GPU060" and each["severity"] == "error"
+    judged = {folder: number for folder, number in wrong.items() if not folder.startswith(("copilot", "batch"))}
+    assert {folder: found[folder] for folder in judged} == judged
+    assert summary["unchecked"] == sum(folder.startswith(("copilot", "batch")) * 3 for folder in wrong)

@@ -1,0 +1,77 @@
+"""A repository of several teams, each with the files of another tool, as large as one likes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.cli.templates import template
+
+WRONG = "9"
+"""GPUs of a task for which hosts of one are too small."""
+
+
+def make(root: Path, number: int) -> dict[str, int]:
+    """Writes a repository, a fifth of it by each tool, in directories of up to three files.
+
+    Args:
+        root: Where.
+        number: How many templates, task definitions and jobs there are.
+
+    Returns:
+        How many tasks of each directory fit on no host.
+    """
+    tools = (_cdk, _cloudformation, _sam, _copilot, _batch)
+    wrong: dict[str, int] = {}
+    for place in range(number):
+        tool = tools[place % len(tools)]
+        folder = f"{tool.__name__.strip('_')}/{place // (3 * len(tools))}"
+        is_wrong = place % 4 == 0
+        tool(root / folder, place, WRONG if is_wrong else "1")
+        wrong[folder] = wrong.get(folder, 0) + is_wrong
+    return wrong
+
+
+def _put(path: Path, body: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(body if isinstance(body, str) else json.dumps(body, indent=1), encoding="utf-8")
+
+
+def _cdk(folder: Path, place: int, gpus: str) -> None:
+    manifest = folder / "manifest.json"
+    artifacts = json.loads(manifest.read_text(encoding="utf-8"))["artifacts"] if manifest.exists() else {}
+    file = f"Stack{place}.template.json"
+    artifacts[f"Stack{place}"] = {"type": "aws:cloudformation:stack", "properties": {"templateFile": file}}
+    _put(folder / file, template(gpus=gpus))
+    _put(manifest, {"version": "55.0.0", "artifacts": artifacts})
+
+
+def _cloudformation(folder: Path, place: int, gpus: str) -> None:
+    # JSON is YAML as well; a key without quotes makes it YAML alone.
+    _put(folder / f"stack{place}.yaml", f"Description: of a team\n{_yaml(template(gpus=gpus))}")
+
+
+def _sam(folder: Path, place: int, gpus: str) -> None:
+    transform = "Transform: AWS::Serverless-2016-10-31\n"
+    _put(folder / f"template{place}.yml", f"{transform}{_yaml(template(gpus=gpus))}")
+
+
+def _copilot(folder: Path, place: int, gpus: str) -> None:
+    needs = [{"type": "GPU", "value": gpus}]
+    container = {"name": "a", "image": "b", "memory": 512, "resourceRequirements": needs}
+    _put(folder / f"task{place}.json", {"family": f"t{place}", "containerDefinitions": [container]})
+
+
+def _batch(folder: Path, place: int, gpus: str) -> None:
+    needs = [{"type": "GPU", "value": gpus}, {"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "512"}]
+    properties = {"image": "b", "resourceRequirements": needs}
+    _put(
+        folder / f"job{place}.json",
+        {"jobDefinitionName": f"j{place}", "type": "container", "containerProperties": properties},
+    )
+
+
+def _yaml(body: Mapping[str, Any]) -> str:
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in body.items())
