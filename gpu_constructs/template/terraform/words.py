@@ -61,6 +61,7 @@ _OF_CONTAINERS |= {
 }
 # Of jobs they are in a JSON text, and of all else arguments.
 _JOB = "aws_batch_job_definition"
+_OF_TASKS, _SIZES = frozenset({_JOB, "aws_ecs_task_definition"}), frozenset({"Cpu", "Memory"})
 _ARGUMENTS_TOO = frozenset(
     words(
         "CpuArchitecture EphemeralStorage ExecutionRoleArn HealthCheck InstanceType JobRoleArn NetworkConfiguration "
@@ -105,7 +106,8 @@ def in_terraform(text: str, kind: str, *, is_marked: bool) -> str:
         if types is not None or match[0].startswith("AWS::"):
             return types or match[0]
         steps = match[0].split(".")
-        is_property = is_marked or any(each in _PROPERTIES or _is_of_container(each) for each in steps)
+        is_sure = is_marked or (kind in _OF_TASKS and match[0] in _SIZES)
+        is_property = is_sure or any(each in _PROPERTIES or _is_of_container(each) for each in steps)
         return ".".join(_steps(steps, kind)) or match[0] if is_property else match[0]
 
     for phrase, ours in _PHRASES:

@@ -76,7 +76,7 @@ def test_a_region_comes_from_the_variable_of_the_provider() -> None:
 def test_findings_name_arguments_and_resources_of_terraform() -> None:
     texts = [f"{each.message} {each.fix}" for each in check_files([REAL]).findings]
     assert any("overrides without weighted_capacity" in each for each in texts)
-    assert not [each for each in texts if "AWS::" in each or "ResourceRequirements" in each]
+    assert not [each for each in texts if "AWS::" in each or "ResourceRequirements" in each or "Cpu" in each]
 
 
 def test_a_service_behind_a_load_balancer_that_works_gets_no_error() -> None:
@@ -128,3 +128,18 @@ def test_a_plan_on_many_lines_has_lines_and_one_on_a_single_line_has_none(tmp_pa
 def test_the_other_commands_read_it_too(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, str(REAL)]) in {0, 1}
     assert 'aws_ecs_capacity_provider.gpu["a.b"]' in capsys.readouterr().out
+
+
+def test_two_plans_are_compared_without_what_cloudformation_refuses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    written = json.loads(REAL.read_text(encoding="utf-8"))
+    for each in written["resource_changes"]:
+        if each["type"] == "aws_launch_template":
+            each["change"]["after"]["instance_type"] = "g5.48xlarge"
+        if each["type"] == "aws_ecs_cluster":  # a new name is another cluster, which Terraform makes
+            each["change"]["after"]["name"] = "other"
+    new = tmp_path / "plan.json"
+    new.write_text(json.dumps(written), encoding="utf-8")
+    assert main(["plan", "--diff", str(REAL), str(new)]) == 0
+    assert "refuse" not in capsys.readouterr().out
