@@ -135,10 +135,10 @@ def test_two_plans_are_compared_without_what_cloudformation_refuses(
 ) -> None:
     written = json.loads(REAL.read_text(encoding="utf-8"))
     for each in written["resource_changes"]:
-        if each["type"] == "aws_launch_template":
-            each["change"]["after"]["instance_type"] = "g5.48xlarge"
-        if each["type"] == "aws_ecs_cluster":  # a new name is another cluster, which Terraform makes
-            each["change"]["after"]["name"] = "other"
+        if (
+            each["type"] == "aws_autoscaling_group"
+        ):  # another name is another group, and so another provider of that name
+            each["change"]["after"]["name"] += "-2"
     new = tmp_path / "plan.json"
     new.write_text(json.dumps(written), encoding="utf-8")
     assert main(["plan", "--diff", str(REAL), str(new)]) == 0
