@@ -124,3 +124,12 @@ def test_the_page_names_what_there_is() -> None:
     job = (ROOT / "ci/gitlab/gpu-constructs.yml").read_text()
     assert all(f"{each}" in job for each in gitlab["variables"])
     assert gitlab["include"][0]["remote"].endswith("/ci/gitlab/gpu-constructs.yml")
+
+
+def test_a_repository_with_findings_begins_with_the_baseline_of_the_page(repository: Path) -> None:
+    (begin,) = (each for each in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "init" in each)
+    assert run("gpu-constructs check .", repository)[0] == 1
+    code, said = run(begin, repository)
+    assert code == 0, said
+    written(template(gpus="4"), repository / "new.json")
+    assert run("gpu-constructs check .", repository)[0] == 1
