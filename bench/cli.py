@@ -19,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.cli.many_files import make
+
 __all__ = ["cluster_of", "resources_of", "template"]
 
 _RESOURCES = 500  # of one stack at most
@@ -171,6 +173,8 @@ def _measured(runs: int, folder: Path) -> None:
     in_json.write_text(json.dumps(template(), indent=1), encoding="utf-8")
     in_yaml.write_text(_yaml(template()), encoding="utf-8")
     choice.write_text(json.dumps(template(choices=7), indent=1), encoding="utf-8")
+    repository = folder / "repository"
+    make(repository, 300)
     ours, asking = [sys.executable, "-m", "gpu_constructs"], [sys.executable, "-m", "bench.answered"]
     rows: list[tuple[str, list[str], int | None]] = [
         ("python that does nothing", [sys.executable, "-c", "pass"], None),
@@ -183,6 +187,7 @@ def _measured(runs: int, folder: Path) -> None:
         ("check, 500 resources, JSON, to SARIF", [*ours, "check", str(in_json), "--format", "sarif"], 300),
         ("check, 500 resources, YAML", [*ours, "check", str(in_yaml)], None),
         ("check, 500 resources, 7 other values of a parameter", [*ours, "check", str(choice)], None),
+        ("check, a repository of 300 files", [*ours, "check", str(repository)], 3000),
         ("plan, 500 resources", [*ours, "plan", str(in_json)], 300),
         ("preflight, 500 resources, answers at hand", [*asking, str(in_json), "--region", "us-east-1"], None),
         ("explain, 500 resources", [*ours, "explain", "Task7", str(in_json)], 300),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -161,6 +162,36 @@ def test_nothing_to_check_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     put("deploy.yaml", "version: 0.0\nResources:\n  - TargetService: {Type: AWS::ECS::Service}\n")
     code, _, said = checked(".", capsys=capsys)
     assert (code, "nothing to check in .: none of 2 files is a template" in said) == (2, True)
+
+
+def test_a_directory_that_cannot_be_opened_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put("a/t.json", template())
+    put("secret/t.json", template())
+    opened = os.scandir
+
+    def refused(path: str) -> Any:
+        if path == "secret":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    code, report, said = checked(".", capsys=capsys)
+    assert (code, report["files"]) == (2, ["a/t.json"])
+    assert said == "gpu-constructs: secret: cannot be read: permission denied\n"
+
+
+def test_what_git_could_not_open_is_said(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("init", "-q")
+    put("a/t.json", template())
+    put(
+        "bin/git",
+        "#!/bin/sh\necho \"warning: could not open directory 'secret/': Permission denied\" >&2\nprintf 'a/t.json'\n",
+    )
+    Path("bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here}/bin:/bin:/usr/bin")
+    assert [str(each) for each in worlds_of(["."]).unreadable] == ["secret: cannot be read: permission denied"]
 
 
 def test_a_tree_that_is_too_large_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
