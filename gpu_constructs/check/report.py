@@ -156,7 +156,7 @@ def check_files(
     hosts: Mapping[str, int] | None = None,
     rules: Choice = every,
 ) -> Report:
-    """Checks CloudFormation templates, cloud assemblies, and what the AWS CLI takes in a file.
+    """Checks CloudFormation templates, cloud assemblies, plans of Terraform, and what the AWS CLI takes in a file.
 
     Parameters of a template are taken by their default values. Where others are allowed, or a condition or a mapping
     knows others, and they can change what is found, one after the other is tried as well, and so are regions where none

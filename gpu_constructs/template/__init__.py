@@ -1,4 +1,4 @@
-"""Which fleet do these files describe? Reads templates, cloud assemblies and task definitions that anybody wrote.
+"""Which fleet do these files describe? Reads templates, cloud assemblies, plans and task definitions of anybody.
 
 ::
 
@@ -6,8 +6,9 @@
     fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
 
 The `model` is between two halves: `Stack`, `Resource`, and what a property can be. First, files become stacks
-(`stacks`): `documents` reads them, `evaluation` works their functions out. Then `resources` makes a fleet of them; it
-knows nothing of files and functions. `places` says where a change has to be made.
+(`stacks`): `documents` reads them, `terraform` makes a template of a plan, `evaluation` works their functions out.
+Then `resources` makes a fleet of them; it knows nothing of files and functions. `places` says where a change has to be
+made.
 `gpu_constructs.facts.budget` limits how much is read.
 
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.

@@ -92,7 +92,9 @@ class Regions:
         """By the key of the provider, where a configuration says it."""
         found: dict[str, str] = {}
         for key, provider in self._plan.providers.items():
-            expressions = provider.get("expressions") if isinstance(provider, dict) else None
+            # Variables of a module that has a provider of its own are not those of the root module.
+            is_of_root = isinstance(provider, dict) and "module_address" not in provider
+            expressions = provider.get("expressions") if isinstance(provider, dict) and is_of_root else None
             region = self._value(expressions.get("region") if isinstance(expressions, dict) else None)
             if isinstance(region, str) and is_region(region):
                 found[key] = region
@@ -103,7 +105,8 @@ class Regions:
         if not isinstance(expression, dict):
             return None
         references = expression.get("references")
-        steps = steps_of(references[0]) if isinstance(references, list) and isinstance(references[0], str) else ()
+        first = references[0] if isinstance(references, list) and references else None
+        steps = steps_of(first) if isinstance(first, str) else ()
         if len(steps) != _VARIABLE_STEPS or steps[0] != (False, "var"):
             return expression.get("constant_value")
         variable = self._plan.variables.get(str(steps[1][1]))

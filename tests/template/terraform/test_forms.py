@@ -6,7 +6,9 @@ import copy
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,7 +17,19 @@ from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.documents.plans import is_plan
-from tests.template.terraform.module_plans import AMI, JOIN, PROFILE, configured, containers, plan, planned, refers
+from tests.examples import times
+from tests.template.terraform.module_plans import (
+    AMI,
+    JOIN,
+    PROFILE,
+    aws_modules,
+    batch_module,
+    configured,
+    containers,
+    plan,
+    planned,
+    refers,
+)
 
 TASK = "aws_ecs_task_definition.train"
 HOSTS = "aws_launch_template.gpu"
@@ -332,5 +346,41 @@ def test_whatever_stands_in_a_plan_nothing_but_a_refusal_leaves(key: str, node: 
 
     try:
         check_files([replaced(simple())])
+    except UnreadableError as error:
+        assert str(error)  # noqa: PT017 - it may also be read
+
+
+_ODD: list[Any] = [
+    None,
+    7,
+    "x",
+    "",
+    [],
+    {},
+    [[]],
+    [None],
+    True,
+    {"references": []},
+    {"references": ["module.", "data.", "each.value.a"]},
+]
+
+
+def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for step, child in node.items() if isinstance(node, dict) else enumerate(node if isinstance(node, list) else ()):
+        yield from _places(child, (*path, step))
+
+
+@pytest.mark.parametrize("number", range(times(40)))
+def test_something_odd_anywhere_in_a_plan_is_read_or_refused(number: int) -> None:
+    random = Random(number)  # noqa: S311 - no secret
+    written = copy.deepcopy(random.choice([simple(), aws_modules(), batch_module()]))
+    *above, last = random.choice([each for each in _places(written) if each])
+    around: Any = written
+    for step in above:
+        around = around[step]
+    around[last] = random.choice(_ODD)
+    try:
+        check_files([written])
     except UnreadableError as error:
         assert str(error)  # noqa: PT017 - it may also be read
