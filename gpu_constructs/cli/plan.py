@@ -59,7 +59,8 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Plans, and writes the plan; 1 if a budget is not certainly kept, or AWS refuses the change, else 0."""
-    budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
+    budget = _budget(arguments.budget)
+    configuration = found_configuration(arguments.config, arguments.diff or arguments.paths)
     _require_paths(arguments)
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
     results = [_read(arguments, configuration, paths) for paths in sides]
