@@ -57,7 +57,12 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "Adopt a cluster": "existing-clusters.md",
         "Pass an audit": "security.md",
     },
-    "Check": {"Check files": "checking.md", "Check in CI": "ci.md", "Check plans of Terraform": "terraform.md"},
+    "Check": {
+        "Check files": "checking.md",
+        "Check in CI": "ci.md",
+        "Check plans of Terraform": "terraform.md",
+        "Bring old files up to date": "doctor.md",
+    },
     "Rules": {"All rules": "rules/index.md"},
     "Reference": {"All names": "reference/index.md"},
     "Project": {

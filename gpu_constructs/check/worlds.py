@@ -189,7 +189,7 @@ def _answer(world: World, question: Question) -> _Answer:
         found=world.found,
         lenient=True,
     )
-    given, undeclared = _declared(inputs, question.asked.given)
+    given, undeclared = declared(inputs, question.asked.given)
     try:
         report = reported(inputs, replace(question.asked, given=given))
     except UnreadableError as error:
@@ -224,7 +224,7 @@ def _untried(finding: Finding | None) -> Finding | None:
     return None if finding is None else replace(finding, ways=())
 
 
-def _declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, UndeclaredError]]:
+def declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, UndeclaredError]]:
     """The parameters that a world declares, of those that have a value, and what is wrong with the others."""
     left, undeclared = dict(given), dict[str, UndeclaredError]()
     for _ in given:

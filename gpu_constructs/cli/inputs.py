@@ -100,8 +100,17 @@ def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rul
     )
 
 
-def reviewed_worlds(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
-    """The same of directories, each by itself; what cannot be read keeps none of the others from being checked."""
+def reviewed_worlds(
+    arguments: argparse.Namespace,
+    configuration: Configuration,
+    *,
+    rules: Choice,
+    check: Callable[..., Report] | None = None,
+) -> Report:
+    """The same of directories, each by itself; what cannot be read keeps none of the others from being checked.
+
+    What checks them may be given.
+    """
     paths, stdin = _paths(arguments, configuration)
     selections = [
         Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude)),
@@ -121,7 +130,7 @@ def reviewed_worlds(arguments: argparse.Namespace, configuration: Configuration,
             partial=arguments.partial or configuration.partial,
         )
         with progress(len(found.worlds)) as told:
-            return check_worlds(found.worlds, question, told=told)
+            return (check or check_worlds)(found.worlds, question, told=told)
 
     report = _asked(arguments, configuration, asked)
     return replace(report, unreadable=(*found.unreadable, *report.unreadable), skipped=found.skipped + report.skipped)

@@ -20,6 +20,7 @@ from gpu_constructs.facts.budget import MESSAGE
 COMMANDS = {
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "completion": "writes what completes commands and options in bash, zsh or fish",
+    "doctor": "says what of old files is to be changed today, and writes a patch that changes it",
     "explain": "says host by host whether a task fits, and why not",
     "init": "writes a configuration that explains itself",
     "instances": "chooses instance types by need and price, or by the model that they must hold",

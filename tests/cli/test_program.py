@@ -14,6 +14,7 @@ from tests.template.large import large_json
 COMMANDS = (
     "check",
     "completion",
+    "doctor",
     "explain",
     "init",
     "instances",

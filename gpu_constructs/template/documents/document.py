@@ -29,6 +29,7 @@ class Document:
         twice: Keys that are written twice; the last one counts, as for CloudFormation.
         find: Finds where a path is in its text; None where no text is at hand.
         written: The text of a single value of a YAML file, such as ``010`` and ``yes``.
+        content: What the file holds; None where somebody else has parsed it.
     """
 
     file: str
@@ -36,6 +37,7 @@ class Document:
     twice: Sequence[str] = ()
     find: Callable[[Path], Position | None] | None = None
     written: Callable[[Path], str | None] = lambda _path: None
+    content: bytes | None = None
 
     @classmethod
     def read(cls, content: bytes, *, file: str) -> Document:
@@ -55,12 +57,13 @@ class Document:
                 if not file.lower().endswith(_YAML_ENDINGS):
                     raise
             else:
-                return cls(file=file, data=data, twice=twice, find=JsonLines(text).find)
+                return cls(file=file, data=data, twice=twice, find=JsonLines(text).find, content=content)
         # Loaded where a file is YAML: the reader of it takes longer than a whole template in JSON.
         from gpu_constructs.template.documents.yaml_text import YamlText  # noqa: PLC0415
 
         read = YamlText(text, file=file)
-        return cls(file=file, data=read.data, twice=read.twice, find=read.find, written=read.written)
+        found, twice = read.find, read.twice
+        return cls(file=file, data=read.data, twice=twice, find=found, written=read.written, content=content)
 
     @classmethod
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:

@@ -184,11 +184,11 @@ class YamlText:
     def _value(self, event: Any, start: _Start) -> tuple[Node, int]:  # noqa: ANN401
         tag = event.tag
         if tag is None:
-            return (_plain(event.value) if event.implicit[0] else event.value), 0
+            return (plain_value(event.value) if event.implicit[0] else event.value), 0
         if tag in {"!", f"{_YAML}str"}:
             return event.value, 0
         if tag in _TYPED:
-            return _plain(event.value), 0
+            return plain_value(event.value), 0
         return self._function(tag, event.value, start)
 
     def _function(self, tag: str, node: Node, start: _Start) -> tuple[Node, int]:
@@ -329,7 +329,7 @@ def _failure(error: Exception, file: str) -> UnreadableError:
     return UnreadableError(f"not YAML: {reason}", file=file, line=line, column=column, fix=fix)
 
 
-def _plain(text: str) -> Node:
+def plain_value(text: str) -> Node:
     """What a word without quotes means; times stay texts, as CloudFormation has none."""
     if text in _PLAIN_WORDS:
         return _PLAIN_WORDS[text]

@@ -1,0 +1,169 @@
+"""Hosts of earlier years: launch configurations, and instance types that no region offers any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+
+from gpu_constructs.check.doctor.proposals import Proposal, below, member, resources
+from gpu_constructs.errors import shown
+from gpu_constructs.facts import RECORDED, InstanceType, accelerated, instance_type
+from gpu_constructs.facts.prices import dollars, on_demand_price
+from gpu_constructs.template.documents.edits import EditError, TextEdits
+from gpu_constructs.template.documents.node import Node, Path
+
+_NAME = "LaunchConfigurationName"
+_IN_EXPRESSION = "ecs.instance-type"
+_TYPE = re.compile(r"(?<![\w.-])[a-z][\w-]*\.[\w-]+(?![\w.-])")
+
+_BATCH_IMAGES = {"ECS_AL2": "ECS_AL2023", "ECS_AL2_NVIDIA": "ECS_AL2023_NVIDIA"}
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+
+# What is the same in a launch template, and what has another name there, with the key in between.
+# https://docs.aws.amazon.com/autoscaling/ec2/userguide/migrate-to-launch-templates.html
+_SAME = re.compile("BlockDeviceMappings|EbsOptimized|ImageId|InstanceType|KernelId|KeyName|MetadataOptions|UserData")
+_WRAPPED = {
+    "InstanceMonitoring": ("Monitoring", "Enabled"),
+    "PlacementTenancy": ("Placement", "Tenancy"),
+    "SecurityGroups": ("SecurityGroupIds", ""),
+}
+
+
+def launch_templates(file: str, data: Node) -> Iterator[Proposal]:
+    """Launch templates in the place of the launch configurations of Auto Scaling groups."""
+    names = {group: _properties(data, group).get(_NAME) for group in resources(data)}
+    named = {str(each.get("Ref")): group for group, each in names.items() if isinstance(each, dict)}
+    for name, group in named.items():
+        if name.isalnum() and name in resources(data):
+            new = re.sub(r"LaunchConfig(uration)?|LaunchConf|$", "LaunchTemplate", name, count=1)
+            while new in resources(data) or new in str(member(data, "Parameters")):
+                new += "2"
+            yield Proposal(
+                file,
+                ("Resources", name, "Type"),
+                f"{group} has the launch configuration {name}, which accounts since 2024-10-01 cannot create, and "
+                "which launches no type that is newer than 2022",
+                f"a launch template, {new}, with another id, as CloudFormation changes no type",
+                partial(_to_launch_template, data, name, new),
+                rule="GPU055",
+                about=group,
+                property_name="LaunchTemplate",
+                becomes=new,
+            )
+
+
+def _properties(data: Node, name: str) -> dict[str, Node]:
+    found = member(resources(data).get(name), "Properties")[1]
+    return found if isinstance(found, dict) else {}
+
+
+def _to_launch_template(data: Node, name: str, new: str, text: TextEdits) -> None:
+    properties, top = _properties(data, name), ("Resources", name, "Properties")
+    groups, public = properties.get("SecurityGroups"), properties.get("AssociatePublicIpAddress")
+    card = {"DeviceIndex": 0, "AssociatePublicIpAddress": public, **({"Groups": groups} if groups else {})}
+    market: Node = {"MarketType": "spot", "SpotOptions": {"MaxPrice": properties.get("SpotPrice")}}
+    written: dict[str, tuple[str, Node]] = {
+        "AssociatePublicIpAddress": ("NetworkInterfaces", [card]),
+        "SpotPrice": ("InstanceMarketOptions", market),
+    }
+    is_arn = re.search(r"'Arn'|\.Arn|\barn:", str(properties.get("IamInstanceProfile")))
+    wrapped = {**_WRAPPED, "IamInstanceProfile": ("IamInstanceProfile", "Arn" if is_arn else "Name")}
+    _require_translatable(data, properties, {*written, *wrapped, _NAME})
+    for old in properties:
+        key, inner = wrapped.get(old, (old, ""))
+        if old in written:
+            text.rename((*top, old), written[old][0])
+            text.put((*top, written[old][0]), written[old][1])
+        elif old == _NAME or (old == "SecurityGroups" and "AssociatePublicIpAddress" in properties):
+            text.remove((*top, old))
+        elif old in wrapped:
+            text.rename((*top, old), key)
+            if inner:
+                text.wrap((*top, key), inner)
+    text.wrap(top, "LaunchTemplateData")
+    if _NAME in properties:
+        text.add(top, "LaunchTemplateName", properties[_NAME])
+    text.put(("Resources", name, "Type"), "AWS::EC2::LaunchTemplate")
+    _refer(data, name, new, text)
+    text.rename(("Resources", name), new)
+    text.exchange_words(rf"(--resource[ =]|-r )([\"']?){name}\b", rf"\g<1>\g<2>{new}")
+    text.exchange_words(rf"\bResources\.{name}\.Metadata", f"Resources.{new}.Metadata")
+
+
+def _require_translatable(data: Node, properties: dict[str, Node], known: set[str]) -> None:
+    """Refuses what a launch template has not, and names of security groups, of which it takes the ids."""
+    if unknown := [each for each in properties if each not in known and not _SAME.fullmatch(each)]:
+        raise EditError(f"a launch template has no {unknown[0]}")
+    if "NoDevice" in str(properties.get("BlockDeviceMappings")):
+        raise EditError("NoDevice is another value there")
+    groups = properties.get("SecurityGroups")
+    for each in groups if isinstance(groups, list) else ():
+        name = each.get("Ref") if isinstance(each, dict) else None
+        is_name = isinstance(each, str) and not each.startswith("sg-")
+        if is_name or (isinstance(name, str) and name in resources(data) and "VpcId" not in _properties(data, name)):
+            raise EditError(f"{shown(name or each)} may be the name of a security group")
+
+
+def _refer(data: Node, name: str, new: str, text: TextEdits) -> None:
+    """What refers to the launch configuration refers to the launch template; refused where that means another thing."""
+    version: Node = {"Fn::GetAtt": [new, "LatestVersionNumber"]}
+    for path, node in below(data):
+        if isinstance(node, str) and node == name and "DependsOn" in path[2:4]:
+            text.put(path, new)
+        elif path[3:] == (_NAME,) and node == {"Ref": name}:
+            text.rename(path, "LaunchTemplate")
+            text.put((*path[:3], "LaunchTemplate"), {"LaunchTemplateId": {"Ref": new}, "Version": version})
+        elif isinstance(node, str) and path[-2:] != (_NAME, "Ref"):
+            is_named = node == name and (path[-1] == "Ref" or "Fn::GetAtt" in path[-2:-1])
+            if is_named or re.search(rf"\$\{{{name}[.}}]", node):
+                raise EditError(f"{path[1]} refers to {name}")
+
+
+@cache
+def _successors() -> Mapping[str, InstanceType]:
+    """The types to move to, by the name of a type with NVIDIA GPUs that no region offers."""
+    old = (each for each in accelerated() if each.gpus and not each.is_offered_anywhere and each.replaced_by)
+    return {each.name: instance_type(each.replaced_by) for each in old if each.replaced_by}
+
+
+def retired(file: str, data: Node) -> Iterator[Proposal]:
+    """Instance types that no region offers, each written anew wherever the file has it, and images of AWS Batch."""
+    places: dict[str, list[tuple[Path, Node]]] = {}
+    for path, node in below(data):
+        is_key = path[:1] == ("Mappings",) and str(path[-1]) in _successors()
+        text = str(path[-1]) if is_key else node if isinstance(node, str) else ""
+        found = [text] if text in _successors() else _TYPE.findall(text) if _IN_EXPRESSION in text else []
+        for each in _successors().keys() & found if path[-1:] != ("Description",) else ():
+            places.setdefault(each, []).append((path, None if is_key else node))
+        if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:
+            message = f"AWS Batch refuses new compute environments on {text} since 2026-06-30"
+            edit = partial(TextEdits.put, path=path, value=_BATCH_IMAGES[text])
+            yield Proposal(file, path, message, _BATCH_IMAGES[text], edit, "GPU003")
+    for name, found_at in places.items():
+        old, new = instance_type(name), _successors()[name]
+        message = f"{_told(old)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
+        change = f"{_told(new)}, the nearest with at least as many GPUs and as much memory of each"
+        edit = partial(_exchanged, name, new.name, found_at)
+        yield Proposal(file, found_at[0][0], message, change, edit, "GPU001", property_name="InstanceType")
+
+
+def _told(each: InstanceType) -> str:
+    devices, price = each.accelerators, on_demand_price(each.name)
+    has = "" if devices is None else f"{devices.count} x {devices.model} of {(devices.memory_mib or 0) / 1024:.0f} GiB"
+    return f"{each} ({has}{'' if price is None else f', {dollars(price.usd_per_hour)} an hour in {price.region}'})"
+
+
+def _exchanged(old: str, new: str, places: Sequence[tuple[Path, Node]], text: TextEdits) -> None:
+    for path, node in places:
+        names = text.names(path[:-1])  # as other proposals have left them
+        if node is not None and node != old:
+            text.put(path, re.sub(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", new, str(node)))
+            continue
+        here = (*path[:-1], names.index(old) if isinstance(path[-1], int) else path[-1])
+        if new in names and (node is None or isinstance(path[-1], int)):
+            text.remove(here)
+        elif node is None:
+            text.rename(here, new)
+        else:
+            text.put(here, new)

@@ -1,0 +1,252 @@
+"""Old files: what is to be changed in them today, and that the patch applies, keeps the rest and passes the check."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.check.report import check_files
+from gpu_constructs.cli import main
+from gpu_constructs.rules import Severity
+
+OLD = Path(__file__).with_name("old")
+GOOD = Path(__file__).parents[1] / "acceptance" / "good"
+AGED = {"GPU001", "GPU003", "GPU020", "GPU025", "GPU037", "GPU055", "GPU072", "GPU218"}
+
+# What the patch leaves to the reader.
+LEFT = {"07-all-devices-visible.yaml": "default-runtime"}
+
+# Words that the patched file has, one of which each file has not.
+NOW = {
+    "01-volta-of-2019.yaml": [
+        "HostConfigLaunchTemplate:",
+        "LaunchTemplateData:   # nothing special",
+        "Default: g6e.2xlarge   # enough",
+        "amazon-linux-2023/gpu",
+    ],
+    "02-kepler-with-cfn-init.json": [
+        "--resource GpuLaunchTemplate",
+        "path=Resources.GpuLaunchTemplate.Metadata",
+        '"LaunchTemplateId": {"Ref": "GpuLaunchTemplate"}',
+    ],
+    "03-gpu-count.json": ['"resourceRequirements": [{"type": "GPU", "value": "2"}],'],
+    "04-devices-in-the-request.json": ['"resourceRequirements": [{"type": "GPU", "value": "1"}],'],
+    "05-numbers-as-texts.json": [
+        '"memory": "30000"',
+        '"cpu": 2048,',
+        '"containerPort": 8080, "hostPort": 0',
+        '"value": "12"',
+        '"value": "true"',
+        '"value": "1"',
+    ],
+    "06-object-in-a-request.yaml": ['  - type: GPU\n      value: "1"', "memory: 9000"],
+    "07-all-devices-visible.yaml": [
+        '          ResourceRequirements:\n            - Type: GPU\n              Value: "1"',
+    ],
+    "08-allowed-types.yaml": [
+        "AllowedValues: [g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
+        "Default: g6e.12xlarge",
+    ],
+    "09-mapping-by-type.yaml": [
+        "g6.xlarge: {Disk: 100}   # for tests",
+        "g6.4xlarge: {Disk: 200}",
+        "Default: g6.xlarge}",
+    ],
+    "10-launch-type-beside-a-provider.yaml": [
+        "CapacityProviderStrategy:\n        - CapacityProvider: !Ref Provider\n          Weight: 1",
+    ],
+    "11-batch-on-amazon-linux-2.yaml": ["ECS_AL2023_NVIDIA", "[g6e.2xlarge]   # one"],
+    "12-on-one-line.json": ['"memory":4000,"resourceRequirements":[{"type": "GPU", "value": "1"}]}]}'],
+    "13-lines-of-windows.yaml": ["      LaunchTemplateData:   # nothing special\r\n        ImageId: !Ref Ami\r\n"],
+    "14-four-spaces.yaml": [
+        'Type: "AWS::EC2::LaunchTemplate"',
+        "# of the platform team",
+        'InstanceType: "g6e.2xlarge"',
+        "            LaunchTemplateData:\n                InstanceType",
+    ],
+    "15-spot-price.yaml": [
+        "Monitoring:\n          Enabled: false",
+        'MaxPrice: "0.40"',
+        "Arn: !GetAtt Profile.Arn",
+        "LaunchTemplateName: spot-hosts",
+        "DependsOn: LaunchTemplate",
+    ],
+    "16-public-hosts.yaml": [
+        "NetworkInterfaces:\n          - DeviceIndex: 0\n            AssociatePublicIpAddress: true",
+        "- !GetAtt Group.GroupId",
+    ],
+    "17-constraint-of-a-type.json": ["ecs.instance-type == g6.xlarge", '\t\t\t\t{"type": "GPU", "value": "1"}'],
+    "18-two-groups.yaml": [
+        "CpuConfigLaunchTemplate:",
+        "GpuConfigLaunchTemplate:",
+        "amazon-linux-2023/recommended",
+    ],
+    "19-list-of-containers.json": [
+        '"memory": 8192,\n    "resourceRequirements": [{"type": "GPU", "value": "1"}]\n  }',
+    ],
+    "20-variable-in-a-list.json": ['{"name": "MODE", "value": "fast 🚀"}\n      ],\n      "resourceRequirements"'],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(OLD, tmp_path / "old")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "old"
+
+
+def patched(file: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The patch of a file, once git has applied it."""
+    assert main(["doctor", file, "--patch"]) == 1
+    patch = capsys.readouterr().out
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), check=True)  # noqa: S607 - the git of the path
+    return patch
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in OLD.iterdir()))
+def test_a_patch_applies_keeps_the_rest_and_passes_the_check(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (folder / name).read_bytes().decode()
+    assert not any(each in before for each in NOW[name][:1])
+    patched(f"old/{name}", capsys)
+    after = (folder / name).read_bytes().decode()
+    assert [each for each in NOW[name] if each not in after] == []
+    comments = re.findall(r"#[^!{\r\n].*", before)
+    assert [each for each in comments if each not in after and "every GPU" not in each] == []
+    assert after.count("\r") == (after.count("\n") if "\r" in before else 0)
+    report = check_files([folder / name])
+    assert [each for each in report.findings if each.severity is Severity.ERROR or each.rule in AGED] == []
+    assert main(["doctor", f"old/{name}"]) == int(name in LEFT)
+    said = capsys.readouterr().out
+    assert LEFT.get(name, "nothing to change") in said
+    assert "patch   " not in said
+
+
+def test_doctor_writes_no_file_and_names_lines_of_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {each: each.read_bytes() for each in folder.iterdir()}
+    assert main(["doctor", "old/14-four-spaces.yaml"]) == 1
+    said = capsys.readouterr().out
+    assert "old/14-four-spaces.yaml:16:13  Launch\n    patch   GPU001  p3.2xlarge" in said
+    assert "$2.24 an hour" in said
+    assert {each: each.read_bytes() for each in folder.iterdir()} == before
+
+
+def test_a_directory_is_patched_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for each in sorted(folder.iterdir()):  # files of one directory belong together
+        (folder / each.stem).mkdir()
+        each.rename(folder / each.stem / each.name)
+    patch = patched(".", capsys)
+    assert patch.count("--- a/old/") == len(NOW)
+    assert main(["doctor", "."]) == 1
+    assert "0 changes in the patch, 1 left to you in 20 files" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_lines_that_are_concerned_are_in_the_patch(capsys: pytest.CaptureFixture[str]) -> None:
+    patch = patched("old/08-allowed-types.yaml", capsys)
+    lines = [each for each in patch.splitlines()[2:] if each[0] in "+-"]
+    assert lines == [
+        "-    AllowedValues: [p2.xlarge, p3.2xlarge, p3.8xlarge, g4dn.xlarge]",
+        "-    Default: p3.8xlarge",
+        "+    AllowedValues: [g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
+        "+    Default: g6e.12xlarge",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("      EbsOptimized: true", "      ClassicLinkVPCId: vpc-1", "a launch template has no ClassicLinkVPCId"),
+        ("- !GetAtt Group.GroupId", "- default", "'default' may be the name of a security group"),
+        ("Resources:", "Outputs: {Launch: {Value: !Ref LaunchConf}}\nResources:", "Launch refers to LaunchConf"),
+    ],
+)
+def test_what_cannot_be_patched_safely_is_left_with_the_reason(
+    old: str, new: str, left: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "16-public-hosts.yaml"
+    file.write_text(file.read_text().replace(old, new))
+    assert main(["doctor", "old/16-public-hosts.yaml", "--patch"]) == 1
+    said = capsys.readouterr()
+    assert "LaunchTemplate" not in said.out
+    assert left in re.sub(r"\s+", " ", said.err)
+
+
+def test_containers_that_share_a_gpu_are_advised_to_take_shares(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "07-all-devices-visible.yaml"
+    file.write_text(file.read_text().replace("DesiredCount: 1", "DesiredCount: 3").replace("8000", "4000"))
+    assert main(["doctor", "old/07-all-devices-visible.yaml", "--patch"]) == 1
+    said = capsys.readouterr()
+    assert "ResourceRequirements" not in said.out
+    assert "NvidiaMps" in said.err
+    assert "not in the patch: with it GPU009" in re.sub(r"\s+", " ", said.err)
+
+
+def test_an_alias_of_yaml_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "task.yaml"
+    file.write_text(
+        "family: a\nx: &r {type: gpu, count: 1}\ncontainerDefinitions:\n"
+        "  - {name: a, image: a, memory: 1000, resourceRequirements: [*r]}\n"
+        "  - name: b\n    image: b\n    memory: 1000\n    resourceRequirements: *r\n"
+    )
+    assert main(["doctor", str(file), "--patch"]) == 1
+    assert "*r" in file.read_text()
+    assert "x: &r" not in [each[1:] for each in capsys.readouterr().out.splitlines() if each.startswith("-")]
+
+
+def test_an_app_is_advised_by_construct_and_argument(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "01-volta-of-2019.yaml"
+    made = re.sub(
+        r"(?m)^  (\w+):\n    Type: AWS::(?!SSM)(.*)$",
+        r"  \1:\n    Metadata: {aws:cdk:path: Stack/\1/Resource}\n    Type: AWS::\2",
+        file.read_text(),
+    )
+    file.write_text(made)
+    assert main(["doctor", "old/01-volta-of-2019.yaml"]) == 1
+    said = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "0 changes in the patch" in said
+    assert "HostConfig, Stack/HostConfig/Resource advice GPU055" in said
+    assert "in CDK: launch_template=ec2.LaunchTemplate(" in said
+    assert "in CDK: machine_image=ecs.EcsOptimizedImage.amazon_linux2023(" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Resources: [",
+        "{" * 1000,
+        "- 1",
+        "Resources: {A: {Type: AWS::AutoScaling::AutoScalingGroup, Properties: {LaunchConfigurationName: {Ref: [A]}}}}",
+        '{"family": "\\ud800", "containerDefinitions": [{"name": "a", "image": "a", "gpu": 1}]}',
+        "containerDefinitions: [{? {a: b} : c}]",
+        "containerDefinitions: [{name: a, image: b, gpu: {a: [*x]}}]",
+    ],
+)
+def test_hostile_input_is_an_answer_and_no_crash(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    assert main(["doctor", str(file), "--patch"]) in {0, 1, 2}
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_good_files_have_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
+    old = {each.name for each in sorted(GOOD.iterdir()) if main(["doctor", str(each)]) != 0}
+    assert "internal error" not in capsys.readouterr().err
+    assert old == {
+        "23-launch-configuration-old-type.yaml",
+        "32-old-sharing-recipe.yaml",
+        "113-cdk-of-2021-launch-configuration.json",
+        "115-of-2018.json",
+        # A launch type finds the hosts that stand there, and their provider does not scale for it (GPU072).
+        "106-cdk-rule-on-a-standing-host.json",
+        "52-launch-type-on-standing-hosts.yaml",
+        "75-rule-on-standing-hosts.json",
+    }
