@@ -22,6 +22,8 @@ from xdist.workermanage import WorkerController
 # Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# The workers of xdist have the width of a terminal, which our output follows; without it a line has 100 columns.
+os.environ.pop("COLUMNS", None)
 
 # The collection leaves nothing to free but what stays to the end.
 gc.disable()

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.budget import BYTES, MESSAGE
 from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 
 Line = Sequence[tuple[str, str]]
@@ -187,7 +187,16 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
     """The instance types that the configuration declares, by name."""
-    if arguments.config is None and not any(map(os.path.exists, (*CONFIGURATION_FILES, "pyproject.toml"))):
+    # The reader loads much that a listing has no other use for.
+    if arguments.config is None and not (any(map(os.path.exists, CONFIGURATION_FILES)) or _has_table("pyproject.toml")):
         return {}
     reader = import_module("gpu_constructs.check.configuration")
     return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)
+
+
+def _has_table(file: str) -> bool:
+    try:
+        with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - pathlib is not loaded for a listing
+            return re.search(r"tool\s*\.\s*[\"']?gpu-constructs", opened.read(BYTES)) is not None
+    except (OSError, ValueError):
+        return False
