@@ -20,7 +20,12 @@ from gpu_constructs.jobs.training.training_launcher import Tool
 from .nodes import GETENT, JOB, MAIN, ended, free_port, killed, started, written
 
 RECORD = f"""#!{sys.executable}
-import json, os, sys
+import json, os, pathlib, sys, time
+# A main node that ends at once leaves others without the word to begin; AWS Batch stops those.
+if together := os.environ.pop("TOGETHER", ""):
+    pathlib.Path(together, os.environ["AWS_BATCH_JOB_NODE_INDEX"]).touch()
+    while len(os.listdir(together)) < int(os.environ["AWS_BATCH_JOB_NUM_NODES"]):
+        time.sleep(0.05)
 record = {{"argv": sys.argv[1:], "environment": dict(os.environ)}}
 if "--hostfile" in sys.argv:
     record["hosts"] = open(sys.argv[sys.argv.index("--hostfile") + 1]).read().split("\\n")
@@ -38,7 +43,9 @@ SSH_CONNECTION="10.0.0.$AWS_BATCH_JOB_NODE_INDEX 5 10.0.0.0 2222" exec sh -c "$l
 
 
 def _recorded(command: Sequence[str], bin_: Path, **more: str) -> list[dict[str, object]]:
-    ends = ended([started(command, node, 3, bin_, **more) for node in range(3)])
+    together = bin_ / "together"
+    together.mkdir()
+    ends = ended([started(command, node, 3, bin_, TOGETHER=str(together), **more) for node in range(3)])
     assert [code for code, _ in ends] == [0, 0, 0]
     return [json.loads(text) for _, text in ends]
 
