@@ -52,7 +52,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     _row(
         "managed, bridge",
         IncompatibleError,
-        r"network mode bridge is not valid.*\(GPU047,",
+        r"network mode bridge is not valid.*GPU047\)",
         f"{_ECS}/managed-instances-tasks-services.html",
     ),
     # AWS Batch
@@ -78,7 +78,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         _row(
             f"batch, {trait}",
             InvalidValueError,
-            r"^gpus: expects a whole number of GPUs, got .*\(GPU020,",
+            r"^gpus: expects a whole number of GPUs, got .*GPU020\)",
             f"{_BATCH}/APIReference/API_ResourceRequirement.html: the number of physical GPUs",
             without=without,
         )
@@ -107,7 +107,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     _row(
         "nodes, spot",
         IncompatibleError,
-        r"every compute environment here is Spot, where AWS Batch does not run multi-node jobs.*\(GPU294,",
+        r"every compute environment here is Spot, where AWS Batch does not run multi-node jobs.*GPU294\)",
         f"{_BATCH}/userguide/mnp-ce.html",
     ),
     _row(
