@@ -33,8 +33,9 @@ _MINUTES = 60
 
 _REMARKS: Mapping[str, str] = {
     "GPU150": "the address of a container in mode bridge, with EFA, exists on its own host only",
+    "gpu-constructs:GpuJob.checkpoints": "a job of AWS Batch here may run on Spot for a day, and keeps nothing",
 }
-"""Warnings of this library's own check that some of these jobs deserve."""
+"""What this library warns of, and some of these jobs deserve."""
 
 _REDUNDANT = "W3005"
 """A state machine depends on the cluster, and refers to it too: CDK writes both, which does no harm."""
