@@ -81,6 +81,19 @@ class World:
         parameter = {"Name": f"/emulator/{name}", "Value": value, "Type": "String", "Overwrite": True}
         self.account.client("ssm").put_parameter(**parameter)
 
+    def hosts(self, state: str) -> set[str]:
+        """Those in a state."""
+        found = self.account.client("ec2").describe_instances()["Reservations"]
+        return {i["InstanceId"] for one in found for i in one["Instances"] if i["State"]["Name"] == state}
+
+    def reasons(self) -> dict[str, str]:
+        """What hosts wrote as they ended into a log group that nothing else deletes."""
+        logs, name = self.account.client("logs"), {"logGroupName": HOST_LOG}
+        streams = [each["logStreamName"] for each in logs.describe_log_streams(**name)["logStreams"]]
+        said = {each: logs.get_log_events(**name, logStreamName=each)["events"][0]["message"] for each in streams}
+        logs.delete_log_group(**name)
+        return said
+
     def gang(self) -> dict[str, Any]:
         """Submits the gang; what AWS Batch says of it at its end."""
         return until(self.account, submitted(self.account, self.outputs["Gang"]), 60, "FAILED", "SUCCEEDED")
@@ -106,16 +119,25 @@ def _world(_stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     assert inventory(account.client) == before
 
 
+def test_a_gang_whose_hosts_never_join_has_as_many_as_it_needs_until_somebody_ends_it(world: World) -> None:
+    world.switch("never-joins", ",".join(["1"] * 40))
+    job = submitted(world.account, world.outputs["Gang"])
+    for _ in range(40):
+        assert until(world.account, job, 1)["status"] == "RUNNABLE"
+        assert len(world.hosts("running")) <= GANG
+    assert len(world.hosts("terminated")) >= 4 * GANG
+    world.account.client("batch").terminate_job(jobId=job, reason="no host joins")
+    until(world.account, job, 20)
+    assert set(world.reasons().values()) == {"this host is not in its ECS cluster after 360 seconds"}
+
+
 def test_a_host_of_a_gang_that_never_joins_ends_and_another_takes_its_place(world: World) -> None:
     world.switch("never-joins", "0,1")
+    before = world.hosts("terminated")
     assert world.gang()["status"] == "SUCCEEDED"
-    reservations = world.account.client("ec2").describe_instances()["Reservations"]
-    hosts = {each["InstanceId"]: each["State"]["Name"] for one in reservations for each in one["Instances"]}
-    # It says why in a log group, which nothing deletes.
-    logs, name = world.account.client("logs"), {"logGroupName": HOST_LOG}
-    said = [each["logStreamName"] for each in logs.describe_log_streams(**name)["logStreams"]]
-    assert (len(hosts), [hosts[each] for each in said]) == (GANG + 1, ["terminated"])
-    logs.delete_log_group(**name)
+    ended = world.hosts("terminated") - before
+    assert (len(ended), len(world.hosts("running"))) == (1, GANG)
+    assert world.reasons() == dict.fromkeys(ended, "this host is not in its ECS cluster after 360 seconds")
     world.switch("never-joins", "0")
 
 
@@ -144,6 +166,8 @@ def test_a_job_survives_a_reclaim_by_each_exit_code_and_resumes_after_its_last_r
     seen = [jobs.environment(each) for each in jobs.tasks()]
     assert [each["JOB_ATTEMPT"] for each in seen] == ["0", "1", "2", "3"] * 2 + ["0"]
     assert len({each["JOB_CHECKPOINTS"] for each in seen}) == 1
+    world.switch("ends/train", "memory")
+    assert jobs.end(jobs.start_as(outputs["Start"]))["error"] == "OtherExitCode"
 
 
 def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(world: World) -> None:

@@ -19,14 +19,12 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from emulator.local import Deployed, Local
 from gpu_constructs import (
-    CapacityChoice,
     GpuCapacity,
     GpuCluster,
     GpuJob,
     GpuTaskDefinition,
     JobData,
     JobRetries,
-    Purchase,
 )
 from gpu_constructs.tasks.task_target import Capacity
 
@@ -58,7 +56,6 @@ class Job(Jobs):
 
 Deploy = Callable[..., Job]
 ONE: Any = {"instance_types": ["g6.xlarge"], "max_instances": 1}
-SPOT = CapacityChoice("Spot", **ONE, purchase=Purchase.spot())
 
 
 def _l4(cluster: GpuCluster, **options: Any) -> GpuCapacity:
@@ -120,14 +117,6 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
     (task,) = job.tasks()
     assert json.loads(end["output"])["TaskArn"] == task["taskArn"]
     assert task["containers"][0]["exitCode"] == 0
-
-
-@pytest.mark.parametrize("end", ["spot-143", "spot-137", "spot-none"])
-def test_a_job_goes_on_when_its_spot_host_is_taken_back_without_a_word(deploy: Deploy, end: str) -> None:
-    job = deploy(capacity=lambda cluster: [_l4(cluster, purchase=Purchase.spot())])
-    assert job.end(job.run(f"{end},0"))["status"] == "SUCCEEDED"
-    assert [each["stopCode"] for each in job.tasks()] == ["EssentialContainerExited"] * 2
-    assert job.end(job.run("memory"))["error"] == "OtherExitCode"
 
 
 @pytest.mark.parametrize("loss", ["spot", "host"])
