@@ -1,7 +1,8 @@
 """What is there to check below a directory?
 
 Files are known by what is in them, not by their names: most are put aside by their first bytes, and none is parsed
-here. What belongs together is a `World`: the files of one directory, or a cloud assembly with all that is in it.
+here. What belongs together is a `World`: the files of one directory, a cloud assembly with all that is in it, or a plan
+of Terraform, which says all that its state has.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _KEY = re.compile(
     rb"""|[nN]odeProperties|[eE]csProperties|[eE]ksProperties|[cC]omputeResources|[cC]omputeEnvironmentOrder"""
     rb"""|[tT]askDefinition|[jJ]obDefinition|terraform_version)["']?\s*:"""
 )
+_PLAN = re.compile(rb'"terraform_version"\s*:')
 _OF_CONTAINERS = re.compile(rb"""["']?[iI]mage["']?\s*:""")
 _FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(.)", re.DOTALL)
 _BEGIN = 4 * 1024
@@ -147,7 +149,9 @@ def found_below(root: str, selections: Sequence[Selection] = ()) -> Found:
     skipped = 0
     for path in wanted:
         if walk.is_likely(path):
-            worlds.setdefault(paths[path], []).append(path)
+            is_plan = bool(_PLAN.search(_begin_of(path, _BEGIN) or b""))
+            world = os.path.join(paths[path], os.path.basename(path)) if is_plan else paths[path]
+            worlds.setdefault(world, []).append(path)
         else:
             skipped += 1
     return Found(

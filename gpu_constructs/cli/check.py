@@ -256,7 +256,7 @@ def summary(review: Report, *, verbose: bool = True) -> str:
 
 def _of_worlds(review: Report) -> str:
     """That directories were checked apart, where there are several."""
-    return f" of {review.worlds} directories, each checked by itself" if review.worlds > 1 else ""
+    return f", in {review.worlds} groups, each checked by itself" if review.worlds > 1 else ""
 
 
 def _is_shown(finding: Finding, *, verbose: bool) -> bool:

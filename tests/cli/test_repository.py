@@ -139,6 +139,13 @@ def test_each_directory_is_a_world_of_its_own(capsys: pytest.CaptureFixture[str]
     assert "output Name of a/t.json and output Name of b/t.json both export 'Team:Cluster'" in said
 
 
+def test_plans_of_two_environments_lie_side_by_side() -> None:
+    for each in ("dev", "prod"):
+        put(f"plans/{each}.json", {"format_version": "1.2", "terraform_version": "1.9.0", "resource_changes": []})
+    put("plans/task.json", TASK)
+    assert files() == [("plans/task.json",), ("plans/dev.json",), ("plans/prod.json",)]
+
+
 def test_a_nested_template_of_another_directory_is_judged_with_the_parameters_that_it_gets(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

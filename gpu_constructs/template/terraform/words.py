@@ -122,7 +122,8 @@ def _is_of_container(word: str) -> bool:
 def _steps(steps: list[str], kind: str) -> Iterator[str]:
     for each in steps:
         if each not in _WITHOUT:
-            in_json = None if each in _ARGUMENTS_TOO and kind != _JOB else _OF_CONTAINERS.get(each)
+            is_argument = (each in _ARGUMENTS_TOO and kind != _JOB) or (each == "DependsOn" and kind not in _OF_TASKS)
+            in_json = None if is_argument else _OF_CONTAINERS.get(each)
             yield _arguments(kind).get(each) or in_json or _of_any().get(each) or _snake(each)
 
 

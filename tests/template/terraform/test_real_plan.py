@@ -13,6 +13,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
+from gpu_constructs.template.terraform.words import in_terraform
 
 SERVICE = Path(__file__).parent / "real" / "service.json"
 REAL = Path(__file__).parent / "real" / "plan.json"
@@ -77,6 +78,13 @@ def test_findings_name_arguments_and_resources_of_terraform() -> None:
     texts = [f"{each.message} {each.fix}" for each in check_files([REAL]).findings]
     assert any("overrides without weighted_capacity" in each for each in texts)
     assert not [each for each in texts if "AWS::" in each or "ResourceRequirements" in each or "Cpu" in each]
+
+
+def test_what_comes_first_is_an_argument_of_a_resource_and_a_key_of_a_container() -> None:
+    association = "DependsOn the AWS::ECS::ClusterCapacityProviderAssociations"
+    words = in_terraform(association, "aws_ecs_service", is_marked=False)
+    assert words == "depends_on the aws_ecs_cluster_capacity_providers"
+    assert in_terraform("DependsOn", "aws_ecs_task_definition", is_marked=True) == "dependsOn"
 
 
 def test_a_service_behind_a_load_balancer_that_works_gets_no_error() -> None:
