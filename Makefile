@@ -20,7 +20,7 @@ demo: $(READY) ## deploy, update and destroy the reference stack on the local em
 	@python -m tests.e2e.demo
 
 emulator: $(READY) ## a shell in which cdk and boto talk to a local emulator, for an app of your own
-	@python -m emulator
+	@python -m ecs_emulator
 
 # The shipped data are judged by the day of the commit: a copy of it that is tested years later passes as it did.
 test: export DAY_OF_COMMIT := $(shell git log -1 --format=%cs 2>/dev/null)

@@ -84,6 +84,6 @@ def unread_in(tree: ast.Module) -> Iterator[str]:
 
 
 def test_each_private_name_is_read_in_its_module() -> None:
-    folders = ("gpu_constructs", "tests", "tools", "bench", "stacks", "emulator")
+    folders = ("gpu_constructs", "tests", "tools", "bench", "stacks", "ecs_emulator")
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     assert [f"{path.relative_to(ROOT)}: {name}" for path in paths for name in unread_in(read(path))] == []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from emulator.process import ACCOUNT, REGION
+from ecs_emulator.process import ACCOUNT, REGION
 
 __all__ = ["ROOT", "Cdk", "CdkError"]
 

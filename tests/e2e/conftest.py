@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import boto3
 import pytest
-from emulator.account import Account
-from emulator.inventory import inventory
-from emulator.local import Ask, Local, local
+from ecs_emulator.account import Account
+from ecs_emulator.inventory import inventory
+from ecs_emulator.local import Ask, Local, local
 from gpu_constructs.cli.program import main
 
 from .deployed import Stacks

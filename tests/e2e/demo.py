@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from emulator.account import Account
-from emulator.process import emulator
+from ecs_emulator.account import Account
+from ecs_emulator.process import emulator
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel

@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import Any
 
-from emulator.account import Account
+from ecs_emulator.account import Account
 
 from .templates import Template
 

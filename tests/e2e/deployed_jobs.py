@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulator.account import Account
+from ecs_emulator.account import Account
 
 __all__ = ["Jobs", "as_process"]
 
@@ -69,7 +69,7 @@ class Jobs:
         raise AssertionError(f"still running after {minutes} minutes")
 
     def ends(self, task: Mapping[str, Any], ends: str) -> None:
-        """Says how this task and later ones of its family end, see ``emulator.ends``."""
+        """Says how this task and later ones of its family end, see ``ecs_emulator.ends``."""
         family = task["taskDefinitionArn"].rpartition("/")[2].partition(":")[0]
         name = f"/emulator/ends/{family}"
         self.account.client("ssm").put_parameter(Name=name, Value=ends, Type="String", Overwrite=True)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from emulator.local import Local
-from emulator.process import ACCOUNT, REGION
-from emulator.resource import Region
-from emulator.sdk_calls import CALLS
-from emulator.state_language import StateError, Waiting, run_machine
+from ecs_emulator.local import Local
+from ecs_emulator.process import ACCOUNT, REGION
+from ecs_emulator.resource import Region
+from ecs_emulator.sdk_calls import CALLS
+from ecs_emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.cluster.monitoring.recovery_states import RecoveryRun, recovery_definition
 
 __all__ = ["DAEMON", "World", "counting"]

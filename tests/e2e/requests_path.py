@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.account import Account
+from ecs_emulator.account import Account
 
 __all__ = ["Arrival", "send"]
 

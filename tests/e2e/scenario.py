@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from emulator.account import Account, HostView, TaskView
-from emulator.inventory import inventory
+from ecs_emulator.account import Account, HostView, TaskView
+from ecs_emulator.inventory import inventory
 
 from .cdk_cli import ROOT, Cdk
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from emulator.account import Account
-from emulator.process import emulator
+from ecs_emulator.account import Account
+from ecs_emulator.process import emulator
 
 from .cdk_cli import ROOT, Cdk
 

@@ -22,9 +22,9 @@ import pytest
 from aws_cdk import App, CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from emulator.account import Account
-from emulator.inventory import inventory
-from emulator.local import Ask
+from ecs_emulator.account import Account
+from ecs_emulator.inventory import inventory
+from ecs_emulator.local import Ask
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
 from .cdk_cli import ROOT

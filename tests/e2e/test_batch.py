@@ -13,8 +13,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
-from emulator.account import Account
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
 
 from tests.synthesis import app_in

@@ -11,8 +11,8 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from emulator.account import Account
-from emulator.inventory import inventory
+from ecs_emulator.account import Account
+from ecs_emulator.inventory import inventory
 from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,

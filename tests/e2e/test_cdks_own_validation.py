@@ -18,8 +18,8 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
-from emulator.install import RESOURCES
-from emulator.stacks import is_known
+from ecs_emulator.install import RESOURCES
+from ecs_emulator.stacks import is_known
 from gpu_constructs import GpuService
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 

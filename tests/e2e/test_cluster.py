@@ -6,9 +6,9 @@ import copy
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.account import Account
-from emulator.inventory import inventory
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.inventory import inventory
+from ecs_emulator.local import Local
 
 from .deployed import Stacks, run
 from .templates import Template, cluster_template, service, task_definition

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.local import Ask, Deployed, Local
-from emulator.policies import Call, is_allowed
+from ecs_emulator.local import Ask, Deployed, Local
+from ecs_emulator.policies import Call, is_allowed
 from gpu_constructs.account.live.self_test import FAMILY
 
 from .templates import cluster_template, service

@@ -32,7 +32,7 @@ def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(tmp_path: Pat
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     ended = subprocess.run(
-        [sys.executable, "-m", "emulator", "sh", str(tmp_path / "commands")],
+        [sys.executable, "-m", "ecs_emulator", "sh", str(tmp_path / "commands")],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from emulator.account import Account
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
 
 from .cdk_cli import ROOT
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster

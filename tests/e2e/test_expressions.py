@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from emulator.expressions import ExpressionError, Subjects, parse
+from ecs_emulator.expressions import ExpressionError, Subjects, parse
 
 HOST = Subjects(
     {"ecs.instance-type": "g6.xlarge", "ecs.availability-zone": "us-east-1a", "stack": "prod", "bare": None},

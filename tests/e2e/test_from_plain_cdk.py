@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from emulator.local import Local
+from ecs_emulator.local import Local
 
 from tests.documented import blocks_of, names_of, templates_of
 

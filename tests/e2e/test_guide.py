@@ -13,8 +13,8 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from emulator.account import Account
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
 
 from .cdk_cli import ROOT
 

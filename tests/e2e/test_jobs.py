@@ -17,7 +17,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
-from emulator.local import Deployed, Local
+from ecs_emulator.local import Deployed, Local
 from gpu_constructs import (
     GpuCapacity,
     GpuCluster,

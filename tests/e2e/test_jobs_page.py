@@ -10,7 +10,7 @@ import re
 import time
 from pathlib import Path
 
-from emulator.local import Local
+from ecs_emulator.local import Local
 
 from .cdk_cli import ROOT
 from .deployed_jobs import Jobs

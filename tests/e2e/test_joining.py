@@ -5,7 +5,7 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from emulator.local import Local
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 from gpu_constructs.facts.names import HOST_LOG
 

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from emulator.launch_settings import refusals, settings_of
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.launch_settings import refusals, settings_of
+from ecs_emulator.local import Local, NotDeployedError
 
 from .templates import Template, cluster_template, resource
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from emulator.local import Local
+from ecs_emulator.local import Local
 
 from .templates import Template, cluster_template, resource, task_definition
 

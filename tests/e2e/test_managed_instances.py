@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.local import Local, NotDeployedError
 
 from .templates import Template, cluster_template, resource
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from emulator.agent import AgentConfig
-from emulator.hosts import empty_host
-from emulator.images import Image
-from emulator.instance_types import instance_type
-from emulator.managed_scaling import hosts_needed
-from emulator.placement import Demand, GpuDemand, Host
-from emulator.strategy import Share, distribute
+from ecs_emulator.agent import AgentConfig
+from ecs_emulator.hosts import empty_host
+from ecs_emulator.images import Image
+from ecs_emulator.instance_types import instance_type
+from ecs_emulator.managed_scaling import hosts_needed
+from ecs_emulator.placement import Demand, GpuDemand, Host
+from ecs_emulator.strategy import Share, distribute
 
 
 def host(name: str) -> Host:

@@ -13,9 +13,9 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sqs as sqs
-from emulator.account import Account
-from emulator.local import Deployed, Local
-from emulator.process import ACCOUNT, REGION
+from ecs_emulator.account import Account
+from ecs_emulator.local import Deployed, Local
+from ecs_emulator.process import ACCOUNT, REGION
 from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobRetries
 from moto.sqs.models import sqs_backends
 

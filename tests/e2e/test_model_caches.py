@@ -11,7 +11,7 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
-from emulator.local import Local
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostStorage, ModelCache, ModelServer
 
 from tests.synthesis import app_in

@@ -8,8 +8,8 @@ from functools import partial
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from emulator.account import Account, TaskView
-from emulator.local import Local
+from ecs_emulator.account import Account, TaskView
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
 from tests.synthesis import synthesized

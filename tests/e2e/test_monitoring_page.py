@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from emulator.local import Local
+from ecs_emulator.local import Local
 
 from .cdk_cli import ROOT
 

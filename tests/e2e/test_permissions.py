@@ -7,7 +7,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
-from emulator.local import Local
+from ecs_emulator.local import Local
 from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuJob
 from gpu_constructs.account.live.self_test import FAMILY
 from gpu_constructs.account.self_test import Request, SelfTestEnd, run_self_test

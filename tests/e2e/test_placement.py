@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from emulator.expressions import Subjects
-from emulator.placement import ALL, Demand, Failure, GpuDemand, Host, Placement, place
+from ecs_emulator.expressions import Subjects
+from ecs_emulator.placement import ALL, Demand, Failure, GpuDemand, Host, Placement, place
 
 FOUR = Host(
     arn="four",

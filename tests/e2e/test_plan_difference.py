@@ -13,7 +13,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
-from emulator.local import Deployed, Local, NotDeployedError
+from ecs_emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 from gpu_constructs.check.planning.updates import update_of
 from gpu_constructs.template import Inputs

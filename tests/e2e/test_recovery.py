@@ -8,7 +8,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from emulator.local import Deployed, Local
+from ecs_emulator.local import Deployed, Local
 
 from .watched_cluster import Watched, template
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from emulator.local import Local
-from emulator.state_language import StateError
+from ecs_emulator.local import Local
+from ecs_emulator.state_language import StateError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

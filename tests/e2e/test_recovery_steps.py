@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulator.local import Local
-from emulator.state_language import StateError, Waiting
+from ecs_emulator.local import Local
+from ecs_emulator.state_language import StateError, Waiting
 
 from .recovery_world import DAEMON, World, counting
 

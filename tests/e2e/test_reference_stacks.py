@@ -15,9 +15,9 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from emulator.account import Account
-from emulator.inventory import inventory
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.inventory import inventory
+from ecs_emulator.local import Local
 from stacks.existing_cluster import ExistingClusterStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 

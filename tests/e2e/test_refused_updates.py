@@ -7,7 +7,7 @@ import json
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.local import Local, NotDeployedError
 
 from .templates import Template, cluster_template, resource, service, task_definition
 

@@ -11,8 +11,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_sqs as sqs
-from emulator.account import Account
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
 from tests.synthesis import app_in

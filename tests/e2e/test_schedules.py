@@ -15,7 +15,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
-from emulator.local import Deployed, Local
+from ecs_emulator.local import Deployed, Local
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 
 from tests.synthesis import app_in

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
-from emulator.local import Local
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
 from tests.synthesis import app_in

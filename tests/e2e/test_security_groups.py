@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.local import Local, NotDeployedError
 
 from .templates import Template, resource
 

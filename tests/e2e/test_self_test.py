@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.local import Deployed, Local
+from ecs_emulator.local import Deployed, Local
 from gpu_constructs.account import live_cluster
 from gpu_constructs.account import self_test as run_module
 from gpu_constructs.account.calls import Clients

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.process import Emulator
+from ecs_emulator.process import Emulator
 
 from .cdk_cli import ROOT, Cdk
 
 STARTS_AND_WAITS = """
 import pathlib, sys, time
-from emulator.process import emulator
+from ecs_emulator.process import emulator
 with emulator(pathlib.Path(sys.argv[1])) as running:
     print(running.port, running.log, flush=True)
     time.sleep(60)

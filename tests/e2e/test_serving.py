@@ -12,8 +12,8 @@ from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
-from emulator.account import Account
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
 from tests.synthesis import app_in

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from emulator.agent import AgentConfig
-from emulator.demands import TaskDefinitionError, demand_of
-from emulator.expressions import Subjects
-from emulator.hosts import empty_host
-from emulator.images import Image
-from emulator.instance_types import instance_type
-from emulator.local import Local
-from emulator.managed_scaling import hosts_needed
-from emulator.placement import MPS, Demand, Failure, Host, Placement, SharedGpu, place
+from ecs_emulator.agent import AgentConfig
+from ecs_emulator.demands import TaskDefinitionError, demand_of
+from ecs_emulator.expressions import Subjects
+from ecs_emulator.hosts import empty_host
+from ecs_emulator.images import Image
+from ecs_emulator.instance_types import instance_type
+from ecs_emulator.local import Local
+from ecs_emulator.managed_scaling import hosts_needed
+from ecs_emulator.placement import MPS, Demand, Failure, Host, Placement, SharedGpu, place
 
 from .templates import Template, cluster_template
 

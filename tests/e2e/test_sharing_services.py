@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.local import Deployed, Local
+from ecs_emulator.local import Deployed, Local
 
 from tests.sharing_services import Shared, build
 

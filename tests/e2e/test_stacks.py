@@ -8,9 +8,9 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
-from emulator.account import Account
-from emulator.local import Local
-from emulator.resource import Resource, registered
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
+from ecs_emulator.resource import Resource, registered
 
 from .deployed import Stacks, run
 from .templates import Template, cluster_template, resource, task_definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from emulator.local import Local, NotDeployedError
+from ecs_emulator.local import Local, NotDeployedError
 from gpu_constructs.account import live_cluster
 from gpu_constructs.cli.program import main
 

@@ -12,8 +12,8 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from botocore.exceptions import ClientError
-from emulator.account import Account
-from emulator.local import Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
 from tests.synthesis import app_in

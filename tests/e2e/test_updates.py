@@ -13,7 +13,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from emulator.local import Deployed, Local, NotDeployedError
+from ecs_emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import (
     CapacityChoice,
     GpuCluster,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
-from emulator.local import Local
+from ecs_emulator.local import Local
 from stacks.watched import WatchedStack
 
 from tests.synthesis import Site

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.account import Account
-from emulator.local import Ask, Deployed, Local
+from ecs_emulator.account import Account
+from ecs_emulator.local import Ask, Deployed, Local
 
 from .templates import Template, cluster_template, service
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
-from emulator.account import Account, HostView
+from ecs_emulator.account import Account, HostView
 from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries
 
 from tests.synthesis import Properties, synthesized

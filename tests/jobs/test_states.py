@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.state_language import StateError, Waiting, run_machine
+from ecs_emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.jobs.job_run import JobRetries, JobRun
 from gpu_constructs.jobs.states import definition_of
 

@@ -20,7 +20,7 @@ import aws_cdk as cdk
 import cdk_nag
 from aws_cdk import aws_ec2 as ec2
 
-from emulator.local import Local
+from ecs_emulator.local import Local
 from gpu_constructs import GpuCluster, acknowledge_aws_solutions
 from tests.linting import linted
 from tests.matrix.case import Case

@@ -25,7 +25,7 @@ from tests.matrix.choices import Choice
 from tests.matrix.job_choices import GANG, HARDWARE, HOSTS, KINDS, MODES, JobCombination
 
 if TYPE_CHECKING:  # it loads all of moto that the emulator needs, and half of those who import this need none
-    from emulator.local import Local
+    from ecs_emulator.local import Local
 
 __all__ = ["KIND_OF", "Kind", "Place", "case_of"]
 

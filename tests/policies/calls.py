@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from emulator.permissions import Place, calls_before_start, calls_of_state
-from emulator.policies import Call
-from emulator.resource import camel_case
+from ecs_emulator.permissions import Place, calls_before_start, calls_of_state
+from ecs_emulator.policies import Call
+from ecs_emulator.resource import camel_case
 from gpu_constructs.account.live.self_test import task_definition
 from gpu_constructs.cluster.monitoring.daemon_task import LOADER, PROGRAM
 from gpu_constructs.facts import instance_type

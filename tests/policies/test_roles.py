@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.policies import Call, is_allowed, is_trusted, listed
+from ecs_emulator.policies import Call, is_allowed, is_trusted, listed
 from gpu_constructs.account.live.self_test import FAMILY
 from gpu_constructs.account.self_test import POLICY
 from tests.policies.calls import calls_of

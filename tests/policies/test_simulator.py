@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.policies import Call, UnknownPolicyError, is_allowed, is_trusted
+from ecs_emulator.policies import Call, UnknownPolicyError, is_allowed, is_trusted
 
 ARN = "arn:aws:ecs:us-east-1:111122223333:cluster/demo"
 CALL = Call("ecs:StopTask", ARN, {"ecs:cluster": ARN})

@@ -22,7 +22,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
-from emulator.policies import Call, is_allowed, listed
+from ecs_emulator.policies import Call, is_allowed, listed
 from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,

@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
-from emulator.step_scaling import Minute, Scaled
+from ecs_emulator.step_scaling import Minute, Scaled
 from gpu_constructs import ScaleBy
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
-from emulator.local import Local, local
+from ecs_emulator.local import Local, local
 from gpu_constructs import GpuCluster
 
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint

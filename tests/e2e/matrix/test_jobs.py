@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.local import Local, local
+from ecs_emulator.local import Local, local
 
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
 from tests.matrix.choices import BLOCK_ENDS, BLOCK_STARTS, Choice, reservation_id

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from emulator.local import Local, local
+from ecs_emulator.local import Local, local
 from gpu_constructs.check.report import check_files
 
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host

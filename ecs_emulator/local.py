@@ -165,7 +165,7 @@ class Local:
         self._ended(stack.id, "DELETE_COMPLETE")
 
     def switch(self, name: str, value: str) -> None:
-        """Tell the emulator about the world outside the account, see `emulator.switches`."""
+        """Tell the emulator about the world outside the account, see `ecs_emulator.switches`."""
         self.account.client("ssm").put_parameter(Name=f"/emulator/{name}", Value=value, Type="String", Overwrite=True)
 
     def minutes(self, cluster: str, count: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Run the emulator: ``python -m emulator.server``.
+"""Run the emulator: ``python -m ecs_emulator.server``.
 
 Prints the port it listens on, on loopback, and lives as long as its standard input stays open: whatever happens to the
 process that started it, the pipe between them closes and no server is left behind.

@@ -1,6 +1,6 @@
 """``make emulator``: a shell whose CDK command line and boto talk to an emulator of its own, see ``docs/emulator.md``.
 
-    python -m emulator [COMMAND…]
+    python -m ecs_emulator [COMMAND…]
 
 Runs the command, or a shell, and stops the emulator when it ends; ends as it ended.
 """

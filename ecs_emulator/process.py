@@ -116,7 +116,7 @@ def emulator(directory: Path) -> Iterator[Emulator]:
     with (
         log.open("wb") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", "emulator.server"],
+            [sys.executable, "-m", "ecs_emulator.server"],
             cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
