@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpu_constructs.check import doctor
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import main
 from gpu_constructs.rules import Severity
@@ -250,3 +251,23 @@ def test_good_files_have_nothing_to_change(capsys: pytest.CaptureFixture[str]) -
         "52-launch-type-on-standing-hosts.yaml",
         "75-rule-on-standing-hosts.json",
     }
+
+
+def test_a_file_with_too_much_to_change_is_patched_as_far_as_that_goes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_READ", 2 * (folder / "05-numbers-as-texts.json").stat().st_size)
+    assert main(["doctor", "old/05-numbers-as-texts.json"]) == 1
+    said = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "not in the patch: too much is to be changed at once" in said
+    assert "changes in the patch, 0 left" not in said
+
+
+def test_a_file_that_cannot_be_read_keeps_none_of_the_others_from_a_patch(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "broken.yaml").write_text("Resources: [")
+    assert main(["doctor", "old/broken.yaml", "old/03-gpu-count.json", "--patch"]) == 2
+    said = capsys.readouterr()
+    assert "old/broken.yaml:1" in said.err
+    assert "b/old/03-gpu-count.json" in said.out

@@ -27,14 +27,14 @@ from gpu_constructs.fleet import Fleet, Origin, Pool, Workload
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs, Places, UnreadableError
 from gpu_constructs.template.documents.document import Document
-from gpu_constructs.template.documents.edits import EditError, TextEdits
+from gpu_constructs.template.documents.edits import TextEdits
 from gpu_constructs.template.documents.node import Node, Path
 
 _AGED = frozenset({"GPU001", "GPU003", "GPU025", "GPU037", "GPU055", "GPU072"})
 """Rules whose warnings are about what is older than today's Amazon ECS."""
 
 _LARGEST = 1024 * 1024  # bytes of a template that CloudFormation takes
-_MOST = 100  # proposals that are tried one by one
+_READ, _ASKED = 8 * 1024 * 1024, 512 * 1024  # characters that are read for changes, and checked for single ones
 _ROUNDS = 2  # one change may make the next one possible
 _RUNTIME = "default-runtime"
 _IS_RUNTIME = (
@@ -114,49 +114,56 @@ class _Patient:
         self._made: list[Change] = []
         self._refused: dict[tuple[str, Path, str], tuple[Proposal, str]] = {}
         self._renamed: dict[tuple[str, str | int], str | int] = {}
-        self._tried = 0
+        self._left, self._asked = _READ, 0
 
     def treat(self, proposals: Sequence[Proposal]) -> None:
-        """Makes all proposals, or one after the other those that leave nothing worse."""
-        if not proposals or not self._refusal(proposals):
-            return
-        for each in proposals:
-            self._tried += 1
-            why = "too much is to be changed at once" if self._tried > _MOST else self._refusal([each])
-            if why:
-                self._refused[each.file, each.path, each.rule] = each, why
+        """Makes all proposals that can be made, or one after the other those that leave nothing worse."""
+        if self._refusal(proposals):
+            for each in proposals:
+                self._asked += len(self._texts.get(each.file, ""))
+                if why := self._refusal([each]) if self._asked < _ASKED else "too much is to be changed at once":
+                    self._refused[each.file, each.path, each.rule] = each, why
 
     def _refusal(self, proposals: Sequence[Proposal]) -> str:
-        """Makes some proposals, or says why not."""
-        texts, documents = dict(self._texts), dict[str, Document]()
+        """Makes what can be made of some proposals, or says why that is worse."""
+        texts, done = dict(self._texts), list[Proposal]()
+        for file in dict.fromkeys(each.file for each in proposals):
+            barred = self._barred(file)
+            text = TextEdits(texts.get(file) or ("" if barred else self._text(file)), self._left)
+            for each in proposals:
+                if each.file == file and (why := barred or text.tried(each.edit)):
+                    self._refused[file, each.path, each.rule] = each, why
+                elif each.file == file:
+                    done.append(each)
+            self._left, texts[file] = text.left, text.text
+        if not done:
+            return ""
         try:
-            for file in dict.fromkeys(each.file for each in proposals):
-                text = TextEdits(texts.get(file) or self._text(file))
-                for each in proposals:
-                    if each.file == file:
-                        each.edit(text)
-                texts[file] = text.text
-                documents[file] = Document.read(text.text.encode(), file=file)
+            documents = {file: Document.read(texts[file].encode(), file=file) for file in {each.file for each in done}}
             inputs = self._inputs.with_documents(documents)
             there = self._ask(inputs)
-        except (EditError, UnreadableError) as error:
+        except UnreadableError as error:
             return str(error)
         more = next(iter(_grave(there) - _grave(self.report)), None)
-        if more is not None and not all(each.is_sure for each in proposals):
+        if more is not None and not all(each.is_sure for each in done):
             return f"with it {more[0]} is found in {more[1]}"
-        for each in proposals:
+        for each in done:
             self._refused.pop((each.file, each.path, each.rule), None)
             self._made.append(self._change(each))
             if each.becomes:
                 self._renamed[each.file, each.becomes] = each.path[1]
-        self._inputs, self._texts, self.report = inputs, texts, there
+        self._inputs, self.report = inputs, there
+        self._texts |= {file: texts[file] for file in documents}
         return ""
 
+    def _barred(self, file: str) -> str:
+        """Why a file cannot be patched; empty where it can."""
+        if file in self._programs:
+            return "a program writes the file"
+        return "" if self.first.stacks.documents[file].content else "there is no file"
+
     def _text(self, file: str) -> str:
-        content = self.first.stacks.documents[file].content
-        if file in self._programs or content is None or len(content) > _LARGEST:
-            raise EditError("a program writes the file" if file in self._programs else "no patch of such a file")
-        return content.decode().removeprefix("\ufeff")
+        return (self.first.stacks.documents[file].content or b"").decode().removeprefix("\ufeff")
 
     def _origin(self, file: str, path: Path, about: str = "") -> Origin:
         """A place of a changed file, where it is in the file as it was."""

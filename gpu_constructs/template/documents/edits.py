@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gpu_constructs.template.documents.node import Node, Path, of_any_case
@@ -41,10 +42,11 @@ class TextEdits:
 
     Attributes:
         text: The text with the changes so far.
+        left: Characters that may still be read, as the whole text is for each change.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, left: int = 2**30) -> None:
+        self.text, self.left = text, left
         self._line = "\r\n" if "\r\n" in text else "\n"
         self._is_json = text.lstrip()[:1] in {"{", "["}
         self._tree: Any = None
@@ -131,10 +133,23 @@ class TextEdits:
         """Writes other words wherever a pattern finds some, whatever they are in."""
         self.text, self._tree = re.sub(pattern, new, self.text), None
 
+    def tried(self, edit: Callable[[TextEdits], None]) -> str:
+        """Makes several changes, or none of them and says why."""
+        before = self.text
+        try:
+            edit(self)
+        except EditError as error:
+            self.text, self._tree = before, None
+            return str(error)
+        return ""
+
     # -- where it is and how it is written -----------------------------------------------------------------------
 
     def _at(self, path: Path) -> _Place:
         if self._tree is None:
+            self.left -= len(self.text)
+            if self.left < 0:
+                raise EditError("too much is to be changed at once")
             yaml = importlib.import_module("yaml")
             text = self.text.replace("\t", " ") if self._is_json else self.text
             try:
