@@ -108,20 +108,20 @@ class Baseline:
         """A report of what is new; what was checked and is gone is a note."""
         left = {key: number for key, (number, _) in self.held.items()}
         kept: list[Finding] = []
+        old: list[Finding] = []
         for finding in report.findings:
             key = self.key(finding)
             if finding.rule != UNCHECKED and left.get(key) and self.held[key][1].rank <= finding.severity.rank:
                 left[key] -= 1
+                old.append(finding)
             else:
                 kept.append(finding)
         gone = [key for key in self._checked(report) if left[key]]
         told = ", ".join(f"{rule} of {brief(resource, LABEL)} in {file}" for rule, file, resource, _ in gone[:_TOLD])
         more = f" and {len(gone) - _TOLD} more" if len(gone) > _TOLD else ""
         note = f"{self.file}: no longer found: {told}{more}; fix: --update-baseline"
-        old = len(report.findings) - len(kept)
-        return replace(
-            report, findings=tuple(kept), baselined=old, notes=(*report.notes, note) if gone else report.notes
-        )
+        notes = (*report.notes, note) if gone else report.notes
+        return replace(report, findings=tuple(kept), baselined=tuple(old), notes=notes)
 
     def _checked(self, report: Report) -> Iterator[Key]:
         """The keys of files that were checked, or are no longer there."""

@@ -66,14 +66,8 @@ def document_of(file: str) -> Document:
     if not file.endswith(".toml"):
         return Files().read(file, only_plain=True)
     text = _text(file)
-    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
     try:
-        reader = import_module(name)
-    except ImportError:
-        fix = f"pip install tomli, or write {CONFIGURATION_FILES[0]}"
-        raise UnreadableError("Python 3.10 reads no TOML by itself", file=file, fix=fix) from None
-    try:
-        table = reader.loads(text)
+        table = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"not TOML: {error}", file=file) from None
     own = table.get("tool", {}).get(_TOOL) if isinstance(table.get("tool", {}), dict) else None

@@ -106,7 +106,7 @@ class Report:
         skipped_jobs: Jobs of AWS Batch that run on Amazon EKS, which nothing here is about.
         unreadable: What could not be read, where that keeps none of the others from being checked.
         skipped: How many files nobody named and are none that is read here.
-        baselined: How many findings are in the baseline.
+        baselined: What was found and is in the baseline.
         worlds: How many directories or assemblies were checked, each by itself.
         counts: How much of all worlds was looked at, where there are several.
         stacks: The stacks that the files define.
@@ -123,7 +123,7 @@ class Report:
     skipped_jobs: int = 0
     unreadable: tuple[UnreadableError, ...] = ()
     skipped: int = 0
-    baselined: int = 0
+    baselined: tuple[Finding, ...] = ()
     worlds: int = 1
     counts: Seen | None = None
     stacks: Stacks = field(default=Stacks(), repr=False, compare=False)

@@ -62,11 +62,15 @@ class _Answer:
         report: What was found.
         beyond: Files that were read because a template of this world names them.
         undeclared: Parameters with a value that no template declares.
+        exports: Names that it exports.
+        missing: Names that it imports, and that nothing in it exports.
     """
 
     report: Report
     beyond: frozenset[str] = frozenset()
     undeclared: Mapping[str, UndeclaredError] = field(default_factory=dict)
+    exports: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
 
 
 def check_worlds(
@@ -99,7 +103,14 @@ def check_worlds(
         missing = [each.undeclared[name] for each in answers if name in each.undeclared]
         if missing and len(missing) == len(answers):
             raise missing[0]
-    return joined([each.report for each in answers])
+    report = joined([each.report for each in answers])
+    exports = frozenset(chain(*(each.exports for each in answers)))
+    apart = sorted(exports.intersection(chain(*(each.missing for each in answers))))
+    if not apart:
+        return report
+    names = f"{', '.join(map(shown, apart[:_TOLD]))}{' and more' if len(apart) > _TOLD else ''}"
+    note = f"{names}: imported, and exported in another directory, of which each is checked by itself; fix: --together"
+    return replace(report, notes=(*report.notes, note))
 
 
 _NOTHING = Report(fleet=Fleet(), findings=(), worlds=0)
@@ -180,7 +191,7 @@ def _answer_of_process(world: World) -> _Answer:
 
 
 def _answer(world: World, question: Question) -> _Answer:
-    """Reads and judges one world; where one file spoils all, each file alone, of which there is more then."""
+    """Reads and judges one world, without a stack that spoils all."""
     inputs = Inputs(
         world.inputs,
         stdin=question.stdin,
@@ -191,20 +202,22 @@ def _answer(world: World, question: Question) -> _Answer:
     )
     given, undeclared = declared(inputs, question.asked.given)
     try:
-        report = reported(inputs, replace(question.asked, given=given))
+        try:
+            report = reported(inputs, replace(question.asked, given=given))
+        except UnreadableError:
+            inputs = inputs.without_unreadable(given)
+            report = reported(inputs, replace(question.asked, given=given))
     except UnreadableError as error:
-        if len(world.inputs) == 1:
-            return _Answer(report=replace(_NOTHING, unreadable=(*inputs.unreadable, error), skipped=inputs.skipped))
-        alone = [replace(world, inputs=(each,)) for each in world.inputs]
-        answers = [_answer(each, replace(question, partial=True)) for each in alone]
-        return _Answer(report=joined([each.report for each in answers]), undeclared=undeclared)
+        return _Answer(report=replace(_NOTHING, unreadable=(*inputs.unreadable, error), skipped=inputs.skipped))
+    exports = frozenset(name for name, _ in _exports(report.stacks))
+    missing = frozenset(chain(*(each.shared.exports.missing for each in report.stacks.evaluators[:1])))
     report = replace(
         _finished(report),
         notes=(*report.notes, *_collisions_in(report.stacks)),
         worlds=int(not inputs.is_empty),
         stacks=Stacks(),
     )
-    return _Answer(report=report, beyond=inputs.beyond, undeclared=undeclared)
+    return _Answer(report=report, beyond=inputs.beyond, undeclared=undeclared, exports=exports, missing=missing)
 
 
 def _finished(report: Report) -> Report:

@@ -238,7 +238,7 @@ def summary(review: Report, *, verbose: bool = True) -> str:
     found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
     unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
-    accepted += f", {review.baselined} in the baseline" if review.baselined else ""
+    accepted += f", {len(review.baselined)} in the baseline" if review.baselined else ""
     looked_at = ", ".join(
         (
             _count(seen.pools, "pool"),

@@ -14,7 +14,7 @@ from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.documents.plans import is_plan
 from gpu_constructs.template.documents.sources import TEMPLATE_ENDINGS
 from gpu_constructs.template.evaluation import Stacks, assembled
-from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UnreadableError
+from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UndeclaredError, UnreadableError
 
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
@@ -74,7 +74,14 @@ class Inputs:
             seen.add(real)
             try:
                 read = [
-                    _as_template(each, self._files) for each in found_at(name, self._files, stdin=stdin, region=region)
+                    _as_template(each, self._files)
+                    for each in found_at(
+                        name,
+                        self._files,
+                        stdin=stdin,
+                        region=region,
+                        refuse=self.unreadable.append if lenient else _raise,
+                    )
                 ]
             except UnreadableError as error:
                 if not lenient:
@@ -117,6 +124,21 @@ class Inputs:
         found = assembled(sources, tasks, self._files.documents, parameters or {})
         return replace(found, whole=False) if self._is_partial or self.unreadable else found
 
+    def without_unreadable(self, parameters: Mapping[str, str]) -> Inputs:
+        """The same without each stack that cannot be read; it is then among what is unreadable."""
+        new = copy(self)
+        new.unreadable, new._found = list(self.unreadable), []  # noqa: SLF001 - its own
+        for each in self._found:
+            try:
+                assembled([each] if isinstance(each, Source) else [], (), self._files.documents, parameters)
+            except UndeclaredError:
+                pass
+            except UnreadableError as error:
+                new.unreadable.append(error)
+                continue
+            new._found.append(each)  # noqa: SLF001
+        return new
+
     def with_values(self, values: Mapping[tuple[str, Keys], Node]) -> Inputs:
         """The same with other values in some places, each a file with the keys in it.
 
@@ -156,6 +178,10 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
+
+
+def _raise(error: UnreadableError) -> None:
+    raise error
 
 
 def _as_template(found: Source | Resource, files: Files) -> Source | Resource:

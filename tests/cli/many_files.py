@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.templates import template
+from tests.template.terraform.written_plans import as_plan
 
 WRONG = "9"
 """GPUs of a task for which hosts of one are too small."""
 
 
 def make(root: Path, number: int) -> dict[str, int]:
-    """Writes a repository, a fifth of it by each tool, in directories of up to three files.
+    """Writes a repository, an equal part of it by each tool, in directories of up to three files.
 
     Args:
         root: Where.
@@ -23,7 +24,7 @@ def make(root: Path, number: int) -> dict[str, int]:
     Returns:
         How many tasks of each directory fit on no host.
     """
-    tools = (_cdk, _cloudformation, _sam, _copilot, _batch)
+    tools = (_cdk, _cloudformation, _sam, _copilot, _batch, _terraform)
     wrong: dict[str, int] = {}
     for place in range(number):
         tool = tools[place % len(tools)]
@@ -71,6 +72,13 @@ def _batch(folder: Path, place: int, gpus: str) -> None:
         folder / f"job{place}.json",
         {"jobDefinitionName": f"j{place}", "type": "container", "containerProperties": properties},
     )
+
+
+def _terraform(folder: Path, place: int, gpus: str) -> None:
+    body = template(gpus=gpus)
+    for each in body["Resources"].values():
+        each.pop("Metadata", None)  # which a plan has not
+    _put(folder / f"plan{place}.json", as_plan(body))
 
 
 def _yaml(body: Mapping[str, Any]) -> str:

@@ -19,6 +19,8 @@ from tests.check.test_acknowledgements import app
 from tests.cli.many_files import make
 from tests.cli.templates import template, with_choice
 
+ASSET = {"aws:asset:path": "nested.json", "aws:asset:property": "TemplateURL"}
+NESTED = {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "x"}, "Metadata": ASSET}
 TASK = {"family": "train", "containerDefinitions": [{"name": "a", "image": "b", "memory": 512}]}
 
 
@@ -129,6 +131,35 @@ def test_one_file_that_cannot_be_read_keeps_no_other_from_being_checked(capsys: 
     assert checked("a/t.json", "b/broken.json", capsys=capsys)[0] == 2
 
 
+@pytest.mark.parametrize("bad", ["{", "[]", json.dumps({"Resources": {"N": NESTED}})])
+def test_one_stack_of_an_assembly_that_cannot_be_read_keeps_no_other_from_being_checked(
+    bad: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(here, 18)  # three stacks are those of CDK
+    put("cdk/0/Stack6.template.json", bad)
+    put("cdk/0/nested.json", "{")
+    code, report, told = checked("cdk/0", capsys=capsys)
+    assert code == 2
+    assert told.count("\n") == 1
+    assert ("nested.json" if "Resources" in bad else "Stack6.template.json") in told
+    assert {each["file"] for each in report["findings"] if each["rule"] == "GPU060"} == {
+        "cdk/0/Stack0.template.json",
+        "cdk/0/Stack12.template.json",
+    }
+
+
+def test_an_import_that_another_directory_exports_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    put("a/t.json", template(Outputs={"Name": {"Value": "x", "Export": {"Name": "Team:Cluster"}}}))
+    put("b/t.json", with_import := template())
+    resources = with_import["Resources"]
+    resources["Service"]["Properties"]["Cluster"] = {"Fn::ImportValue": "Team:Cluster"}
+    put("b/t.json", with_import)
+    told = "'Team:Cluster': imported, and exported in another directory"
+    assert told in checked("a", "b", capsys=capsys)[2]
+    assert told not in checked("a", "b", "--together", capsys=capsys)[2]
+    assert told not in checked("b", capsys=capsys)[2]
+
+
 def test_each_directory_is_a_world_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     outputs = {"Name": {"Value": "x", "Export": {"Name": "Team:Cluster"}}}
     put("a/t.json", template(Outputs=outputs))
@@ -227,13 +258,13 @@ def test_many_directories_are_reported_as_by_one_process(
     assert together["summary"]["checked_apart"] == 45
 
 
-def test_a_repository_of_five_tools_is_judged_directory_by_directory(
+def test_a_repository_of_six_tools_is_judged_directory_by_directory(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = make(here, 90)
+    wrong = make(here, 108)
     code, report, _ = checked(".", capsys=capsys)
     summary = report["summary"]
-    assert (code, summary["checked_apart"], summary["tasks"]) == (1, len(wrong), 90)
+    assert (code, summary["checked_apart"], summary["tasks"]) == (1, len(wrong), 108)
     found = dict.fromkeys(wrong, 0)
     for each in report["findings"]:
         found[str(Path(each["file"]).parent)] += each["rule"] == "GPU060" and each["severity"] == "error"

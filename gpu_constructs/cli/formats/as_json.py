@@ -30,7 +30,7 @@ def write(checked: Checked) -> str:
             **counts,
             "unchecked": len(review.unchecked),
             "acknowledged": len(review.acknowledged),
-            "in_baseline": review.baselined,
+            "in_baseline": len(review.baselined),
             "pools": review.seen.pools,
             "tasks": review.seen.tasks,
             "services": review.seen.services,

@@ -77,7 +77,7 @@ _SUITE = "gpu-constructs"
 
 
 def junit(checked: Checked) -> str:
-    """Rules that make the exit code 1 fail; those that are ignored, accepted or could not be checked are skipped."""
+    """Rules that make the exit code 1 fail; those that are ignored, accepted, old or not to be checked are skipped."""
     ids = {each.id for each in catalogue.RULES}
     found: dict[str, list[Finding]] = defaultdict(list)
     for each in (*checked.unread, *checked.review.findings):
@@ -111,6 +111,7 @@ def _case(id_: str, name: str, checked: Checked, found: list[Finding]) -> str:
 def _inside(id_: str, checked: Checked, found: list[Finding]) -> Iterator[str]:
     failing = [each for each in found if each.rule == UNREAD or checked.fails(each)]
     reasons = [each.reason for each in checked.review.acknowledged if each.finding.rule == id_]
+    reasons += ["in the baseline" for each in checked.review.baselined if each.rule == id_]
     if failing:
         yield f"<failure type={_attribute(str(failing[0].severity))} message={_attribute(failing[0].message)}>"
         yield f"{_text(failing)}</failure>"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
@@ -44,7 +44,10 @@ def is_manifest(data: Node) -> bool:
     return isinstance(data, dict) and "artifacts" in data and "version" in data and "Resources" not in data
 
 
-def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
+_Refuse = Callable[[UnreadableError], None]
+
+
+def _sources(directory: str, files: Files, refuse: _Refuse) -> Iterator[Source]:
     """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest."""
     if not os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
         below = os.path.join(directory, "cdk.out")  # noqa: PTH118
@@ -52,7 +55,7 @@ def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
         raise UnreadableError(
             f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
         )
-    yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH)
+    yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH, refuse)
 
 
 class _Assembly:
@@ -68,21 +71,24 @@ class _Assembly:
             raise UnreadableError("artifacts is not an object", file=self._manifest, line=line, fix="run cdk synth")
         self._artifacts = {key: each for key, each in artifacts.items() if isinstance(each, dict)}
 
-    def sources(self, depth: int) -> Iterator[Source]:
+    def sources(self, depth: int, refuse: _Refuse) -> Iterator[Source]:
         for name, artifact in self._artifacts.items():
             properties = artifact.get("properties")
             properties = properties if isinstance(properties, dict) else {}
-            if artifact.get("type") == _STACK:
-                yield self._source(name, artifact, properties)
-            elif artifact.get("type") == _NESTED_ASSEMBLY:
-                yield from self._below(name, properties, depth)
+            try:
+                if artifact.get("type") == _STACK:
+                    yield self._source(name, artifact, properties)
+                elif artifact.get("type") == _NESTED_ASSEMBLY:
+                    yield from self._below(name, properties, depth, refuse)
+            except UnreadableError as error:  # the other stacks can be read all the same
+                refuse(error)
 
-    def _below(self, name: str, properties: Mapping[str, Node], depth: int) -> Iterator[Source]:
+    def _below(self, name: str, properties: Mapping[str, Node], depth: int, refuse: _Refuse) -> Iterator[Source]:
         directory = self._path(self._file(name, properties, "directoryName"))
         if depth <= 0:
             raise UnreadableError("assemblies are nested too deeply", file=self._manifest)
         self._files.require_inside(self._root, directory, wanted_by=self._manifest)
-        yield from _Assembly(directory, root=self._root, files=self._files).sources(depth - 1)
+        yield from _Assembly(directory, root=self._root, files=self._files).sources(depth - 1, refuse)
 
     def _source(self, name: str, artifact: Mapping[str, Node], properties: Mapping[str, Node]) -> Source:
         stack_name, display_name = properties.get("stackName"), artifact.get("displayName")
@@ -229,14 +235,16 @@ _PROGRAMS = frozenset({".cjs", ".cs", ".fs", ".go", ".java", ".js", ".mjs", ".py
 """How files of the languages end in which apps are written (https://docs.aws.amazon.com/cdk/v2/guide/languages.html)."""
 
 
-def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
-    """The templates and requests behind one path."""
+def found_at(
+    path: str, files: Files, *, stdin: bytes | None, region: str | None, refuse: _Refuse
+) -> Iterator[Source | Resource]:
+    """The templates and requests behind one path; a stack of an assembly that cannot be read is refused alone."""
     if path == _STDIN:
         if stdin is None:
             raise UnreadableError("nothing came from the standard input", file=path)
         yield found_in(files.take(Document.read(stdin, file=path)), name="stdin", region=region)
     elif os.path.isdir(path):  # noqa: PTH112 - a path keeps the user's spelling
-        yield from _of_assembly(path, files, region)
+        yield from _of_assembly(path, files, region, refuse)
     elif os.path.splitext(path)[1] in _PROGRAMS and os.path.isfile(path):  # noqa: PTH113, PTH122 - as above
         raise UnreadableError(
             "a program, which writes its templates when it runs",
@@ -247,7 +255,7 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
     else:
         document = files.read(path)
         if os.path.basename(path) == MANIFEST and is_manifest(document.data):  # noqa: PTH119
-            yield from _of_assembly(os.path.dirname(path) or ".", files, region)  # noqa: PTH120
+            yield from _of_assembly(os.path.dirname(path) or ".", files, region, refuse)  # noqa: PTH120
         else:
             yield found_in(document, name=stack_name_of(path), region=region, files=files)
 
@@ -273,6 +281,6 @@ def found_in(document: Document, *, name: str, region: str | None, files: Files 
     return found
 
 
-def _of_assembly(directory: str, files: Files, region: str | None) -> Iterator[Source]:
-    for each in assembly_sources(directory, files):
+def _of_assembly(directory: str, files: Files, region: str | None, refuse: _Refuse) -> Iterator[Source]:
+    for each in _sources(directory, files, refuse):
         yield replace(each, region=each.region or region)

@@ -72,6 +72,11 @@ class Exports:
             self._found[name, place] = found[0] if len(found) == 1 else None
         return self._found[name, place]
 
+    @property
+    def missing(self) -> Iterator[str]:
+        """Names that were imported, and that nothing exports."""
+        return (name for (name, _), found in self._found.items() if found is None and isinstance(name, str))
+
     def of_stack(self, stack: Value, region: Value) -> Publisher | None:
         """The stack of a name; None if there is none, or no single one."""
         place = Place(region if isinstance(region, str) else None)
