@@ -67,17 +67,6 @@ def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they
     assert service["PlacementStrategies"] == [{"Field": "memory", "Type": "binpack"}]
 
 
-def test_a_plain_service_may_become_one_of_ours_without_being_replaced(
-    services: list[Properties], recommended_flags: Site
-) -> None:
-    site = recommended_flags
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
-    for service in (services[0]["Properties"], site.only("AWS::ECS::Service")):
-        # CloudFormation replaces a service that gets a controller.
-        assert "DeploymentController" not in service
-        assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
-
-
 def test_it_is_gone_before_its_provider_leaves_the_cluster(shared_site: Site, services: list[Properties]) -> None:
     resources = shared_site.template()["Resources"]
     types = {resources[logical_id]["Type"] for logical_id in services[0]["DependsOn"]}

@@ -223,25 +223,3 @@ def test_environments_that_share_a_type_are_told_one_that_runs_the_jobs_of_both(
     assert _fixes(text) == {rule: {fix} for rule, fix in told.items()}
     assert not _fixes(text.replace("p3.2xlarge", "g6e.4xlarge"))
     assert any("Job2 (ContainerProperties.ResourceRequirements[1].Value)" in each for each in _text(text))
-
-
-def test_a_launch_configuration_is_told_no_type_that_it_cannot_launch() -> None:
-    start, _, rest = GOOD.partition("  Launch:\n")
-    group = rest[rest.index("  Group:") :]
-    old = """\
-  Launch:
-    Type: AWS::AutoScaling::LaunchConfiguration
-    Properties:
-      ImageId: '{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id}}'
-      InstanceType: !Ref Hosts
-      IamInstanceProfile: ecsInstanceRole
-      UserData: !Base64
-        Fn::Sub: |
-          #!/bin/bash
-          echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config
-"""
-    text = f"{start}{old}{group}".replace("'1'", "'4'").replace("    AllowedValues: [g6.xlarge]\n", "")
-    before, _, after = text.partition("      LaunchTemplate:\n")
-    text = f"{before}      LaunchConfigurationName: !Ref Launch\n{after[after.index('  Provider:') :]}"
-    assert _fixes(text)["GPU060"] == {"hosts of a type such as g4dn.12xlarge"}
-    assert not _fixes(text.replace("Default: g6.xlarge", "Default: g4dn.12xlarge"))

@@ -119,21 +119,12 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
     assert task["containers"][0]["exitCode"] == 0
 
 
-@pytest.mark.parametrize("loss", ["spot", "host"])
-def test_a_job_that_loses_its_host_goes_on_on_another_one(deploy: Deploy, loss: str) -> None:
-    job = deploy()
-    end = job.end(job.run(f"{loss},0"))
-    assert end["status"] == "SUCCEEDED"
-    assert [each["stopCode"] for each in job.tasks()][-1] == "EssentialContainerExited"
-    assert [job.environment(each)["JOB_ATTEMPT"] for each in job.tasks()] == ["0", "1"]
-    assert len({job.environment(each)["JOB_NAME"] for each in job.tasks()}) == 1
-
-
 @pytest.mark.parametrize(
     ("ends", "attempts", "error", "words"),
     [
         ("1", 1, "OtherExitCode", "the container train ended with exit code 1"),
         ("75", 2, "ExitCode75", "the container train ended 2 times with exit code 75"),
+        ("host,1", 2, "OtherExitCode", "the container train ended with exit code 1"),
         ("75,1", 2, "OtherExitCode", "the container train ended with exit code 1"),
         ("spot", 3, "LostHost", r"its host was lost 3 times: Host EC2 \(instance i-\w+\) terminated\."),
         ("start", 2, "NotStarted", "a host came, and the containers did not start 2 times: CannotPullContainerError.*"),

@@ -128,16 +128,12 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
 @pytest.mark.parametrize(
     ("main", "nodes", "end"),
     [
-        ("lost,0", "", ("SUCCEEDED", 2)),
         ("image,0", "", ("SUCCEEDED", 2)),
-        ("75,0", "1:lost", ("SUCCEEDED", 2)),
         ("75,1", "1:image", ("FAILED", 2)),
         ("1", "1:1", ("FAILED", 1)),
     ],
     ids=[
-        "the main host is lost",
         "the image of the main host is not pulled",
-        "another host is lost and the main one says so",
         "the image of another host is never pulled and the main one says so, then fails",
         "a mistake",
     ],

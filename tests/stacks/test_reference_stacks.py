@@ -15,7 +15,7 @@ from gpu_constructs.check import check_files
 from gpu_constructs.check.planning import plan
 from stacks.fine_tuning import FineTuningStack
 from tests.check.planning.given import usd
-from tests.stacks.stories import STORIES, existing
+from tests.stacks.stories import STORIES
 from tests.stacks.told import BENCHMARKS, template_of
 from tests.synthesis import ROOT, Site
 
@@ -146,18 +146,6 @@ def test_the_app_and_its_stories_are_short() -> None:
     assert lengths["app.py"] < 60
     # given.py reads the command line and has no stack.
     assert sorted(name for name, lines in lengths.items() if lines >= 60) == ["given.py", "tensorflow_benchmark.py"]
-
-
-def test_an_update_of_an_existing_cluster_keeps_what_was_there_before_it(site: Site) -> None:
-    template = site.template(existing(site.app, kept=("cpu", "gpu-l4")))
-    (written,) = [
-        each["Properties"]
-        for each in template["Resources"].values()
-        if each["Type"] == "AWS::ECS::ClusterCapacityProviderAssociations"
-    ]
-    assert written["CapacityProviders"][0] == "cpu"
-    assert len(written["CapacityProviders"]) == 2
-    assert written["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1, "Base": 0}]
 
 
 def test_the_fine_tuning_says_what_it_needs_of_a_host(told: Path, site: Site) -> None:
