@@ -15,7 +15,7 @@ from ecs_emulator.local import Local
 from ecs_emulator.managed_scaling import hosts_needed
 from ecs_emulator.placement import MPS, Demand, Failure, Host, Placement, SharedGpu, place
 
-from .templates import Template, cluster_template
+from tests.e2e.templates import Template, cluster_template
 
 HOST = Host(
     arn="two",

@@ -9,7 +9,7 @@ import pytest
 from ecs_emulator.launch_settings import refusals, settings_of
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, cluster_template, resource
+from tests.e2e.templates import Template, cluster_template, resource
 
 EFA_CARDS = {"p5.48xlarge": 32, "p5en.48xlarge": 16, "p6-b300.48xlarge": 16, "g6.8xlarge": 1}
 

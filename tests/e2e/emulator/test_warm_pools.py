@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, cluster_template, resource
+from tests.e2e.templates import Template, cluster_template, resource
 
 CHECKED = "ECS_WARM_POOLS_CHECK=true"
 BLOCK = {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, resource
+from tests.e2e.templates import Template, resource
 
 ALL = {"IpProtocol": "-1"}
 

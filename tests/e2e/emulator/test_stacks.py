@@ -12,8 +12,8 @@ from ecs_emulator.account import Account
 from ecs_emulator.local import Local
 from ecs_emulator.resource import Resource, registered
 
-from .deployed import Stacks, run
-from .templates import Template, cluster_template, resource, task_definition
+from tests.e2e.deployed import Stacks, run
+from tests.e2e.templates import Template, cluster_template, resource, task_definition
 
 POLICY = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 

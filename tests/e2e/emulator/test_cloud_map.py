@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, cluster_template, resource, service
+from tests.e2e.templates import Template, cluster_template, resource, service
 
 
 def connected(*names: str, namespace: Any = None, **options: Any) -> Template:

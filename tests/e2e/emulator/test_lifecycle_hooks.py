@@ -7,7 +7,7 @@ import base64
 import pytest
 from ecs_emulator.local import Local
 
-from .templates import Template, cluster_template, resource, task_definition
+from tests.e2e.templates import Template, cluster_template, resource, task_definition
 
 CHECK = "\naws autoscaling complete-lifecycle-action --lifecycle-action-result $result"
 BOTTLEROCKET = """[settings.ecs]

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, cluster_template, resource
+from tests.e2e.templates import Template, cluster_template, resource
 
 GPU = {"Type": "GPU", "Value": "1"}
 NEURON = {"Type": "NeuronDevice", "Value": "ALL"}

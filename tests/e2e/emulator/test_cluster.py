@@ -10,8 +10,8 @@ from ecs_emulator.account import Account
 from ecs_emulator.inventory import inventory
 from ecs_emulator.local import Local
 
-from .deployed import Stacks, run
-from .templates import Template, cluster_template, service, task_definition
+from tests.e2e.deployed import Stacks, run
+from tests.e2e.templates import Template, cluster_template, service, task_definition
 
 
 def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stacks, account: Account) -> None:

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 from ecs_emulator.local import Local, NotDeployedError
 
-from .templates import Template, cluster_template, resource, service, task_definition
+from tests.e2e.templates import Template, cluster_template, resource, service, task_definition
 
 
 @pytest.mark.parametrize(
