@@ -63,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"nothing to examine in {shown(arguments.paths[0])}; fix: name a template or a task definition")
         return _UNREADABLE
     beyond = frozenset(chain(*(each.beyond for each in found)))  # told where they are nested
-    every_change = chain(*(each.changes for each in found))
-    changes = [each for each in every_change if os.path.realpath(each.origin.file or "") not in beyond]
+    changes = [one for each in found for one in each.changes if os.path.realpath(one.origin.file or "") not in beyond]
+    patches = [diff for each in found for file, diff in each.patches.items() if os.path.realpath(file) not in beyond]
     told = [each for each in changes if not (arguments.patch and each.is_in_patch)]
     stream = sys.stderr if arguments.patch else sys.stdout
-    sys.stdout.write("".join(each.patch for each in found) if arguments.patch else "")
+    sys.stdout.write("".join(patches) if arguments.patch else "")
     show(_lines(told, width_of(stream)), stream)
     patched, files = (
         sum(each.is_in_patch for each in changes),

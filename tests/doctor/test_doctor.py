@@ -269,5 +269,38 @@ def test_a_file_that_cannot_be_read_keeps_none_of_the_others_from_a_patch(
     (folder / "broken.yaml").write_text("Resources: [")
     assert main(["doctor", "old/broken.yaml", "old/03-gpu-count.json", "--patch"]) == 2
     said = capsys.readouterr()
-    assert "old/broken.yaml:1" in said.err
+    assert "old/broken.yaml:2" in said.err
     assert "b/old/03-gpu-count.json" in said.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"gpus": 0', '"gpus": 0'),  # it asks for none
+        ('"gpu": true', '"resourceRequirements": [{"type": "GPU", "value": "1"}]'),
+        (
+            '"resourceRequirements": [{"type": "VCPU", "value": "4"}, {"type": "GPU", "count": 2}]',
+            '"resourceRequirements": [{"type": "VCPU", "value": "4"}, {"type": "GPU", "value": "2"}]',
+        ),
+        (
+            '"resourceRequirements": {"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 4096}}}',
+            '"resourceRequirements": [{"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 4096}}}]',
+        ),
+        (
+            '"resourceRequirements": [{"type": "VCPU", "count": 4}]',
+            '"resourceRequirements": [{"type": "VCPU", "count": 4}]',
+        ),
+    ],
+)
+def test_a_request_keeps_what_is_right_in_it(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f'{{"family": "a", "containerDefinitions": [{{"name": "a", "image": "b", "memory": 4000, {old}}}]}}\n'
+    Path("a.json").write_text(text)
+    if new == old:
+        main(["doctor", "a.json", "--patch"])
+        assert capsys.readouterr().out == ""
+    else:
+        patched("a.json", capsys)
+        assert Path("a.json").read_text() == text.replace(old, new)

@@ -65,10 +65,10 @@ class Change(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What is to be changed in some files, a diff, what the check finds in them, and files that others name."""
+    """What is to be changed in some files, a diff of each, what the check finds in them, and files that others name."""
 
     changes: tuple[Change, ...]
-    patch: str
+    patches: Mapping[str, str]
     report: Report
     beyond: frozenset[str]
 
@@ -85,16 +85,17 @@ def examine(world: World, question: Question) -> Diagnosis:
             if len(world.inputs) > 1:
                 alone = [examine(replace(world, inputs=(each,)), question) for each in world.inputs]
                 changes, patches, reports, beyond = zip(*alone, strict=True)
-                return Diagnosis(sum(changes, ()), "".join(patches), joined(reports), frozenset().union(*beyond))
+                patch = {file: text for each in patches for file, text in each.items()}
+                return Diagnosis(sum(changes, ()), patch, joined(reports), frozenset().union(*beyond))
             report = Report(fleet=Fleet(), findings=(), worlds=0, unreadable=(*inputs.unreadable, error))
-            return Diagnosis((), "", report, frozenset())
+            return Diagnosis((), {}, report, frozenset())
         for propose in (misformed, launch_templates, retired):
             patient.treat([each for file, data in _read(patient.report) for each in propose(file, data)])
         for step in (_fixes, _variables, _strategies) * _ROUNDS:
             patient.treat(list(step(patient.report)))
         told = sorted(patient.changes(), key=lambda each: (each.origin.file or "", each.origin.line or 0))
         report = replace(patient.first, worlds=int(not inputs.is_empty))
-        return Diagnosis(tuple(told), patient.patch(), report, inputs.beyond)
+        return Diagnosis(tuple(told), patient.patches(), report, inputs.beyond)
 
 
 class _Patient:
@@ -160,7 +161,8 @@ class _Patient:
         """Why a file cannot be patched; empty where it can."""
         if file in self._programs:
             return "a program writes the file"
-        return "" if self.first.stacks.documents[file].content else "there is no file"
+        is_text = self.first.stacks.documents[file].content and file.isprintable()
+        return "" if is_text else "there is no such file"
 
     def _text(self, file: str) -> str:
         return (self.first.stacks.documents[file].content or b"").decode().removeprefix("\ufeff")
@@ -199,10 +201,10 @@ class _Patient:
                 if isinstance(node, str) and _RUNTIME in node:  # which no rule reads
                     yield Change(self._origin(file, path), *_IS_RUNTIME)
 
-    def patch(self) -> str:
-        """A unified diff from the files as they are."""
+    def patches(self) -> dict[str, str]:
+        """Unified diffs from the files as they are."""
         old = {file: self.first.stacks.documents[file].content or b"" for file in self._texts}
-        return "".join(_diff(file, old[file].decode(), text) for file, text in self._texts.items())
+        return {file: _diff(file, old[file].decode(), text) for file, text in self._texts.items()}
 
 
 def _grave(report: Report) -> Counter[tuple[str, str]]:

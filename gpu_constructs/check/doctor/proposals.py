@@ -40,7 +40,7 @@ def member(node: Node, name: str) -> tuple[str, Node]:
 
 def resources(data: Node) -> Mapping[str, Node]:
     """The resources of a template."""
-    found = data.get("Resources") if isinstance(data, dict) else None
+    found = member(data, "Resources")[1]
     return found if isinstance(found, dict) else {}
 
 

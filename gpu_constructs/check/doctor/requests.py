@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,6 +17,7 @@ from gpu_constructs.template.documents.node import Node, Path
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _NEEDS = "ResourceRequirements"
 _KEYS = frozenset({"type", "value", "sharingstrategy"})
+_NUMBER = re.compile("[0-9]{1,9}")
 _COUNTS = ("value", "count", "amount", "number", "quantity", "limits")
 
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html and, for jobs,
@@ -50,24 +53,32 @@ def _request(file: str, path: Path, container: dict[str, Node]) -> Proposal | No
     words = [each for each in container if plain(each) in GPU_WORDS]
     needs, asked = member(container, _NEEDS)
     entries = asked if isinstance(asked, list) else [asked] if needs else []
-    is_open = isinstance(asked, dict) and any(each.startswith("Fn::") or each == "Ref" for each in asked)
-    is_right = isinstance(asked, list) and not any(map(_is_odd, entries))
-    if is_open or "neuron" in str(entries).lower() or (not words and (is_right or not needs)):
-        return None
-    is_pascal = any(each[:1].isupper() for each in container)
-    name, kind, value = _spelled(is_pascal=is_pascal)
-    number = next((each for each in map(_count, (*entries, *(container[word] for word in words))) if each), "1")
+    odd = [each for each in entries if _is_odd(each)]
+    is_wrong = words or odd or (needs and not isinstance(asked, list))
+    is_open = any(map(_is_function, (asked, *entries, *(container[word] for word in words))))
+    of_gpus = [each for each in entries if "gpu" in str(member(each, "type")[1] or "gpu").lower()]
+    if (
+        not is_wrong
+        or is_open
+        or any(each not in of_gpus for each in odd)
+        or not all(container[word] for word in words)
+    ):
+        return None  # in the last case it asks for none
+    name, kind, value = _spelled(is_pascal=any(each[:1].isupper() for each in container))
+    number = next((each for each in map(_count, (*of_gpus, *(container[word] for word in words))) if each), "1")
+    right = [each for each in entries if each not in odd and (member(each, "type")[1] != "GPU" or _is_share(each))]
+    right += [] if any(map(_is_share, right)) else [{kind: "GPU", value: number}]
 
     def edit(text: TextEdits) -> None:
         if not needs:
             text.rename((*path, words[0]), name)
-        text.put((*path, needs or name), [{kind: "GPU", value: number}])
+        text.put((*path, needs or name), right)
         for word in words if needs else words[1:]:
             text.remove((*path, word))
 
     said = and_list([*words, *([needs] if needs else [])])
     message = f"container {_named(container)} asks for GPUs by {said}, in a form that ECS does not read"
-    change, here = f'{name}: [{{"{kind}": "GPU", "{value}": "{number}"}}]', (*path, needs or words[0])
+    change, here = f"{name}: {json.dumps(right)}", (*path, needs or words[0])
     return Proposal(file, here, message, change, edit, "GPU020", property_name=_NEEDS, is_sure=True)
 
 
@@ -75,16 +86,23 @@ def _spelled(*, is_pascal: bool) -> tuple[str, str, str]:
     return (_NEEDS, "Type", "Value") if is_pascal else (f"r{_NEEDS[1:]}", "type", "value")
 
 
+def _is_function(node: Node) -> bool:
+    return isinstance(node, dict) and any(each == "Ref" or each.startswith("Fn::") for each in node)
+
+
+def _is_share(entry: Node) -> bool:
+    return bool(member(entry, "sharingStrategy")[0])
+
+
 def _is_odd(entry: Node) -> bool:
-    """Whether an entry has other keys than those of the API, or is a text."""
-    return not isinstance(entry, dict) or any(each.lower() not in _KEYS and "Fn::" not in each for each in entry)
+    """Whether an entry has other keys than those of the API, or is no object; what a function gives is not known."""
+    return not isinstance(entry, dict) or not (_is_function(entry) or all(each.lower() in _KEYS for each in entry))
 
 
 def _count(entry: Node) -> str:
     """How many GPUs an entry, or the value of a key, asks for."""
     held = next(filter(None, (member(entry, each)[1] for each in _COUNTS)), "") if isinstance(entry, dict) else entry
-    text = str(held)
-    return str(int(text)) if text.isascii() and text.isdecimal() and len(text) <= len("16") and int(text) else ""
+    return str(held).lstrip("0") if re.fullmatch("0*[1-9][0-9]?", str(held)) else ""
 
 
 def _values(
@@ -98,9 +116,9 @@ def _values(
             yield _other(file, here, value, "GPU")
         elif is_request and name == "value" and (is_entry or above == "environment") and is_number:
             yield _other(file, here, value, str(value).lower() if isinstance(value, bool) else str(value))
-        elif is_request and name in _NUMBERS and isinstance(value, str) and value.isascii() and value.isdecimal():
+        elif is_request and name in _NUMBERS and isinstance(value, str) and _NUMBER.fullmatch(value):
             is_own = len(here) == len(path) + 1 or above == "portmappings"
-            yield from [_other(file, here, value, int(value[:9]))] if is_own else []
+            yield from [_other(file, here, value, int(value))] if is_own else []
 
 
 def _other(file: str, path: Path, old: Node, new: str | int) -> Proposal:
@@ -124,10 +142,8 @@ def without_variable(file: str, path: Path, container: dict[str, Node]) -> Propo
         return None
     name, kind, value = _spelled(is_pascal=key[0].isupper())
     has_request = bool(member(container, _NEEDS)[0])
-    share = f'{{"{kind}": "GPU", "SharingStrategy": {{"NvidiaMps": {{"Memory": MiB}}}}}}'
-    instead = (
-        f'{name}: [{{"{kind}": "GPU", "{value}": "1"}}] instead of it; {share} in each container that shares a GPU'
-    )
+    share = '{"SharingStrategy": {"NvidiaMps": {"Memory": MiB}}} for each container that shares a GPU'
+    instead = f'{name}: [{{"{kind}": "GPU", "{value}": "1"}}] instead of it, or with {share}'
 
     def edit(text: TextEdits) -> None:
         if not has_request:
@@ -138,7 +154,5 @@ def without_variable(file: str, path: Path, container: dict[str, Node]) -> Propo
     if has_request:
         message = f"{said} GPUs: the ECS agent overwrites it"
         return Proposal(file, here, message, f"leave {_VISIBLE} out", edit, "GPU037")
-    message = (
-        f"{said} no GPU: only where NVIDIA is Docker's default runtime does it see any, and ECS counts none of them"
-    )
+    message = f"{said} no GPU: it sees some only where NVIDIA is Docker's default runtime, and ECS counts none of them"
     return Proposal(file, here, message, instead, edit, "GPU025", property_name=_NEEDS)

@@ -26,10 +26,7 @@ class EditError(ValueError):
 
 
 class _Place(NamedTuple):
-    """A value in the tree of a text: its key, the list or object around it, and which of its members it is.
-
-    Nodes are those of PyYAML, which comes without types.
-    """
+    """A value in PyYAML's tree of a text, with its key, what is around it, and which of the members there it is."""
 
     key: Any
     value: Any
@@ -91,18 +88,19 @@ class TextEdits:
     def remove(self, path: Path) -> None:
         """Takes a member or an item out; with the last one what is around it."""
         key, value, around, number = self._at(path)
-        members = [] if around is None else around.value
-        if len(members) <= 1:
-            if not path:
-                raise EditError("nothing would be left")
+        if around is None:
+            raise EditError("nothing would be left")
+        members = around.value
+        if len(members) == 1:
             self.remove(path[:-1])
             return
         begin, end, is_last = _start(_first(members[number])), self._end(value), number == len(members) - 1
         following = end if is_last else _start(_first(members[number + 1]))
         line = self.text.rfind("\n", 0, begin) + 1
         if around.flow_style:
-            begin = self._end(_last(members[number - 1])) if is_last else begin
-            self._exchange(begin, following, "")
+            before = members[number - 1]
+            start = self._end(before[1] if isinstance(before, tuple) else before) if is_last else begin
+            self._exchange(start, following, "")
         elif self.text[line:begin].strip() == ("-" if key is None else ""):
             stop = self.text.find("\n", end) + 1
             self._exchange(line if stop else line - 1, stop or len(self.text), "")
@@ -164,8 +162,7 @@ class TextEdits:
             members = node.value if isinstance(node.value, list) else []
             is_object = bool(members) and isinstance(members[0], tuple)
             keys = {each[0].value if is_object else number: number for number, each in enumerate(members)}
-            found = of_any_case(keys, step)
-            if found is None:
+            if (found := of_any_case(keys, step)) is None:
                 raise EditError("not there")
             number = found[1]
             key, value = members[number] if is_object else (None, members[number])
@@ -204,12 +201,8 @@ class TextEdits:
         """A single value as the one before it was written."""
         if isinstance(value, str) and style == "'" and "\n" not in value:
             return "'{}'".format(value.replace("'", "''"))
-        is_plain = isinstance(value, str) and not style and not self._is_json and _SAFE.fullmatch(value)
-        return (
-            str(value)
-            if is_plain and isinstance(plain_value(str(value)), str)
-            else json.dumps(value, ensure_ascii=False)
-        )
+        is_text = isinstance(value, str) and _SAFE.fullmatch(value) and isinstance(plain_value(value), str)
+        return str(value) if is_text and not style and not self._is_json else json.dumps(value, ensure_ascii=False)
 
     def _block(self, value: Node, margin: str) -> str:
         """What stands behind a colon in YAML: functions in short, lists and objects on lines of their own."""
@@ -227,10 +220,6 @@ class TextEdits:
 
 def _first(member: Any) -> Any:  # noqa: ANN401
     return member[0] if isinstance(member, tuple) else member
-
-
-def _last(member: Any) -> Any:  # noqa: ANN401
-    return member[1] if isinstance(member, tuple) else member
 
 
 def _start(node: Any) -> int:  # noqa: ANN401
