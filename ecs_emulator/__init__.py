@@ -3,7 +3,7 @@
 It is our model of ECS, EC2 and Auto Scaling, not these. It is written from the AWS documentation and does not import
 the library under test, so the two can disagree: a contract in ``pyproject.toml`` holds this. A process starts it with
 `process` and asks it as any account; a test has it without a socket by `local`, and looks at the account with `account`
-and `inventory`. ``python -m ecs_emulator`` is a shell in front of it.
+and `inventory`. ``python -m ecs_emulator``, ``gpu-constructs-emulator`` where it is installed, is a shell in front.
 
 What is here that moto lacks:
 
