@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 from ecs_emulator.process import Emulator
 
-from .cdk_cli import ROOT, Cdk
+from .cdk_cli import ROOT
 
 STARTS_AND_WAITS = """
 import pathlib, sys, time
@@ -80,7 +80,6 @@ def git_status() -> set[str]:
     return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
-@pytest.mark.skipif(not Cdk.is_installed(), reason="no `cdk` on the PATH; `make setup` installs it")
 def test_an_interrupted_demo_leaves_no_server_and_no_file() -> None:
     """By the signal that Python makes no `KeyboardInterrupt` of; from there on, Ctrl-C goes the same way."""
     before = git_status()

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +19,6 @@ from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.model import DynamicReference, Reference, Text
 from tests.template.large import large_template
 from tests.template.written import read_text
-
-yaml = pytest.importorskip("yaml")
 
 QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
 

@@ -6,14 +6,13 @@ import re
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.template.documents.yaml_text import YamlText
 from gpu_constructs.template.model import UnreadableError
 from tests.pace import paces
-
-yaml = pytest.importorskip("yaml")
 
 
 def values(text: str) -> Any:
