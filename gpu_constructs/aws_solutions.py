@@ -35,7 +35,7 @@ from gpu_constructs.facts.servers import variables_of_servers
 from gpu_constructs.jobs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
-from gpu_constructs.jobs.one_at_a_time import STARTER
+from gpu_constructs.jobs.machine import STARTER
 from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining
 from gpu_constructs.services.gpu_service import GpuService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition

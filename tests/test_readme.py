@@ -11,7 +11,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
-from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES
+from gpu_constructs.cluster.capacity.purchase import DRAIN_MINUTES
 from gpu_constructs.facts import accelerated, instance_type
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.placement import share_of

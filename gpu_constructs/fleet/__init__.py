@@ -4,9 +4,9 @@ The constructs build these values and keep them, and `gpu_constructs.template` r
 CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing
 it starts no Node process.
 
-Where things are: `pool` and `host` say what can be launched, `purchase` and `group` how hosts are bought and scaled,
-`task` and `requirement` what is to run, `workload` how many of it and where, and which pool or task a name means,
-`calls` what starts work that ends, `origin` where each was written, `keys` which keys of templates are this library's
+Where things are: `pool` and `host` say what can be launched, `purchase` how hosts are bought, `task` and `requirement`
+what is to run, `workload` how many of it and where, and which pool or task a name means, `calls` what starts work that
+ends, `origin` where each was written, `keys` which keys of templates are this library's
 own, `unknown` what is only known at deploy time.
 """
 
@@ -16,7 +16,6 @@ from gpu_constructs.fleet.calls import (
     Step,
     Submission,
 )
-from gpu_constructs.fleet.group import GroupSettings, HostUpdate, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import (
     GPU_SUPPORT,
     INSTANCE_ATTRIBUTES,
@@ -44,7 +43,19 @@ from gpu_constructs.fleet.keys import (
     RESERVED_INSTANCES,
 )
 from gpu_constructs.fleet.origin import Origin, Place, SourceLine, Subnet, written_subnet_id, written_zone
-from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
+from gpu_constructs.fleet.pool import (
+    GroupSettings,
+    HostImage,
+    HostSetup,
+    HostUpdate,
+    Pool,
+    PoolKind,
+    Shape,
+    TypeChoice,
+    UpdateMethod,
+    WarmPool,
+    values_of,
+)
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
     PARTLY_SPOT,

@@ -27,13 +27,21 @@ from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
-from gpu_constructs.jobs.bounds import require_apart, require_cost, warn_of_lost_hours
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
-from gpu_constructs.jobs.job_task import attempt_seconds, container_of, fleet_of, groups_of, network_of, workload_of
-from gpu_constructs.jobs.machine import machine_of_tasks, require_machine_name
+from gpu_constructs.jobs.job_task import (
+    attempt_seconds,
+    container_of,
+    fleet_of,
+    groups_of,
+    network_of,
+    require_apart,
+    require_cost,
+    warn_of_lost_hours,
+    workload_of,
+)
+from gpu_constructs.jobs.machine import machine_of_tasks, one_at_a_time, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
-from gpu_constructs.jobs.one_at_a_time import one_at_a_time
 from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of, longest_seconds
 from gpu_constructs.placement import task_slots

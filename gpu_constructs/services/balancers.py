@@ -15,8 +15,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
-from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint
-from gpu_constructs.services.target import Targets
+from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint, Targets
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm

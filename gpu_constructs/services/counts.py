@@ -17,8 +17,8 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.services.deployment import Filling, Percentages, Sharer
+from gpu_constructs.services.endpoint import Targets
 from gpu_constructs.services.scaling import ScaleBy, Scaling, add_policies
-from gpu_constructs.services.target import Targets
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import require_home, require_interfaces, shares_of
 

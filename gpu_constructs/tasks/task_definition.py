@@ -23,9 +23,8 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Task
 from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
-from gpu_constructs.tasks.counted_containers import CountedContainers
+from gpu_constructs.tasks.counted_containers import CountedContainers, require_no_gpus
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.sidecar import require_no_gpus
 from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
 from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
 

@@ -13,7 +13,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import InvalidValueError
-from gpu_constructs.services.target import target_port_of
+from gpu_constructs.services.endpoint import target_port_of
 from tests.services.chat import PORT, certificate_of, chat
 from tests.synthesis import Ground, Site
 

@@ -21,8 +21,8 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 FORMATS = {
-    "json": "as_json.write",
-    "sarif": "as_sarif.write",
+    "json": "for_programs.as_json",
+    "sarif": "for_programs.as_sarif",
     "github": "for_ci.github",
     "gitlab": "for_ci.gitlab",
     "junit": "for_ci.junit",

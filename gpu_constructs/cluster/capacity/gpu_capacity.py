@@ -16,11 +16,11 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
 from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.purchase import schedule_block
 from gpu_constructs.cluster.capacity.user_data import host_lines
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.given_cluster import AsCluster, require_gpu_cluster

@@ -16,8 +16,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
-from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage
-from gpu_constructs.cluster.managed.requirements import choice_of_types
+from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage, choice_of_types
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.fleet import (

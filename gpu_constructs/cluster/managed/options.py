@@ -1,13 +1,24 @@
-"""What ECS Managed Instances can be asked to be: what a host stores, and who looks after it."""
+"""What ECS Managed Instances can be asked to be: one of a list of types, what a host stores, and who looks after it.
+
+Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 
-from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_or, texts, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
-from gpu_constructs.facts.aws_limits import GP3_MAX_GIB, MAX_IDLE_SECONDS
+from gpu_constructs.cdk.tokens import is_list_token, is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
+from gpu_constructs.facts import Architecture, InstanceType, Vendor, instance_type
+from gpu_constructs.facts.aws_limits import GP3_MAX_GIB, MAX_IDLE_SECONDS, NO_PRICE_THRESHOLD_PERCENT, is_managed_size
+from gpu_constructs.facts.names import MANUFACTURERS
 from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
+from gpu_constructs.fleet.purchase import selected_types
+from gpu_constructs.placement.reasons import listed
 
 
 @with_names_checked
@@ -82,3 +93,151 @@ class ManagedStorage:
             # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedInstancesLocalStorageConfiguration.html)
             return {"LocalStorageConfiguration": {"UseLocalStorage": True}}
         return {"StorageConfiguration": {"StorageSizeGiB": self.volume_gib}}
+
+
+_HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources
+
+# Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
+# requirements, larger sizes and all of a second family among them.
+_SPOT_THRESHOLD = "SpotMaxPricePercentageOverLowestPrice"
+_ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedChoice:
+    """What Managed Instances may launch.
+
+    Attributes:
+        types: Types of the catalogue, in its order.
+        requirements: What they were derived from, as it is read back from a template.
+        architecture: Processor architecture of all of them.
+        allows: Kinds of types that the API leaves out by default: ``BareMetal``, ``BurstablePerformance``.
+    """
+
+    types: tuple[InstanceType, ...]
+    requirements: InstanceRequirements
+    architecture: Architecture
+    allows: tuple[str, ...] = field(default=())
+
+    def template_data(self, purchase: PurchaseOption | Unknown) -> dict[str, object]:
+        """The ``InstanceRequirements`` of the launch template."""
+        wanted, threshold = self.requirements, _ON_DEMAND_THRESHOLD
+        if purchase is PurchaseOption.SPOT:
+            threshold = _SPOT_THRESHOLD
+        least, most = wanted.accelerator_count
+        return {
+            "VCpuCount": {"Min": 1},
+            "MemoryMiB": {"Min": 1},
+            **({} if least is None else {"AcceleratorCount": {"Min": least, "Max": most}}),
+            **({"AcceleratorManufacturers": list(given)} if (given := wanted.accelerator_manufacturers) else {}),
+            "AllowedInstanceTypes": list(wanted.allowed_instance_types),
+            **dict.fromkeys(self.allows, "included"),
+            **({"LocalStorage": "required"} if wanted.local_storage else {}),
+            threshold: NO_PRICE_THRESHOLD_PERCENT,
+        }
+
+    def with_local_storage(self) -> ManagedChoice:
+        """The same choice, of hosts with local disks, which all of its types have."""
+        without = [each.name for each in self.types if not each.local_disks]
+        if without:
+            raise IncompatibleError(
+                f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
+                argument="storage",
+                value=without,
+                fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
+            )
+        return replace(self, requirements=replace(self.requirements, local_storage=("required",)))
+
+
+def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
+    """Requirements that these types satisfy and no others.
+
+    Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
+    tasks that wait.
+    """
+    types = _types(instance_types)
+    _require_alike(types)
+    vendors = {each.accelerators.vendor for each in types if each.accelerators is not None}
+    whole = vendors == {Vendor.NVIDIA} and all(each.gpus for each in types)
+    allows = tuple(
+        key
+        for key, is_one in (
+            ("BareMetal", any(each.bare_metal for each in types)),
+            ("BurstablePerformance", any(each.burstable for each in types)),
+        )
+        if is_one
+    )
+    requirements = InstanceRequirements(
+        # The API requires both, and the names determine the rest.
+        vcpus=(1, None),
+        memory_mib=(1, None),
+        # No page says which AcceleratorCount a part of a GPU has.
+        accelerator_count=(min(each.gpus for each in types), max(each.gpus for each in types))
+        if whole
+        else (None, None),
+        accelerator_manufacturers=tuple(MANUFACTURERS[each] for each in vendors),
+        allowed_instance_types=tuple(each.name for each in types),
+    )
+    return ManagedChoice(
+        types=_selected(requirements, allows),
+        requirements=requirements,
+        architecture=types[0].architecture,
+        allows=allows,
+    )
+
+
+def _selected(requirements: InstanceRequirements, allows: Sequence[str]) -> tuple[InstanceType, ...]:
+    rules = ("included" if key in allows else "excluded" for key in ("BareMetal", "BurstablePerformance"))
+    return selected_types(requirements, *rules, managed=True)
+
+
+def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:
+    example = "instance_types=['g6.xlarge', 'g6.2xlarge']"
+    names = texts("instance_types", instance_types, example=example)
+    if not names:
+        raise InvalidValueError(
+            "expects at least one instance type", argument="instance_types", value=names, fix=example
+        )
+    if any(is_token(each) or is_list_token(each) for each in names):
+        raise InvalidValueError(
+            "an instance type that is only known at deploy time does not say which accelerators it has",
+            argument="instance_types",
+            value=names,
+            fix="take the type from context instead of a parameter",
+        )
+    with argument_named("instance_types"):
+        return tuple(dict.fromkeys(map(instance_type, names)))
+
+
+def _require_alike(types: Sequence[InstanceType]) -> None:
+    """Refuses types that differ in architecture or accelerator vendor, and those that ECS does not offer here."""
+    for each in types:
+        if each.accelerators is not None and each.accelerators.vendor not in _HANDED_OUT:
+            raise IncompatibleError(
+                f"{each} has {each.accelerators.model} devices, and ECS hands out NVIDIA GPUs and Neuron devices only",
+                argument="instance_types",
+                value=each.name,
+                fix=f"{each.replaced_by}, or another type with NVIDIA GPUs" if each.replaced_by else "another type",
+            )
+        if not is_managed_size(each):
+            raise IncompatibleError(
+                f"{each} is too small: Managed Instances have more than 1 vCPU and are neither nano nor micro",
+                argument="instance_types",
+                value=each.name,
+                fix="a larger size",
+            )
+    kinds = {
+        (
+            str(each.architecture),
+            "no accelerators" if each.accelerators is None else str(each.accelerators.vendor),
+        ): each
+        for each in types
+    }
+    if len(kinds) > 1:
+        said = "; ".join(f"{each}: {architecture}, {vendor}" for (architecture, vendor), each in kinds.items())
+        raise IncompatibleError(
+            f"a task runs on one architecture and asks for one kind of accelerator, and these types differ ({said})",
+            argument="instance_types",
+            value=[each.name for each in types],
+            fix=f"one add_managed_capacity for each ({len(kinds)} here)",
+        )

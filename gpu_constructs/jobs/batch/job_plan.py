@@ -23,9 +23,9 @@ from gpu_constructs.fleet import (
     Task,
 )
 from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes, seconds_of
-from gpu_constructs.jobs.bounds import require_cost
 from gpu_constructs.jobs.data import JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
+from gpu_constructs.jobs.job_task import require_cost
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables

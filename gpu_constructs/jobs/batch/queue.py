@@ -30,7 +30,7 @@ from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.jobs.batch.watch import BatchWatch
-from gpu_constructs.jobs.bounds import warn_of_lost_hours
+from gpu_constructs.jobs.job_task import warn_of_lost_hours
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400

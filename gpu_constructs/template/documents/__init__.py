@@ -2,7 +2,7 @@
 
 What a path turns out to be (`assembly`: a template, a cloud assembly, a request), which files may be opened for
 it (`sources`), what a call of the AWS CLI is given (`requests`), and how a text becomes a `document` (`json_text`,
-`yaml_text`) of plain values (`node`) with lines.
+`yaml_text`) of plain values (`node`) with lines. Whether it is a plan of Terraform is asked there too.
 """
 
 from gpu_constructs.template.documents.assembly import found_at, found_in

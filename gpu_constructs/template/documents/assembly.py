@@ -14,9 +14,8 @@ from functools import cache, cached_property
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
 from gpu_constructs.fleet import Place, SourceLine
-from gpu_constructs.template.documents.document import Document, Files
+from gpu_constructs.template.documents.document import Document, Files, is_plan
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.plans import is_plan
 from gpu_constructs.template.documents.requests import READ, request_in
 from gpu_constructs.template.documents.sources import (
     Source,

@@ -12,8 +12,8 @@ from functools import partial
 
 from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open

@@ -18,8 +18,7 @@ from gpu_constructs.facts.budget import FOLLOWED
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
 from gpu_constructs.template.model import Resource, Text, Value, end_of
-from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call
-from gpu_constructs.template.resources.json_texts import object_in
+from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call, object_in
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
 _DEFINITION, _TEXT = "Definition", "DefinitionString"

@@ -12,16 +12,14 @@ from functools import cache
 
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
-from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.document import LATER, Document
 from gpu_constructs.template.documents.node import Node, Path, Position
-from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.kinds_around import ATTACHMENT, RULE, TARGET
-from gpu_constructs.template.terraform.lines import Sources
 from gpu_constructs.template.terraform.links import Links
-from gpu_constructs.template.terraform.plan import Instance, Object, Plan, plan_of
+from gpu_constructs.template.terraform.plan import Instance, Object, Plan, Sources, plan_of
 from gpu_constructs.template.terraform.words import in_terraform
 from gpu_constructs.template.terraform.writer import Known, Writer, in_words
 

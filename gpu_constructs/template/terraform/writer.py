@@ -9,8 +9,8 @@ from typing import Final
 
 from gpu_constructs.facts.budget import DEPTH
 from gpu_constructs.facts.values import dataclass
+from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node, Path, deeper_than
-from gpu_constructs.template.documents.plans import LATER
 from gpu_constructs.template.documents.requests import is_free, property_name
 from gpu_constructs.template.terraform.found import Images, stored
 from gpu_constructs.template.terraform.kind import Argument, Form, words

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_types
+from gpu_constructs.cluster.managed.options import ManagedChoice, choice_of_types
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.facts import DeclaredInstanceType, instance_type
 from gpu_constructs.facts.catalogue import for_one_check

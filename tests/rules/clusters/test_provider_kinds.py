@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.clusters.strategies import compatible_with_capacity
+from gpu_constructs.rules.clusters.services import compatible_with_capacity
 from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 

@@ -7,9 +7,9 @@ import pytest
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Unknown, Workload
 from gpu_constructs.rules import Severity, check, rules_of
-from gpu_constructs.rules.clusters import strategies
+from gpu_constructs.rules.clusters import services
 
-RULES = rules_of(strategies)
+RULES = rules_of(services)
 
 
 def item(

@@ -19,10 +19,10 @@ from gpu_constructs.fleet import (
     UpdateMethod,
 )
 from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.scaling import host_updates
+from gpu_constructs.rules.scaling import groups
 from tests.rules.given import a_pool, asked, running_on, said
 
-RULES = rules_of(host_updates)
+RULES = rules_of(groups)
 REFRESH = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
 ROLLING = HostUpdate(method=UpdateMethod.ROLLING, suspended=("AlarmNotification",))
 

@@ -17,10 +17,10 @@ from gpu_constructs.fleet import (
     WarmPool,
 )
 from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.scaling import warm_pools
+from gpu_constructs.rules.scaling import groups
 from tests.rules.given import a_pool, asked, of_image
 
-RULES = rules_of(warm_pools)
+RULES = rules_of(groups)
 
 WAITS = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"), ("ECS_WARM_POOLS_CHECK", "true")))
 BOTTLEROCKET = of_image("bottlerocket-ecs-2-nvidia-x86_64")

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import EfsVolume, Fleet
-from gpu_constructs.rules.tasks.volumes import mountable
+from gpu_constructs.rules.tasks.platform import mountable
 from tests.rules.given import a_pool, container, gpu, managed_pool, of_image, only, running_on, said, task_of
 from tools.rule_examples import example_of
 

@@ -16,7 +16,7 @@ import pytest
 from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.template import UnreadableError
-from gpu_constructs.template.documents.plans import is_plan
+from gpu_constructs.template.documents.document import is_plan
 from tests.examples import times
 from tests.template.terraform.module_plans import (
     AMI,

@@ -1,4 +1,4 @@
-"""A check for code scanners, in SARIF 2.1.0.
+"""A check for programs: in JSON, whose keys are only ever added, and for code scanners in SARIF 2.1.0.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -7,16 +7,91 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import PurePath
 from urllib.parse import quote
 
+from gpu_constructs.check.other_values import ValueTable
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with_fix
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__, more_about
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+
+
+def as_json(checked: Checked) -> str:
+    """All that is known, infos and what was accepted among it."""
+    review = checked.review
+    counts = {f"{severity}s": sum(each.severity is severity for each in review.findings) for severity in Severity}
+    report = {
+        "version": __version__,
+        "files": list(review.files),
+        "findings": [_finding(each) for each in review.findings],
+        "parameter_values": [_values(each) for each in review.values],
+        "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
+        "untried_parameters": dict(review.untried),
+        "unreadable": [
+            {"file": each.file, "line": each.line, "column": each.column, "message": each.reason, "fix": each.fix}
+            for each in review.unreadable
+        ],
+        "summary": {
+            **counts,
+            "unchecked": len(review.unchecked),
+            "acknowledged": len(review.acknowledged),
+            "in_baseline": len(review.baselined),
+            "pools": review.seen.pools,
+            "tasks": review.seen.tasks,
+            "services": review.seen.services,
+            "runs": review.seen.runs,
+            "skipped_jobs": review.skipped_jobs,
+            "skipped_files": review.skipped,
+            "unreadable_files": len(review.unreadable),
+            "checked_apart": review.worlds,
+            "untried_parameter_values": sum(review.untried.values()),
+        },
+    }
+    return json_text(report)
+
+
+def _values(table: ValueTable) -> dict[str, object]:
+    """With which values of a parameter something works, and what the others bring."""
+    return {
+        "parameter": table.parameter,
+        "subject": table.subject,
+        "file": table.origin.file,
+        "line": table.origin.line,
+        "values": [
+            {
+                "value": each.value,
+                "default": each.is_default,
+                "works": each.finding is None,
+                "finding": None if each.finding is None else _finding(each.finding),
+            }
+            for each in table.verdicts
+        ],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    origin = finding.origin
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "resource": finding.subject if origin is None else origin.resource,
+        "file": None if origin is None else origin.file,
+        "line": None if origin is None else origin.line,
+        "subject": finding.subject,
+        "construct_path": None if origin is None else origin.construct_path,
+        "parameter": finding.parameter or None,
+        "message": finding.message,
+        "fix": finding.fix,
+        "path": [] if origin is None else list(origin.path),
+        "column": None if origin is None else origin.column,
+        "source": None if origin is None or origin.source is None else asdict(origin.source),
+    }
+
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -30,7 +105,7 @@ def _places() -> Mapping[str, int]:
     return {each.id: place for place, each in enumerate(catalogue.RULES)}
 
 
-def write(checked: Checked) -> str:
+def as_sarif(checked: Checked) -> str:
     """A check as SARIF; with ``--verbose``, what was accepted in a template is there as well, as suppressed.
 
     GitHub does not read suppressions, and opens an alert for each of them (github/codeql-action#1230).
