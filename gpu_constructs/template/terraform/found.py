@@ -14,8 +14,8 @@ from gpu_constructs.facts import IMAGES
 from gpu_constructs.facts.aws_limits import is_region
 from gpu_constructs.facts.image_table import RELEASE_DAY
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.terraform.links import Links
-from gpu_constructs.template.terraform.plan import Instance, Plan, steps_of
+from gpu_constructs.template.terraform.links import Links, Module
+from gpu_constructs.template.terraform.plan import Instance, Object, Plan, steps_of
 
 _PARAMETER, _IMAGE = "aws_ssm_parameter", "aws_ami"
 _LEAF = "/image_id"
@@ -92,16 +92,15 @@ class Regions:
         """By the key of the provider, where a configuration says it."""
         found: dict[str, str] = {}
         for key, provider in self._plan.providers.items():
-            # Variables of a module that has a provider of its own are not those of the root module.
-            is_of_root = isinstance(provider, dict) and "module_address" not in provider
-            expressions = provider.get("expressions") if isinstance(provider, dict) and is_of_root else None
-            region = self._value(expressions.get("region") if isinstance(expressions, dict) else None)
+            expressions = _below(provider, "expressions")
+            around = steps_of(str(_below(provider, "module_address") or ""))[1::2]
+            region = self._value(_below(expressions, "region"), tuple((str(name), None) for _, name in around))
             if isinstance(region, str) and is_region(region):
                 found[key] = region
         return found
 
-    def _value(self, expression: Node) -> Node:
-        """A constant, or the value of the one variable of the root module that it is."""
+    def _value(self, expression: Node, module: Module) -> Node:
+        """A constant, or the value of the one variable that it is, through the modules that are given it."""
         if not isinstance(expression, dict):
             return None
         references = expression.get("references")
@@ -109,8 +108,14 @@ class Regions:
         steps = steps_of(first) if isinstance(first, str) else ()
         if len(steps) != _VARIABLE_STEPS or steps[0] != (False, "var"):
             return expression.get("constant_value")
-        variable = self._plan.variables.get(str(steps[1][1]))
-        return variable.get("value") if isinstance(variable, dict) else None
+        name = str(steps[1][1])
+        if not module:
+            return _below(self._plan.variables.get(name), "value")
+        call = self._links.call(module)
+        given = _below(_below(call, "expressions"), name)
+        if given is not None:
+            return self._value(given, module[:-1])
+        return _below(_below(_below(_below(call, "module"), "variables"), name), "default")
 
     @cached_property
     def _seen(self) -> Mapping[str, str]:
@@ -126,6 +131,10 @@ class Regions:
             if region is not None:
                 found.setdefault(self._key(each), region)
         return found
+
+
+def _below(node: Node | Object, key: str) -> Node:
+    return node.get(key) if isinstance(node, Mapping) else None
 
 
 def _of_arn(instance: Instance) -> str | None:

@@ -13,6 +13,10 @@ from gpu_constructs.template.terraform.kind import Kind, below
 ATTACHMENT, TARGET, RULE = "Terraform::Attachment", "AWS::Events::Rule", "Terraform::EventRule"
 """A policy of a role as a resource of its own, a target with its rule, and a rule alone."""
 
+SYSTEM_POLICY = "Terraform::FileSystemPolicy"
+ROUTE, ROUTE_TABLE, PROPAGATION = "AWS::EC2::Route", "AWS::EC2::RouteTable", "AWS::EC2::VPNGatewayRoutePropagation"
+_ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
+
 _RUNS = {
     "network_configuration": "NetworkConfiguration.AwsvpcConfiguration",
     "network_configuration.assign_public_ip": "AssignPublicIp switch",
@@ -175,6 +179,25 @@ AROUND: Mapping[str, Kind] = {
         },
     ),
     "aws_subnet": Kind(type="AWS::EC2::Subnet"),
+    "aws_vpc": Kind(type="AWS::EC2::VPC", is_bare=True),
+    "aws_internet_gateway": Kind(type="AWS::EC2::InternetGateway", is_bare=True),
+    "aws_vpc_endpoint": Kind(type="AWS::EC2::VPCEndpoint", names={"policy": "", "dns_entry": "", "dns_options": ""}),
+    "aws_route": Kind(type=ROUTE),
+    "aws_route_table": Kind(
+        type=ROUTE_TABLE,
+        names={
+            "route": "Routes[]",
+            "route.cidr_block": "DestinationCidrBlock",
+            "route.ipv6_cidr_block": "DestinationIpv6CidrBlock",
+        },
+    ),
+    "aws_route_table_association": Kind(type=_ASSOCIATION),
+    # Which subnets have the main table is not said, so it may be any.
+    "aws_default_route_table": Kind(type=_ASSOCIATION, is_bare=True),
+    "aws_main_route_table_association": Kind(type=_ASSOCIATION, is_bare=True),
+    "aws_vpn_gateway_route_propagation": Kind(type=PROPAGATION, is_bare=True),
+    "aws_efs_file_system": Kind(type="AWS::EFS::FileSystem", is_bare=True),
+    "aws_efs_file_system_policy": Kind(type=SYSTEM_POLICY, names={"policy": "PolicyDocument policy"}),
     "aws_placement_group": Kind(type="AWS::EC2::PlacementGroup", names={"name": "GroupName"}),
     "aws_ec2_capacity_reservation": Kind(type="AWS::EC2::CapacityReservation"),
     "aws_ec2_fleet": Kind(type="AWS::EC2::EC2Fleet", is_bare=True),

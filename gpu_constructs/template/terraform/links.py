@@ -69,7 +69,7 @@ class Links:
         here = [Link(each) for kind in types for each in self._by_module.get((instance.module, kind), ())]
         module = instance.module
         while not here and module:
-            call, module, key = self._call(module), module[:-1], module[-1][1]
+            call, module, key = self.call(module), module[:-1], module[-1][1]
             self._gone.clear()
             around = list(self._each(call.get("expressions"), module, _Keyed(module, key), _DEPTH))
             here = list({each.instance.address: each for each in around if each.instance.type in types}.values())
@@ -82,7 +82,7 @@ class Links:
         named: list[tuple[Node, Module]] = [(written.get("expressions"), instance.module)]
         named.append(({"references": written.get("depends_on")}, instance.module))
         named += [
-            ({"references": self._call(instance.module[: at + 1]).get("depends_on")}, instance.module[:at])
+            ({"references": self.call(instance.module[: at + 1]).get("depends_on")}, instance.module[:at])
             for at in range(len(instance.module))
         ]
         for expression, module in named:
@@ -104,7 +104,7 @@ class Links:
             return
         if names[0] == "var":
             if module and len(names) > 1:
-                argument = _below(self._call(module).get("expressions"), names[1])
+                argument = _below(self.call(module).get("expressions"), names[1])
                 yield from self._each(argument, module[:-1], _Keyed(module[:-1], module[-1][1]), depth)
         elif names[0] == "each" and isinstance(near, Instance):
             over = self.resource(near).get("for_each_expression")
@@ -165,7 +165,7 @@ class Links:
                 ]
         return found
 
-    def _call(self, module: Module) -> Object:
+    def call(self, module: Module) -> Object:
         """How the innermost of some modules is called."""
         around = self._modules.get(_names(module[:-1]), {})
         call = _below(around.get("module_calls"), module[-1][0])

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import DEPTH, RESOURCES
@@ -182,6 +182,7 @@ def _instance(resource: Object, values: Node, at: Path, *, unknown: Node) -> Ins
 _STEP = re.compile(r'\.?([A-Za-z_][\w-]*)|\[(?:"((?:[^"\\]|\\.)*)"|([0-9]{1,9}))\]')
 
 
+@lru_cache(maxsize=10_000)
 def steps_of(address: str) -> tuple[tuple[bool, str | int], ...]:
     """The steps of an address or a reference, each with whether it is a key; a key may hold dots and brackets."""
     found: list[tuple[bool, str | int]] = []

@@ -17,7 +17,15 @@ from gpu_constructs.template.documents.node import Node, Path, Position
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.kinds import KINDS
-from gpu_constructs.template.terraform.kinds_around import ATTACHMENT, RULE, TARGET
+from gpu_constructs.template.terraform.kinds_around import (
+    ATTACHMENT,
+    PROPAGATION,
+    ROUTE,
+    ROUTE_TABLE,
+    RULE,
+    SYSTEM_POLICY,
+    TARGET,
+)
 from gpu_constructs.template.terraform.links import Links
 from gpu_constructs.template.terraform.plan import Instance, Object, Plan, Sources, plan_of
 from gpu_constructs.template.terraform.words import in_terraform
@@ -149,7 +157,7 @@ def _by_name(plan: Plan) -> dict[tuple[str, str], str]:
 
 def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
     """The same with policies in their roles, targets of rules with these, and parts that are resources of their own."""
-    apart = {ATTACHMENT, RULE}
+    apart = {ATTACHMENT, RULE, SYSTEM_POLICY}
     found: dict[str, Node] = {name: each for name, each in resources.items() if _type(each) not in apart}
     for name, each in resources.items():
         if name in found and isinstance(each, dict):
@@ -158,10 +166,16 @@ def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
             found[name] = _alone(each, plan.instances[name].values)
             _finish(name, _properties(each))
             found.update(_warm_pool(name, plan.instances[name].values.get("warm_pool")))
+            found.update(_routes(name, each))
     for name, each in resources.items():
         _forget_scaled(each, found)
         if _type(each) == ATTACHMENT:
             found.update(_attached(name, each, found))
+        if _type(each) == SYSTEM_POLICY:
+            written = _properties(each)
+            _properties(found.get(_address(written.get("FileSystemId"))))["FileSystemPolicy"] = written.get(
+                "PolicyDocument"
+            )
     return found
 
 
@@ -260,6 +274,20 @@ def _warm_pool(group: str, blocks: Node) -> dict[str, Node]:
     if reuse and isinstance(reuse[0], dict):
         properties["InstanceReusePolicy"] = {"ReuseOnScaleIn": reuse[0].get("reuse_on_scale_in")}
     return {f"{group}{_WARM_POOL}": {"Type": "AWS::AutoScaling::WarmPool", "Properties": properties}}
+
+
+def _routes(table: str, declaration: Node) -> dict[str, Node]:
+    """The routes of a table that are blocks there, and what stands for those that a gateway adds."""
+    if _type(declaration) != ROUTE_TABLE:
+        return {}
+    properties = _properties(declaration)
+    blocks = _items(properties.pop("Routes", None))
+    of_block = ({} if each == LATER or not isinstance(each, dict) else each for each in blocks)
+    found: dict[str, Node] = {
+        f"{table}.route[{number}]": {"Type": ROUTE, "Properties": {**each, "RouteTableId": {"Ref": table}}}
+        for number, each in enumerate(of_block)
+    }
+    return found | ({f"{table}.propagated": {"Type": PROPAGATION}} if properties.pop("PropagatingVgws", None) else {})
 
 
 def _attached(name: str, attachment: Node, resources: Mapping[str, Node]) -> dict[str, Node]:

@@ -1,0 +1,135 @@
+"""Routes, endpoints and file systems of a plan."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check.report import check_files
+from tests.template.terraform.module_plans import configured, planned, refers
+from tests.template.terraform.test_forms import TASK, change, simple
+
+VPC, SUBNET, TABLE = "aws_vpc.main", "aws_subnet.private", "aws_route_table.private"
+TO_SUBNET = configured(
+    "aws_route_table_association.private",
+    {"subnet_id": refers(f"{SUBNET}.id", SUBNET), "route_table_id": refers(f"{TABLE}.id", TABLE)},
+)
+ROUTED = {"route_table_id": refers(f"{TABLE}.id", TABLE)}
+
+
+def network(*more: dict[str, Any], expressions: tuple[dict[str, Any], ...] = (), **of_table: Any) -> dict[str, Any]:
+    written = simple(gpus=1)
+    group = change(written, "aws_autoscaling_group.gpu")["change"]
+    group["after_unknown"]["vpc_zone_identifier"] = True
+    written["resource_changes"] += [
+        planned(VPC, {"cidr_block": "10.0.0.0/16"}),
+        planned(SUBNET, {"map_public_ip_on_launch": False}, vpc_id=True),
+        planned(TABLE, of_table, vpc_id=True, **({} if of_table else {"route": True})),
+        planned("aws_route_table_association.private", {}, subnet_id=True, route_table_id=True),
+        *more,
+    ]
+    resources = written["configuration"]["root_module"]["resources"]
+    hosts = next(each for each in resources if each["address"] == "aws_autoscaling_group.gpu")
+    hosts["expressions"]["vpc_zone_identifier"] = refers(f"{SUBNET}.id", SUBNET)
+    of_vpc = {"vpc_id": refers(f"{VPC}.id", VPC)}
+    blocks = {"route": {"references": ["aws_nat_gateway.main.id"]}} if of_table else {}
+    resources += [configured(VPC), configured(SUBNET, of_vpc), configured(TABLE, {**of_vpc, **blocks}), TO_SUBNET]
+    resources += expressions
+    return written
+
+
+def found(written: dict[str, Any]) -> set[str]:
+    return {each.rule for each in check_files([written]).findings}
+
+
+def endpoint(service: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    address = f"aws_vpc_endpoint.{service}"
+    made = planned(address, {"service_name": f"com.amazonaws.eu-west-1.{service}"}, vpc_id=True)
+    return made, configured(address, {"vpc_id": refers(f"{VPC}.id", VPC)})
+
+
+def test_hosts_in_subnets_without_a_way_out_do_not_reach_ecs() -> None:
+    assert "GPU228" in found(network())
+
+
+@pytest.mark.parametrize(
+    ("planned_route", "expressions"),
+    [
+        (planned("aws_route.out", {"destination_cidr_block": "0.0.0.0/0"}, route_table_id=True), ROUTED),
+        (planned("aws_route.of_any", {}, route_table_id=True), {"route_table_id": refers("local.table")}),
+        (planned("aws_vpn_gateway_route_propagation.vpn", {}), {}),
+    ],
+)
+def test_a_route_is_a_way_out_and_one_of_an_unknown_table_may_be(
+    planned_route: dict[str, Any], expressions: dict[str, Any]
+) -> None:
+    route = configured(planned_route["address"], expressions)
+    assert "GPU228" not in found(network(planned_route, expressions=(route,)))
+
+
+def test_a_route_that_is_a_block_of_its_table_is_a_way_out() -> None:
+    assert "GPU228" not in found(network(route=[{"cidr_block": "0.0.0.0/0", "gateway_id": ""}]))
+
+
+def test_endpoints_are_a_way_to_ecs() -> None:
+    made = [endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")]
+    all_of_them = network(*(each for each, _ in made), expressions=tuple(each for _, each in made))
+    assert "GPU228" not in found(all_of_them)
+    first, written = made[0]
+    assert "GPU228" in found(network(first, expressions=(written,)))
+
+
+def test_a_subnet_of_the_main_table_has_the_routes_that_another_resource_gives_that() -> None:
+    written = network()
+    keep = [each for each in written["resource_changes"] if "association" not in each["address"]]
+    assert "GPU228" in found({**written, "resource_changes": keep})
+    other = planned("aws_default_route_table.main", {"route": []})
+    assert "GPU228" not in found({**written, "resource_changes": [*keep, other]})
+
+
+def test_the_policy_of_a_file_system_is_a_resource_of_its_own() -> None:
+    written = simple(gpus=1)
+    system, policy = "aws_efs_file_system.data", "aws_efs_file_system_policy.data"
+    closed = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "arn:aws:iam::111122223333:role/app"},
+        "Action": "elasticfilesystem:ClientMount",
+        "Resource": "*",
+    }
+    task = change(written, TASK)["change"]
+    task["after"]["volume"] = [{"name": "data", "efs_volume_configuration": [{"root_directory": "/"}]}]
+    task["after_unknown"]["volume"] = [{"efs_volume_configuration": [{"file_system_id": True}]}]
+    written["resource_changes"].append(planned(system, {"encrypted": True}))
+    resources = written["configuration"]["root_module"]["resources"]
+    of_task = next(each for each in resources if each["address"] == TASK)
+    to_system = {"file_system_id": refers(f"{system}.id", system)}
+    of_task["expressions"]["volume"] = [{"efs_volume_configuration": [to_system]}]
+    resources += [configured(system), configured(policy, to_system)]
+    assert "GPU237" not in found(written)
+    written["resource_changes"].append(
+        planned(policy, {"policy": json.dumps({"Statement": [closed]})}, file_system_id=True)
+    )
+    assert "GPU237" in found(written)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"expressions": {"place": {"constant_value": "eu-west-3"}}},
+        {"expressions": {"place": {"references": ["var.outer"]}}},
+        {"expressions": {}, "module": {"variables": {"place": {"default": "eu-west-3"}}}},
+    ],
+)
+def test_a_provider_within_a_module_has_the_region_that_the_module_is_given(call: dict[str, Any]) -> None:
+    written = simple()
+    root = written["configuration"]["root_module"]
+    for each in root["resources"]:
+        each["provider_config_key"] = "module.inner:aws"
+    region = {"references": ["var.place"]}
+    provider = {"name": "aws", "module_address": "module.inner", "expressions": {"region": region}}
+    written["configuration"]["provider_config"] = {"module.inner:aws": provider}
+    root["module_calls"] = {"inner": call}
+    written["variables"] = {"outer": {"value": "eu-west-3"}, "place": {"value": "us-west-2"}}
+    assert {each.region for each in check_files([written]).fleet.pools} == {"eu-west-3"}
