@@ -384,13 +384,12 @@ class GpuJob(Construct):
         """
         if job_input is not None:
             require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
-        given = job_input or sfn.TaskInput.from_json_path_at("$$.Execution.Input")
         return sfn_tasks.StepFunctionsStartExecution(
             scope,
             construct_id,
             state_machine=self.state_machine,
             integration_pattern=sfn.IntegrationPattern.RUN_JOB,
-            input=given,
+            input=job_input or sfn.TaskInput.from_json_path_at("$$.Execution.Input"),
             result_selector=result_selector,
             result_path=result_path,
         )
