@@ -115,17 +115,16 @@ class TextEdits:
         start, end, margin = _start(value), self._end(value), self._margin(key)
         if not around.flow_style:
             start, margin = self._colon(key), " " * key.start_mark.column
-        is_below = value.start_mark.line > key.end_mark.line
-        width = value.start_mark.column - key.start_mark.column if is_below and not around.flow_style else 0
+        first = _first(value.value[0]) if isinstance(value.value, list) and value.value else value
+        width = first.start_mark.column - len(margin) if first.start_mark.line > key.end_mark.line else 0
         step = "\t" if "\t" in margin else " " * width or _STEP
-        body = _NEXT_LINE.sub(f"\n{step}", self.text[start:end])
-        within, after = f"{self._line}{margin}{step}", f"{self._line}{margin}"
-        if not around.flow_style:
-            self._exchange(start, end, f"{within}{name}:{body}")
-        elif "\n" in body:
-            self._exchange(start, end, f'{{{within}"{name}": {body}{after}}}')
-        else:
-            self._exchange(start, end, f'{{"{name}": {body}}}')
+        body, within = _NEXT_LINE.sub(f"\n{step}", self.text[start:end]), f"{self._line}{margin}{step}"
+        new = f"{within}{name}:{body}"
+        if around.flow_style and "\n" in body:
+            new = f'{{{within}"{name}": {body}{self._line}{margin}}}'
+        elif around.flow_style:
+            new = f'{{"{name}": {body}}}'
+        self._exchange(start, end, new)
 
     def exchange_words(self, pattern: str, new: str) -> None:
         """Writes other words wherever a pattern finds some, whatever they are in."""
