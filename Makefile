@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator docs test unit matrix floor newest lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator docs dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -63,6 +63,15 @@ lint: $(READY)
 docs: $(READY) ## build the site: .site/html/index.html opens in a browser
 	@python -m tools.build_site
 
+dist: $(READY) ## build the wheels of all three distributions and the sdist, in dist/
+	@rm -rf dist
+	@python -m hatchling build --directory dist
+	@cd with_cdk && python -m hatchling build --target wheel --directory ../dist
+	@cd ecs_emulator && python -m hatchling build --target wheel --directory ../dist
+
+changelog: ## put the lines of changes/ into the newest part of CHANGELOG.md
+	@$(PYTHON) -m tools.release
+
 bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an exact solver, and the command line
 	@python -m bench.synth
 	@python -m bench.synth --only kinds --untimed
@@ -91,7 +100,7 @@ lock: ## write the lock files anew from pyproject.toml and package.json; needs u
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was installed or made
-	rm -rf .venv .floor .newest .site node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .floor .newest .site dist node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
