@@ -170,6 +170,13 @@ def test_each_directory_is_a_world_of_its_own(capsys: pytest.CaptureFixture[str]
     assert "output Name of a/t.json and output Name of b/t.json both export 'Team:Cluster'" in said
 
 
+def test_a_list_of_things_with_a_name_and_an_image_is_no_task(capsys: pytest.CaptureFixture[str]) -> None:
+    put("data/products.json", [{"id": 1, "name": "chair", "image": "chair.png"}])
+    put("data/containers.json", [{"name": "a", "image": "b", "memory": 512}])
+    code, report, _ = checked(".", capsys=capsys)
+    assert (code, report["summary"]["tasks"], report["summary"]["skipped_files"]) == (0, 1, 1)
+
+
 def test_plans_of_two_environments_lie_side_by_side() -> None:
     for each in ("dev", "prod"):
         put(f"plans/{each}.json", {"format_version": "1.2", "terraform_version": "1.9.0", "resource_changes": []})

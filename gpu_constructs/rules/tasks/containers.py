@@ -114,6 +114,7 @@ def asked_of_ecs(context: Context) -> Problems:
     for task in context.tasks:
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
+        has_other_words = any(each.unknown_keys for each in task.containers)
         for container in task.containers:
             value = dict(container.environment).get(_VISIBLE)
             if value is not None and (isinstance(value, Unknown) or value.strip().lower() not in _HIDING):
@@ -125,7 +126,7 @@ def asked_of_ecs(context: Context) -> Problems:
                     "unless NVIDIA is the default runtime there",
                     fix=_OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable",
                 )
-            elif not any(each.unknown_keys for each in task.containers) and (
+            elif not has_other_words and (
                 sign := _sign_of_gpu(container, at_gpus=task.name in landing and task.name not in daemons)
             ):
                 yield Problem(

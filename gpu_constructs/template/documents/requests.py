@@ -46,6 +46,23 @@ _NAMES_BELOW = {
 _PLACEHOLDER = re.compile(r"\$\{|\$[A-Za-z_]|\{\{")
 # Settings of the task itself, whose defaults do not hold where it is written elsewhere.
 _ELSEWHERE = {"IpcMode": UNKNOWN, "NetworkMode": UNKNOWN}
+# What a container has beside its name and image; a list of products has these two as well.
+_OF_CONTAINER = frozenset(
+    {
+        "Command",
+        "Cpu",
+        "EntryPoint",
+        "Environment",
+        "Essential",
+        "LogConfiguration",
+        "Memory",
+        "MemoryReservation",
+        "MountPoints",
+        "PortMappings",
+        "ResourceRequirements",
+        "Secrets",
+    }
+)
 # Objects whose keys are the user's own.
 _FREE = frozenset({"dockerLabels", "driverOpts", "labels", "options", "parameters", "tags"})
 
@@ -67,7 +84,7 @@ def request_in(data: Node, *, file: str, region: str | None) -> Resource | None:
     is_part = isinstance(data, list)
     if isinstance(data, list):
         properties: dict[str, Value] = {"ContainerDefinitions": _value("", data), **_ELSEWHERE}
-        kind, key = (_TASK, _NAMED) if data and all(map(_is_container, data)) else ("", "")
+        kind, key = (_TASK, _NAMED) if _are_containers(data) else ("", "")
     else:
         key = "taskDefinition" if isinstance(data, dict) and "taskDefinition" in data else "TaskDefinition"
         inner = data.get(key) if isinstance(data, dict) else None
@@ -102,9 +119,9 @@ def _kind_of(properties: Mapping[str, Value]) -> tuple[str, str]:
     return (JOB_RUN, "JobName") if {"JobDefinition", "JobQueue"} <= properties.keys() else ("", "")
 
 
-def _is_container(node: Node) -> bool:
-    names = {property_name(key) for key in node} if isinstance(node, dict) else set()
-    return {"Name", "Image"} <= names
+def _are_containers(nodes: list[Node]) -> bool:
+    keys = [{property_name(key) for key in each} if isinstance(each, dict) else set() for each in nodes]
+    return all(each >= {"Name", "Image"} for each in keys) and any(not each.isdisjoint(_OF_CONTAINER) for each in keys)
 
 
 def _value(key: str, node: Node) -> Value:
