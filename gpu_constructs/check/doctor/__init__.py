@@ -36,11 +36,9 @@ _AGED = frozenset({"GPU001", "GPU003", "GPU025", "GPU037", "GPU055", "GPU072"})
 _LARGEST = 1024 * 1024  # bytes of a template that CloudFormation takes
 _READ, _ASKED = 8 * 1024 * 1024, 512 * 1024  # characters that are read for changes, and checked for single ones
 _ROUNDS = 2  # one change may make the next one possible
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _RUNTIME = "default-runtime"
-_IS_RUNTIME = (
-    f"{_RUNTIME} gives the GPUs of the host to containers that ask for none",
-    "leave it out: the ECS agent sets the NVIDIA runtime for tasks that ask for GPUs",
-)
+_WITHOUT = "leave it out: the ECS agent sets the NVIDIA runtime for tasks that ask for GPUs"
 _STRATEGY, _WITH_STRATEGY = "CapacityProviderStrategy", ["AWS::ECS::Service", "AWS::ECS::CapacityProvider"]
 _SECTIONS = frozenset({"Mappings", "Parameters", "Resources"})
 # Arguments of CDK by the property that they write.
@@ -129,8 +127,9 @@ class _Patient:
         """Makes what can be made of some proposals, or says why that is worse."""
         texts, done = dict(self._texts), list[Proposal]()
         for file in dict.fromkeys(each.file for each in proposals):
-            barred = self._barred(file)
-            text = TextEdits(texts.get(file) or ("" if barred else self._text(file)), self._left)
+            barred, content = self._barred(file), self.first.stacks.documents[file].content or b""
+            written = "" if barred else content.decode().removeprefix("\ufeff")
+            text = TextEdits(texts.get(file) or written, self._left)
             for each in proposals:
                 if each.file == file and (why := barred or text.tried(each.edit)):
                     self._refused[file, each.path, each.rule] = each, why
@@ -164,9 +163,6 @@ class _Patient:
         is_text = self.first.stacks.documents[file].content and file.isprintable()
         return "" if is_text else "there is no such file"
 
-    def _text(self, file: str) -> str:
-        return (self.first.stacks.documents[file].content or b"").decode().removeprefix("\ufeff")
-
     def _origin(self, file: str, path: Path, about: str = "") -> Origin:
         """A place of a changed file, where it is in the file as it was."""
         if path[1:] and (file, path[1]) in self._renamed:
@@ -199,7 +195,8 @@ class _Patient:
         for file, data in _read(self.first):
             for path, node in below(data):
                 if isinstance(node, str) and _RUNTIME in node:  # which no rule reads
-                    yield Change(self._origin(file, path), *_IS_RUNTIME)
+                    said = f"{_RUNTIME} gives the GPUs of the host to containers that ask for none"
+                    yield Change(self._origin(file, path), said, _WITHOUT)
 
     def patches(self) -> dict[str, str]:
         """Unified diffs from the files as they are."""
@@ -222,12 +219,8 @@ def _name(path: Path) -> str:
 def _diff(file: str, old: str, new: str) -> str:
     mark = "\ufeff" if old.startswith("\ufeff") else ""
     name = f"{'stdin' if file == '-' else os.path.relpath(file)}{'	' if ' ' in file else ''}"
-    lines = difflib.unified_diff(_lines(old), _lines(f"{mark}{new}"), f"a/{name}", f"b/{name}")
+    lines = difflib.unified_diff(_LINE.findall(old), _LINE.findall(f"{mark}{new}"), f"a/{name}", f"b/{name}")
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
-
-
-def _lines(text: str) -> list[str]:
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _read(report: Report) -> Iterator[tuple[str, Node]]:
