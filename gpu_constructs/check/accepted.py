@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -152,13 +151,10 @@ class Baseline:
             for key, (count, severity) in sorted(self.held.items())
         ]
         text = json.dumps({"version": _FORM, "findings": entries}, indent=1)
-        folder = os.path.dirname(self.file) or os.curdir  # noqa: PTH120 - a path keeps the user's spelling
-        new = ""
+        new = f"{self.file}.{os.getpid()}.new"
         try:
-            with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as opened:
-                new = opened.name
+            with open(new, "x", encoding="utf-8") as opened:  # noqa: PTH123 - a path keeps the user's spelling
                 opened.write(f"{text}\n")
-            os.chmod(new, 0o666 & ~_umask())  # noqa: PTH101 - as any file that is written here
             os.replace(new, self.file)  # noqa: PTH105 - likewise
         except OSError as error:
             with suppress(OSError):
@@ -166,12 +162,6 @@ class Baseline:
             raise GpuConstructsError(
                 f"cannot write {shown(self.file)}: {error.strerror}", argument="--baseline"
             ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _entry(entry: object, place: int, document: Document) -> tuple[Key, tuple[int, Severity]]:

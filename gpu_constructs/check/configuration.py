@@ -222,12 +222,8 @@ def _is_object(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, dict) and len(value) <= ENTRIES
 
 
-def _is_list_of_texts(value: Any) -> bool:  # noqa: ANN401 - JSON
-    return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, str) for each in value)
-
-
-def _is_list_of_ignored(value: Any) -> bool:  # noqa: ANN401 - JSON
-    return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, (str, dict)) for each in value)
+def _is_list(value: Any, *of: type) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, of) for each in value)
 
 
 _OF_ACCEPTANCE = ("rule", "reason", "path", "resource", "until")
@@ -243,14 +239,17 @@ def _near(key: str, names: Iterable[str]) -> str | None:
 
 
 _YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
-_PATTERNS = (_is_list_of_texts, "a list of patterns as in .gitignore, such as [legacy/]")
+_PATTERNS = (lambda value: _is_list(value, str), "a list of patterns as in .gitignore, such as [legacy/]")
 _OBJECT = (_is_object, f"up to {ENTRIES} entries by name")
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "baseline": (lambda value: isinstance(value, str) and value != "", "a file, such as gpu-constructs-baseline.json"),
     "exclude": _PATTERNS,
     "fail_on": (lambda value: value in FAIL_ON, ", ".join(FAIL_ON)),
     "hosts": _OBJECT,
-    "ignore": (_is_list_of_ignored, "a list of rules, such as [GPU002] or [{rule: GPU002, path: old/, reason: why}]"),
+    "ignore": (
+        lambda value: _is_list(value, str, dict),
+        "a list of rules, such as [GPU002] or [{rule: GPU002, path: old/, reason: why}]",
+    ),
     "include": _PATTERNS,
     _TYPES: _OBJECT,
     "parameters": _OBJECT,

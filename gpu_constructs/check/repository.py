@@ -267,12 +267,16 @@ class _Walk:
     def _patterns_above(self) -> Sequence[tuple[str, Patterns]]:
         """What files above the directory ignore in it; nothing where it is ignored itself and named all the same."""
         here, top = os.path.abspath(self._root), top_of(self._root)
-        if top is None or here == top:
-            return [] if top is None else _patterns_in(top, os.path.join(".git", "info", "exclude"))
+        if top is None:
+            return []
         above = [each for each in upwards(os.path.dirname(here)) if f"{each}/".startswith(f"{top.rstrip('/')}/")]
         found = [*_patterns_in(top, os.path.join(".git", "info", "exclude"))]
         found += [pair for each in reversed(above) for pair in _patterns_in(each, _IGNORED)]
-        return [] if any(each.means(_beyond(here, folder), is_folder=True) for folder, each in found) else found
+        return (
+            []
+            if here != top and any(each.means(_beyond(here, folder), is_folder=True) for folder, each in found)
+            else found
+        )
 
     def _scanned(self, start: str, *patterns: tuple[str, Patterns]) -> Iterator[str]:
         waiting: list[tuple[str, tuple[tuple[str, Patterns], ...]]] = [(start, patterns)]

@@ -11,11 +11,10 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, combinations
-from multiprocessing import get_context
 
 from gpu_constructs.check.report import Asked, Report, Seen, order, reported
 from gpu_constructs.check.repository import World
@@ -152,6 +151,10 @@ def _answers(worlds: Sequence[World], question: Question) -> Iterator[_Answer]:
 
 def _answers_of_processes(worlds: Sequence[World], question: Question, processes: int) -> Iterator[_Answer]:
     """What is asked need not be copied to a process that is a copy of this one."""
+    # Loaded where there are so many files that several processes are quicker.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from multiprocessing import get_context  # noqa: PLC0415
+
     pool = ProcessPoolExecutor(
         processes, mp_context=get_context("fork"), initializer=_begin, initargs=(question, len(worlds))
     )
