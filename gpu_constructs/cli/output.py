@@ -180,15 +180,26 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help=f"a configuration in YAML or JSON, instead of {CONFIGURATION_FILES[0]} in the working directory; options "
+        help=f"a configuration in YAML or JSON, instead of the nearest {CONFIGURATION_FILES[0]}; options "
         "given here replace what it says",
     )
+
+
+def _is_configured() -> bool:
+    """Whether this directory or one around it, as far as its repository goes, may have a configuration."""
+    folder, above = "", os.getcwd()  # noqa: PTH109 - pathlib is not loaded for a listing
+    while folder != above and not (folder and os.path.lexists(f"{folder}/.git")):
+        folder, above = above, os.path.dirname(above)  # noqa: PTH120 - likewise
+        files = (f"{folder}/{each}" for each in CONFIGURATION_FILES)
+        if any(map(os.path.exists, files)) or _has_table(f"{folder}/pyproject.toml"):
+            return True
+    return False
 
 
 def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
     """The instance types that the configuration declares, by name."""
     # The reader loads much that a listing has no other use for.
-    if arguments.config is None and not (any(map(os.path.exists, CONFIGURATION_FILES)) or _has_table("pyproject.toml")):
+    if arguments.config is None and not _is_configured():
         return {}
     reader = import_module("gpu_constructs.check.configuration")
     return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)

@@ -274,3 +274,19 @@ def test_what_can_mean_nothing_is_refused_with_what_could(
     output = capsys.readouterr()
     assert words in output.err
     assert output.out == ""
+
+
+def test_types_of_a_configuration_around_the_working_directory_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = tmp_path / "repository" / "below"
+    below.mkdir(parents=True)
+    declared = "instance_types: {g9.xlarge: {vcpus: 4, memory_mib: 16384, gpus: 1, gpu_model: R200, gpu_memory_mib: 1}}"
+    (tmp_path / "gpu-constructs.yaml").write_text(declared, encoding="utf-8")
+    (tmp_path / "repository" / ".git").mkdir()
+    monkeypatch.chdir(below)
+    assert main(["instances"]) == 0
+    assert "g9.xlarge" not in capsys.readouterr().out
+    (tmp_path / "repository" / "gpu-constructs.yaml").write_text(declared, encoding="utf-8")
+    assert main(["instances"]) == 0
+    assert "g9.xlarge" in capsys.readouterr().out
