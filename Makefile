@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator docs dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator docs pictures dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -62,6 +62,9 @@ lint: $(READY)
 
 docs: $(READY) ## build the site: .site/html/index.html opens in a browser
 	@python -m tools.build_site
+
+pictures: $(READY) ## draw the pictures of docs/ anew, from what commands print and modules hold
+	@python -m tools.pictures
 
 dist: $(READY) ## build the wheels of all three distributions and the sdist, in dist/
 	@rm -rf dist

@@ -146,7 +146,8 @@ def _linked(page: str, text: str, known: frozenset[str] | set[str]) -> str:
         return f"[{found[0]}]({posixpath.relpath(name, posixpath.dirname(page) or '.')})" if name in known else found[0]
 
     def picture(found: re.Match[str]) -> str:
-        return found[0].replace(found[1], posixpath.basename(found[1]))
+        place = posixpath.relpath(posixpath.basename(found[1]), posixpath.dirname(page) or ".")
+        return found[0].replace(f"({found[1]})", f"({place})")
 
     parts = _CODE_OR_LINK.split(_SVG.sub(picture, _LINK.sub(linked, text)))
     # What stands between two of these is prose.

@@ -1,11 +1,10 @@
 """Draws ``docs/monitoring.svg``: the dashboard of a monitored cluster, from its widgets and the samples of its tests.
 
-Run as ``python -m tools.draw_dashboard``; a test holds that the picture is up to date.
+``make pictures`` writes it; a test holds that the picture is up to date.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,7 +20,7 @@ from tests.cluster.monitoring.log_queries import answer_of
 from tests.cluster.monitoring.metric_math import Line, Samples, lines_of
 from tests.cluster.monitoring.sample_hours import CLUSTER, EVENTS, SECONDS, samples
 
-__all__ = ["PICTURE", "main", "picture"]
+__all__ = ["PICTURE", "picture"]
 
 PICTURE = Path(__file__).parents[1] / "docs" / "monitoring.svg"
 
@@ -204,13 +203,3 @@ def _round_up(value: float) -> float:
         return 1
     unit = 10 ** (ceil(log10(value)) - 1)
     return float(next(each * unit for each in (1, 2, 4, 6, 10) if each * unit >= value))
-
-
-def main() -> int:
-    """Writes the picture."""
-    PICTURE.write_text(picture(), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

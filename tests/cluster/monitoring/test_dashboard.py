@@ -100,4 +100,4 @@ def test_the_dashboard_of_an_app_has_every_capacity_and_alarm() -> None:
 
 
 def test_the_picture_in_the_guide_is_up_to_date() -> None:
-    assert PICTURE.read_text(encoding="utf-8") == picture(), "run `python -m tools.draw_dashboard`"
+    assert PICTURE.read_text(encoding="utf-8") == picture(), "run: make pictures"
