@@ -132,14 +132,6 @@ def test_a_list_that_is_written_over_that_of_an_imported_cluster_is_a_warning(si
     assert site.warnings() == []
 
 
-def test_two_lists_of_one_cluster_are_a_warning(site: Site) -> None:
-    given = ecs.CfnCluster(site.stack, "Theirs", cluster_name="theirs", capacity_providers=["FARGATE"])
-    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Seen", cluster_name="theirs", vpc=site.vpc)
-    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
-    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1).node.add_dependency(given)
-    assert len(site.findings("GPU195")) == 1
-
-
 def test_a_cluster_of_another_stack_takes_capacity_without_a_cycle(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
     elsewhere = cdk.Stack(site.app, "Elsewhere")

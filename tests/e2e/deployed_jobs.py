@@ -12,7 +12,7 @@ from typing import Any
 
 from ecs_emulator.account import Account
 
-__all__ = ["Jobs", "as_process"]
+__all__ = ["Jobs", "as_process", "submitted", "until"]
 
 
 @dataclass(frozen=True)
@@ -87,3 +87,23 @@ def as_process(program: Path, environment: Mapping[str, str]) -> subprocess.Pope
     return subprocess.Popen(
         [sys.executable, program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+
+
+def submitted(account: Account, outputs: Mapping[str, str], **request: Any) -> str:
+    """Does what the ``aws batch submit-job`` line of a stack's outputs does; the job."""
+    words = shlex.split(outputs["Submit"])
+    assert words[:3] == ["aws", "batch", "submit-job"]
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    names = {"--job-name": "jobName", "--job-queue": "jobQueue", "--job-definition": "jobDefinition"}
+    names["--share-identifier"] = "shareIdentifier"
+    submitted = account.client("batch").submit_job(**{names[key]: value for key, value in given.items()} | request)
+    return str(submitted["jobId"])
+
+
+def until(account: Account, job: str, minutes: int, *statuses: str) -> dict[str, Any]:
+    """What AWS Batch says of a job that is over or has one of these statuses, or else after so many minutes."""
+    for _ in range(minutes):
+        (described,) = account.client("batch").describe_jobs(jobs=[job])["jobs"]
+        if described["status"] in {"FAILED", "SUCCEEDED", *statuses}:
+            break
+    return dict(described)

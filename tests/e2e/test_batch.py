@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
 
 from tests.synthesis import app_in
+
+from .deployed_jobs import submitted, until
 
 STACK = "Batch"
 
@@ -50,25 +51,6 @@ def _assembly(
     return folder
 
 
-def _submitted(account: Account, outputs: Any, **request: Any) -> str:
-    """What `aws batch submit-job` does with the words of an output."""
-    words = shlex.split(outputs["Submit"])
-    assert words[:3] == ["aws", "batch", "submit-job"]
-    given = dict(zip(words[3::2], words[4::2], strict=True))
-    names = {"--job-name": "jobName", "--job-queue": "jobQueue", "--job-definition": "jobDefinition"}
-    names["--share-identifier"] = "shareIdentifier"
-    submitted = account.client("batch").submit_job(**{names[key]: value for key, value in given.items()} | request)
-    return str(submitted["jobId"])
-
-
-def _after(account: Account, job: str, minutes: int) -> dict[str, Any]:
-    for _ in range(minutes):
-        (described,) = account.client("batch").describe_jobs(jobs=[job])["jobs"]
-        if described["status"] in {"FAILED", "SUCCEEDED"}:
-            break
-    return dict(described)
-
-
 def _instances(account: Account) -> list[tuple[str, str]]:
     """Type and market of every instance that runs."""
     reservations = account.client("ec2").describe_instances()["Reservations"]
@@ -82,9 +64,9 @@ def _instances(account: Account) -> list[tuple[str, str]]:
 
 def test_a_job_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    described = _after(cloud.account, job, 10)
+    described = until(cloud.account, job, 10)
 
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
     cloud.destroy(stack)
@@ -142,7 +124,7 @@ def test_a_job_is_tried_again_by_cause_within_its_budget(
     stack = cloud.deploy_assembly(_assembly(tmp_path, **of_job), STACK)
     cloud.switch("jobs/Train", attempts)
 
-    described = _after(cloud.account, _submitted(cloud.account, stack.outputs), 40)
+    described = until(cloud.account, submitted(cloud.account, stack.outputs), 40)
 
     assert (described["status"], len(described["attempts"])) == end
     cloud.destroy(stack)
@@ -151,13 +133,13 @@ def test_a_job_is_tried_again_by_cause_within_its_budget(
 def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     cloud.switch("no-capacity", "g6.xlarge:spot,g6.xlarge:on-demand")
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    _after(cloud.account, job, 3)
+    until(cloud.account, job, 3)
     assert _instances(cloud.account) == [("g6.2xlarge", "on-demand")]
-    assert _after(cloud.account, job, 10)["status"] == "SUCCEEDED"
+    assert until(cloud.account, job, 10)["status"] == "SUCCEEDED"
     # Hosts without a job go.
-    _after(cloud.account, _submitted(cloud.account, stack.outputs), 10)
+    until(cloud.account, submitted(cloud.account, stack.outputs), 10)
     for _ in range(15):
         cloud.account.client("batch").describe_jobs(jobs=[job])
     assert _instances(cloud.account) == []
@@ -167,9 +149,9 @@ def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local,
 def test_where_spot_is_full_the_next_environment_takes_the_jobs_that_wait(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     cloud.switch("jobs/Train", "forever")
-    jobs = [_submitted(cloud.account, stack.outputs) for _ in range(6)]
+    jobs = [submitted(cloud.account, stack.outputs) for _ in range(6)]
 
-    _after(cloud.account, jobs[0], 12)
+    until(cloud.account, jobs[0], 12)
 
     assert sorted(market for _, market in _instances(cloud.account)) == ["on-demand", "on-demand", "spot", "spot"]
     described = cloud.account.client("batch").describe_jobs(jobs=jobs)["jobs"]
@@ -181,7 +163,7 @@ def test_shares_get_what_the_policy_gives_them(cloud: Local, tmp_path: Path) -> 
     shares = {"research": 3, "product": 1}
     stack = cloud.deploy_assembly(_assembly(tmp_path, share="product", shares=shares), STACK)
     jobs = {
-        share: [_submitted(cloud.account, stack.outputs, shareIdentifier=share) for _ in range(24)]
+        share: [submitted(cloud.account, stack.outputs, shareIdentifier=share) for _ in range(24)]
         for share in ("product", "research")
     }
 
@@ -205,17 +187,17 @@ def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Loca
     definitions = cloud.account.client("batch").describe_job_definitions(status="ACTIVE")["jobDefinitions"]
     assert [(each["jobDefinitionName"], each["revision"]) for each in definitions] == [("sweep", 2)]
     # The line of before the update starts the newest revision.
-    assert _after(cloud.account, _submitted(cloud.account, stack.outputs), 10)["status"] == "SUCCEEDED"
+    assert until(cloud.account, submitted(cloud.account, stack.outputs), 10)["status"] == "SUCCEEDED"
     cloud.destroy(updated)
 
 
 def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     cloud.switch("no-capacity", "g6.xlarge,g6.2xlarge")
-    job = _submitted(cloud.account, stack.outputs)
+    job = submitted(cloud.account, stack.outputs)
 
-    assert _after(cloud.account, job, 15)["status"] == "RUNNABLE"
-    described = _after(cloud.account, job, 5)
+    assert until(cloud.account, job, 15)["status"] == "RUNNABLE"
+    described = until(cloud.account, job, 5)
     assert (described["status"], described["statusReason"]) == ("FAILED", "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY")
     assert described["attempts"] == []
     cloud.destroy(stack)
@@ -226,8 +208,8 @@ def test_an_update_keeps_the_environments_and_their_jobs(cloud: Local, tmp_path:
     environments = cloud.account.client("batch").describe_compute_environments
     before = {each["computeEnvironmentArn"] for each in environments()["computeEnvironments"]}
     cloud.switch("jobs/Train", "forever")
-    running = _submitted(cloud.account, stack.outputs)
-    _after(cloud.account, running, 5)
+    running = submitted(cloud.account, stack.outputs)
+    until(cloud.account, running, 5)
 
     after = _assembly(tmp_path / "2", types=("g5.xlarge",), gpu_memory_gib=16)
     updated = cloud.update(stack, json.loads((after / f"{STACK}.template.json").read_text()))
@@ -235,7 +217,7 @@ def test_an_update_keeps_the_environments_and_their_jobs(cloud: Local, tmp_path:
     now = environments()["computeEnvironments"]
     assert {each["computeEnvironmentArn"] for each in now} == before
     assert ["g5.xlarge"] in [each["computeResources"]["instanceTypes"] for each in now]
-    assert _after(cloud.account, running, 1)["status"] == "RUNNING"
+    assert until(cloud.account, running, 1)["status"] == "RUNNING"
     cloud.switch("jobs/Train", "0")
-    assert _after(cloud.account, _submitted(cloud.account, updated.outputs), 10)["status"] == "SUCCEEDED"
+    assert until(cloud.account, submitted(cloud.account, updated.outputs), 10)["status"] == "SUCCEEDED"
     cloud.destroy(updated)

@@ -17,7 +17,8 @@ from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetw
 
 from tests.synthesis import app_in
 
-from .test_batch import STACK, _after, _submitted
+from .deployed_jobs import submitted, until
+from .test_batch import STACK
 
 
 def _assembly(folder: Path, *, gang: bool = False) -> Path:
@@ -71,13 +72,13 @@ def test_of_a_job_that_failed_there_is_one_notice_with_its_reason(cloud: Local, 
     stack = cloud.deploy_assembly(_assembly(tmp_path, gang=gang), STACK)
     told = _told(cloud)
     cloud.switch("jobs/Train", "lost,1")
-    job = _submitted(cloud.account, stack.outputs)
-    assert _after(cloud.account, job, 30)["status"] == "FAILED"
+    job = submitted(cloud.account, stack.outputs)
+    assert until(cloud.account, job, 30)["status"] == "FAILED"
 
     (words,) = told()
     assert f"GPU job Train ({job}) failed: Essential container in task exited. Exit code: 1." in words
     cloud.switch("jobs/Train", "0")
-    assert _after(cloud.account, _submitted(cloud.account, stack.outputs), 30)["status"] == "SUCCEEDED"
+    assert until(cloud.account, submitted(cloud.account, stack.outputs), 30)["status"] == "SUCCEEDED"
     assert told(last=True) == []
     cloud.destroy(stack)
 
@@ -86,13 +87,13 @@ def test_of_a_queue_without_hosts_there_are_a_notice_an_alarm_and_a_cancelled_jo
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     told = _told(cloud)
     cloud.switch("no-capacity", "g6.xlarge")
-    job = _submitted(cloud.account, stack.outputs)
-    _after(cloud.account, job, 2)
+    job = submitted(cloud.account, stack.outputs)
+    until(cloud.account, job, 2)
     (words,) = told()
     assert f"GPU job Train ({job}) does not start and blocks its queue: CAPACITY:INSUFFICIENT" in words
 
     assert _look(cloud, stack.outputs) == ("FAILED", "Stuck")
-    assert _after(cloud.account, job, 20)["status"] == "FAILED"
+    assert until(cloud.account, job, 20)["status"] == "FAILED"
     (words,) = told(last=True)
     assert "failed: CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY" in words
     cloud.destroy(stack)
@@ -104,8 +105,8 @@ def test_the_alarm_is_about_jobs_without_a_host_and_invalid_environments_alone(c
 
     cloud.switch("jobs/Train", "forever")
     for _ in range(4):  # two run, and two wait for their hosts
-        last = _submitted(cloud.account, stack.outputs)
-    _after(cloud.account, last, 10)
+        last = submitted(cloud.account, stack.outputs)
+    until(cloud.account, last, 10)
     assert _look(cloud, stack.outputs) == ("SUCCEEDED", None)
 
     cloud.switch("invalid", "Queue:CLIENT_ERROR - Access denied")

@@ -26,7 +26,7 @@ from tests.synthesis import Site, synth_the_app
 
 from .cdk_cli import ROOT
 from .deployed import Stacks
-from .deployed_jobs import Jobs, as_process
+from .deployed_jobs import Jobs, as_process, submitted, until
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
 from .scenario import BENCHMARK, Scenario
@@ -322,7 +322,7 @@ def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host
     outputs = stack.outputs
     jobs, machines = Jobs(account, outputs["ClusterName"]), account.client("stepfunctions")
     (schedule,) = account.client("scheduler").list_schedules()["Schedules"]
-    account.client("ssm").put_parameter(Name="/emulator/due", Value=schedule["Name"], Type="String", Overwrite=True)
+    cloud.switch("due", schedule["Name"])
     account.hosts(jobs.cluster)
     jobs.ends(jobs.tasks()[0], "spot,0")
     machine = outputs["Start"].split()[-1]
@@ -343,20 +343,16 @@ def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host
 
 
 def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(cloud: Local, changed: Path) -> None:
-    account, batch = cloud.account, cloud.account.client("batch")
+    account = cloud.account
     times = {"StartDate": "2025-12-31T11:30:00Z", "EndDate": BLOCK_ENDS.isoformat()}
     block = {"InstanceType": "p5.48xlarge", "AvailabilityZone": "us-east-1a", "TotalInstanceCount": 16}
     block |= {"ReservationType": "capacity-block", "InstanceMatchCriteria": "targeted", **times}
     cloud.switch(f"reservations/{BLOCK}", json.dumps(block))
     stack = cloud.deploy_assembly(changed, "pre-training")
-    words = shlex.split(stack.outputs["Submit"])
-    given = dict(zip(words[3::2], words[4::2], strict=True))
-    job = batch.submit_job(
-        jobName=given["--job-name"], jobQueue=given["--job-queue"], jobDefinition=given["--job-definition"]
-    )
+    job = submitted(account, stack.outputs)
     hosts: set[str] = set()
     for _ in range(20):
-        (described,) = batch.describe_jobs(jobs=[job["jobId"]])["jobs"]
+        described = until(account, job, 1)
         reservations = account.client("ec2").describe_instances()["Reservations"]
         instances = [each for reservation in reservations for each in reservation["Instances"]]
         hosts |= {each["InstanceId"] for each in instances if each.get("CapacityReservationId") == BLOCK}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +16,8 @@ from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
 from tests.synthesis import app_in
+
+from .deployed_jobs import submitted, until
 
 STACK = "Training"
 HOSTS = 3
@@ -56,28 +57,6 @@ def _assembly(
     return folder
 
 
-def submitted(account: Account, outputs: Any, **more: Any) -> str:
-    words = shlex.split(outputs["Submit"])
-    given = dict(zip(words[3::2], words[4::2], strict=True))
-    names = {"jobName": "--job-name", "jobQueue": "--job-queue", "jobDefinition": "--job-definition"}
-    request = {key: given[name] for key, name in names.items()}
-    submitted = account.client("batch").submit_job(**request, **more)
-    return str(submitted["jobId"])
-
-
-def _look(account: Account, job: str) -> dict[str, Any]:
-    (described,) = account.client("batch").describe_jobs(jobs=[job])["jobs"]
-    return dict(described)
-
-
-def until(account: Account, job: str, minutes: int, *statuses: str) -> dict[str, Any]:
-    for _ in range(minutes):
-        described = _look(account, job)
-        if described["status"] in statuses:
-            break
-    return described
-
-
 def _nodes(account: Account) -> list[tuple[str, str]]:
     """The host and the status of every task."""
     client = account.client("ecs")
@@ -97,7 +76,7 @@ def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Loca
 
     until(cloud.account, job, 10, "RUNNING")
     nodes = _nodes(cloud.account)
-    described = until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
+    described = until(cloud.account, job, 10)
 
     assert len({host for host, _ in nodes}) == len(nodes) == HOSTS
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
@@ -116,9 +95,9 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
 
     until(cloud.account, job, 10, "RUNNING")
     for _ in range(3):
-        assert _look(cloud.account, job)["status"] == "RUNNING"
+        assert until(cloud.account, job, 1)["status"] == "RUNNING"
     assert sorted(status for _, status in _nodes(cloud.account)) == ["RUNNING", "RUNNING", "STOPPED"]
-    described = until(cloud.account, job, 20, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, job, 20)
     assert (described["status"], len(described["attempts"])) == ("FAILED", 1)
     assert "timeout" in described["statusReason"]
     assert {status for _, status in _nodes(cloud.account)} == {"STOPPED"}
@@ -148,7 +127,7 @@ def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_wi
     if nodes:
         cloud.switch("nodes/Train", nodes)
 
-    described = until(cloud.account, submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, submitted(cloud.account, stack.outputs), 40)
 
     assert (described["status"], len(described["attempts"])) == end
     cloud.destroy(stack)
@@ -174,7 +153,7 @@ def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(
     cloud.switch("no-capacity", "g6.12xlarge")
     job = submitted(cloud.account, stack.outputs)
 
-    described = until(cloud.account, job, 30, "FAILED", "SUCCEEDED")
+    described = until(cloud.account, job, 30)
 
     assert (described["status"], described["attempts"]) == ("FAILED", [])
     assert described["statusReason"] == "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"
@@ -187,6 +166,6 @@ def test_hosts_with_efa_start_in_one_placement_group(cloud: Local, tmp_path: Pat
 
     job = submitted(cloud.account, stack.outputs)
 
-    described = until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
+    described = until(cloud.account, job, 10)
     assert (described["status"], described["statusReason"]) == ("SUCCEEDED", "Essential container in task exited")
     cloud.destroy(stack)

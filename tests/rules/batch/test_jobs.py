@@ -46,6 +46,7 @@ def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, w
     finding = only(taken, fleet_of(job(requirement)))
     assert (finding.rule, finding.severity) == ("GPU020", Severity.ERROR)
     assert words in finding.message
+    assert "ALL" not in finding.allowed
     assert finding.fix == '{"Type": "GPU", "Value": "1"}'
 
 

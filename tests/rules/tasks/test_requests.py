@@ -72,13 +72,6 @@ def test_a_part_of_a_gpu_in_a_job_of_batch_is_said_once() -> None:
     assert said(FIT_RULES, Fleet(pools=(a_pool(kind=PoolKind.BATCH),), tasks=(job,))) == []
 
 
-@pytest.mark.parametrize("asked", ["ALL", "0.25"])
-def test_a_job_of_batch_is_told_of_whole_numbers_alone(asked: str) -> None:
-    finding = only(taken, fleet_of(replace(task_of(container(gpu(asked))), scheduler=Scheduler.BATCH)))
-    assert "hands out whole GPUs by number" in finding.message
-    assert (finding.fix, "ALL" in finding.allowed) == ('{"Type": "GPU", "Value": "1"}', False)
-
-
 def test_neuron_devices_of_a_job_are_given_by_their_path() -> None:
     entry = ResourceRequirement(type="NeuronDevice", value="ALL")
     job = replace(task_of(container(entry)), scheduler=Scheduler.BATCH)
