@@ -175,6 +175,19 @@ def test_the_constructs_are_the_same_release_with_cdk(wheels: dict[str, Path]) -
     assert re.findall(r"Requires-Dist: ([\w-]+)[^;\n]*\n", offered) == ["pyyaml"]
 
 
+def test_the_wheel_has_each_file_of_the_package_and_nothing_else(wheels: dict[str, Path]) -> None:
+    """Modules, data, ``py.typed``, its license, and what an index shows."""
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gpu_constructs").rglob("*") if path.is_file()}
+    about = f"gpu_constructs_check-{__version__}.dist-info"
+    with ZipFile(wheels["gpu_constructs_check"]) as wheel:
+        names = {name for name in wheel.namelist() if not name.startswith(f"{about}/")}
+        assert f"{about}/licenses/LICENSE" in wheel.namelist()
+        said = wheel.read(f"{about}/METADATA").decode()
+    assert names == {name for name in package if "__pycache__" not in name}
+    assert {"Framework :: AWS CDK", "Typing :: Typed"} <= set(re.findall(r"^Classifier: (.+)$", said, re.MULTILINE))
+    assert "License-Expression: Apache-2.0\nLicense-File: LICENSE" in said
+
+
 def test_type_checkers_know_the_types_of_what_is_installed(environment: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
