@@ -51,6 +51,8 @@ _LISTS: Final = frozenset(
     {"security_group_ids", "security_groups", "subnet_ids", "subnets", "vpc_security_group_ids", "vpc_zone_identifier"}
 )
 _SWITCH: Mapping[bool, Node] = {True: "ENABLED", False: "DISABLED"}
+# What a state has as 0 where nobody wrote it.
+_ZERO_IS_NONE = frozenset({"iops", "throughput", "volume_size"})
 _HASH = re.compile(r"[0-9a-f]{40}")
 _THROUGH = re.compile(r"(?:each|local|module|var)\.")
 _DIRECT = re.compile(r"aws_[\w.\[\]\"-]+")
@@ -223,7 +225,8 @@ class Writer:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _leaf(self, form: Form, value: Node, at: _Part, written: tuple[bool, Node]) -> Node:
-        if at.unknown is True or value is None or value == "":
+        is_unset = value is None or value == "" or (value == 0 and at.names[-1] in _ZERO_IS_NONE)
+        if at.unknown is True or is_unset:
             return _formed(form, self._later(at.names, written)) if at.unknown is True else None
         if form in (Form.JSON, Form.POLICY):
             return self._of_text(form, value, at)

@@ -289,6 +289,15 @@ def test_a_plan_in_another_form_is_refused(broken: dict[str, Any], reason: str, 
     assert fix in str(caught.value)
 
 
+def test_what_a_state_has_as_zero_was_not_written() -> None:
+    written = simple(1)
+    ebs = {"iops": 0, "throughput": 0, "volume_size": 0, "volume_type": "gp3"}
+    change(written, HOSTS)["change"]["after"]["block_device_mappings"] = [{"device_name": "/dev/xvda", "ebs": [ebs]}]
+    assert errors(check_files([written])) == []
+    ebs["iops"] = 1
+    assert errors(check_files([written])) == ["GPU267"]
+
+
 def test_a_state_file_is_refused_with_the_command_that_makes_one() -> None:
     state: dict[str, Any] = {"version": 4, "terraform_version": "1.13.0", "serial": 1, "lineage": "a", "resources": []}
     assert is_plan(state)
