@@ -188,7 +188,10 @@ def test_the_wheel_has_each_file_of_the_package_and_nothing_else(wheels: dict[st
     assert "License-Expression: Apache-2.0\nLicense-File: LICENSE" in said
 
 
-def test_type_checkers_know_the_types_of_what_is_installed(environment: Path, tmp_path: Path) -> None:
+def test_type_checkers_know_the_types_of_what_is_installed(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # mypy looks for sources in the working directory first
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
     python = environment / "bin/python"

@@ -68,6 +68,7 @@ _ARGUMENTS_TOO = frozenset(
         "PlatformVersion RuntimePlatform"
     )
 )
+_UNITS = frozenset({"GPUs", "MiB", "GiB"})
 # What Terraform has no block for.
 _WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
 _OTHERS = {
@@ -102,6 +103,8 @@ def in_terraform(text: str, kind: str, *, is_marked: bool) -> str:
     """
 
     def named(match: re.Match[str]) -> str:
+        if match[0] in _UNITS:
+            return match[0]
         types = _types().get(match[0])
         if types is not None or match[0].startswith("AWS::"):
             return types or match[0]
