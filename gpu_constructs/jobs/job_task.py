@@ -16,6 +16,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words, known_seconds
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Starter, Step, Task, Unknown, Workload
@@ -125,7 +126,7 @@ def require_apart(shared: bool, key: str) -> None:  # noqa: FBT001 - it is about
             "jobs that run at once would write their checkpoints into one directory",
             argument="checkpoint_key",
             allowed="a field of what each is started with",
-            fix=f"checkpoint_key='{key}', or '$$.Execution.Name'",
+            fix=" or ".join(f"checkpoint_key='{each}'" for each in dict.fromkeys((key, "$$.Execution.Name"))),
         )
 
 
@@ -141,6 +142,12 @@ def require_cost(fleet: Fleet, longest: int | Unknown, max_cost_usd: float | Non
     """
     if max_cost_usd is None:
         return
+    if is_token(max_cost_usd):
+        raise InvalidValueError(
+            "a value that is only known at deploy time bounds nothing at synth",
+            argument="max_cost_usd",
+            fix="max_cost_usd=500, known when the app is synthesized",
+        )
     if isinstance(max_cost_usd, bool) or not isinstance(max_cost_usd, (int, float)) or not 0 < max_cost_usd < inf:
         raise InvalidValueError(
             f"expects US dollars, got {shown(max_cost_usd)}",

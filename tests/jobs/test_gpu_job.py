@@ -320,6 +320,15 @@ def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, tra
     shared = job(ground, train, checkpoints=JobData.directory("/ckpt"))
     with pytest.raises(IncompatibleError, match=r"checkpoint_key='\$\.detail\.object\.key'"):
         shared.run_on_object("New", bucket=bucket)
+    with pytest.raises(IncompatibleError) as refused:
+        shared.run_on_schedule("Nightly", schedule=NIGHTLY, may_overlap=True)
+    assert refused.value.fix == "checkpoint_key='$$.Execution.Name'"
+
+
+def test_a_limit_of_cost_that_only_the_deploy_knows_is_refused(ground: Ground, train: GpuTaskDefinition) -> None:
+    with pytest.raises(InvalidValueError, match="only known at deploy time") as refused:
+        job(ground, train, max_cost_usd=cdk.Token.as_number({"Ref": "Limit"}))
+    assert "e+" not in str(refused.value)
 
 
 def test_a_job_that_may_write_what_starts_it_is_warned_of(ground: Ground, train: GpuTaskDefinition) -> None:
