@@ -41,6 +41,8 @@ def message_of(target: Any, event: Any) -> str:
 
 def _send_to_targets(rule: Rule, original_event: Any, transform_input: bool = True) -> None:
     """Start the executions of the machines among a rule's targets, and send to the others as moto does."""
+    if not rule.event_pattern.get_pattern():
+        return  # a rule of a schedule, which no event is meant for; for moto it matches each
     machines = [each for each in rule.targets if ":stateMachine:" in each["Arn"]]
     topics = [each for each in rule.targets if each["Arn"].split(":")[2] == "sns"]
     if rule.state == "ENABLED" and rule.event_pattern.matches_event(original_event):

@@ -44,6 +44,8 @@ _EXAMPLES: Mapping[str, str] = {
     "ecs.LogDriver": "ecs.LogDrivers.aws_logs(stream_prefix='train')",
     "ecs.Secret": "ecs.Secret.from_secrets_manager(secret)",
     "ecs.TaskDefinition": "ecs.Ec2TaskDefinition(self, 'Web')",
+    "scheduler.ScheduleExpression": "scheduler.ScheduleExpression.cron(hour='2', minute='0')",
+    "sfn.TaskInput": "sfn.TaskInput.from_object({'epochs': 3})",
 }
 """A value of kinds that users meet most; other examples are made from the class."""
 

@@ -17,6 +17,9 @@ from gpu_constructs.errors import InvalidValueError, shown
 
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
 # A name, or where the execution of a job says it.
+INPUT = "$$.Execution.Input."
+"""Before a field of what an execution is started with."""
+
 _FIELD = re.compile(r"\$(?:\$\.Execution\.Name|(?:\.[A-Za-z_][A-Za-z0-9_]*)+)")
 # Variables with which a container finds its programs, libraries, credentials and GPUs.
 _IS_OF_CONTAINER = re.compile(r"(?:HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PATH)\Z|(?:AWS|ECS|NVIDIA)_")
@@ -172,7 +175,7 @@ def _key_of(key: str | None, checkpoints: JobData | None, *, has_fields: bool) -
         fix = "checkpoints=JobData.s3(bucket, prefix='checkpoints/')"
         raise InvalidValueError("is for checkpoints, and there are none", argument="checkpoint_key", value=key, fix=fix)
     if has_fields and _FIELD.fullmatch(key):
-        return key if key.startswith("$$") else f"$$.Execution.Input{key[1:]}"
+        return key if key.startswith("$$") else f"{INPUT}{key.removeprefix('$.')}"
     if not key or key != key.strip("/") or not _is_plain(key, besides="*?$"):
         raise InvalidValueError(
             f"expects a directory{' or a field' if has_fields else ''}, got {shown(key)}",

@@ -18,7 +18,7 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_seconds
+from gpu_constructs.cdk.arguments import of_kind, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -203,6 +203,7 @@ class GpuJob(Construct):
         self._written = places.written
         self._slots, self._attempt_seconds = slots, seconds
         self._longest_seconds: int = definition["TimeoutSeconds"]
+        self._checkpoint_key = key
         self._shares_checkpoints = places.checkpoints is not None and not key.startswith("$")
 
     @property
@@ -218,11 +219,16 @@ class GpuJob(Construct):
             job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
 
         Raises:
-            InvalidValueError: It cannot be written as JSON, or has values that no job gets.
+            InvalidValueError: It cannot be written as JSON, has values that no job gets, or lacks the field that
+                `checkpoint_key` names.
             RefusedByCdkError: A text in it has a field of a state in its middle.
         """
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
-        return command if job_input is None else f"{command} --input {shlex.quote(text_of(job_input))}"
+        return (
+            command
+            if job_input is None
+            else f"{command} --input {shlex.quote(text_of(job_input, self._checkpoint_key))}"
+        )
 
     @checked
     def run_on_schedule(
@@ -255,9 +261,7 @@ class GpuJob(Construct):
             IncompatibleError: Runs may overlap, and all would have one directory of checkpoints.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
-        require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
-        text = text_of(job_input or {})
+        text = text_of(job_input or {}, self._checkpoint_key)
         if may_overlap:
             require_apart(self._shares_checkpoints, "$$.Execution.Name")
         return on_schedule(
@@ -372,7 +376,8 @@ class GpuJob(Construct):
             construct_id: Its id in that scope, which is the name of the state.
             job_input: What the job gets as ``JOB_INPUT``, for which ECS has room for about 8,000 characters. By default
                 what your state machine was started with, and nothing of what the states before this one gave out. In
-                a ``Map``, give it the item: ``sfn.TaskInput.from_json_path_at("$")``.
+                a ``Map``, give it the item: ``sfn.TaskInput.from_json_path_at("$")``. A job with checkpoints that runs in a
+                ``Map`` or a ``Parallel`` needs a `checkpoint_key`: nothing here sees that it does.
             result_selector: What of its result is kept, such as ``{"task.$": "$.Output.TaskArn"}``. By default all of
                 the description of the execution, with that of its task.
             result_path: Where in the input of the state the result goes, or ``sfn.JsonPath.DISCARD``. By default the
@@ -382,8 +387,6 @@ class GpuJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        if job_input is not None:
-            require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
         return sfn_tasks.StepFunctionsStartExecution(
             scope,
             construct_id,

@@ -24,7 +24,7 @@ from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.jobs.data import JobData
+from gpu_constructs.jobs.data import INPUT, JobData
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
@@ -182,11 +182,28 @@ def _not_started(scope: Construct, construct_id: str) -> sqs.Queue:
     )
 
 
-def text_of(job_input: Mapping[str, object]) -> str:
+def _require_field(job_input: Mapping[str, object], checkpoint_key: str) -> None:
+    field = checkpoint_key.removeprefix(INPUT)
+    if field == checkpoint_key:
+        return
+    found: object = job_input
+    for step in field.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            raise InvalidValueError(
+                f"has no {shown(field)}, which the directory of the checkpoints is named after",
+                argument="job_input",
+                value=job_input,
+                fix=f"job_input={{{shown(field.partition('.')[0])}: …}}, or another checkpoint_key",
+            )
+        found = found[step]
+
+
+def text_of(job_input: Mapping[str, object], checkpoint_key: str = "") -> str:
     """The input of a job as JSON.
 
     Raises:
-        InvalidValueError: It cannot be written as JSON, or has values that no job gets.
+        InvalidValueError: It cannot be written as JSON, has values that no job gets, or lacks what the checkpoints are
+            named after.
     """
     require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
     try:
@@ -198,6 +215,7 @@ def text_of(job_input: Mapping[str, object]) -> str:
             value=job_input,
             fix="job_input={'epochs': 3}",
         ) from None
+    _require_field(job_input, checkpoint_key)
     if any(is_token(each) and not is_text_token(each) for each in _leaves(job_input)):
         raise InvalidValueError(
             "has a number or a list that is only known at deploy time, and JSON that is written at synth takes text",

@@ -75,6 +75,8 @@ def test_of_a_job_that_failed_there_is_one_notice_with_its_reason(cloud: Local, 
     job = submitted(cloud.account, stack.outputs)
     assert until(cloud.account, job, 30)["status"] == "FAILED"
 
+    looks = cloud.account.client("stepfunctions").list_executions(stateMachineArn=stack.outputs["Machine"])
+    assert looks["executions"] == []  # a rule of a schedule hears of no event
     (words,) = told()
     assert f"GPU job Train ({job}) failed: Essential container in task exited. Exit code: 1." in words
     cloud.switch("jobs/Train", "0")

@@ -325,6 +325,26 @@ def test_jobs_that_run_at_once_have_checkpoints_of_their_own(ground: Ground, tra
     assert refused.value.fix == "checkpoint_key='$$.Execution.Name'"
 
 
+def test_what_a_job_is_started_with_has_the_field_of_its_checkpoints(ground: Ground, train: GpuTaskDefinition) -> None:
+    made = job(ground, train, checkpoints=JobData.directory("/ckpt"), checkpoint_key="$.trial.id")
+    assert '{"trial": {"id": 1}}' in made.start_command(job_input={"trial": {"id": 1}})
+    for given in ({}, {"trial": 1}, {"tral": {"id": 1}}):
+        with pytest.raises(InvalidValueError, match=r"has no 'trial\.id'") as refused:
+            made.start_command(job_input=given)
+        assert refused.value.argument == "job_input"
+    with pytest.raises(InvalidValueError, match="has no 'trial"):
+        made.run_on_schedule("Nightly", schedule=NIGHTLY)
+
+
+def test_an_object_for_the_input_of_a_step_is_answered_with_what_makes_one(
+    ground: Ground, train: GpuTaskDefinition
+) -> None:
+    wrong: Any = {"epochs": 3}
+    with pytest.raises(InvalidValueError) as refused:
+        job(ground, train).step(ground.stack, "Run", job_input=wrong)
+    assert refused.value.fix == "sfn.TaskInput.from_object({'epochs': 3})"
+
+
 def test_a_limit_of_cost_that_only_the_deploy_knows_is_refused(ground: Ground, train: GpuTaskDefinition) -> None:
     with pytest.raises(InvalidValueError, match="only known at deploy time") as refused:
         job(ground, train, max_cost_usd=cdk.Token.as_number({"Ref": "Limit"}))
