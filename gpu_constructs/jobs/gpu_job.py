@@ -224,11 +224,8 @@ class GpuJob(Construct):
             RefusedByCdkError: A text in it has a field of a state in its middle.
         """
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
-        return (
-            command
-            if job_input is None
-            else f"{command} --input {shlex.quote(text_of(job_input, self._checkpoint_key))}"
-        )
+        text = None if job_input is None else text_of(job_input, self._checkpoint_key)
+        return command if text is None else f"{command} --input {shlex.quote(text)}"
 
     @checked
     def run_on_schedule(
@@ -376,8 +373,8 @@ class GpuJob(Construct):
             construct_id: Its id in that scope, which is the name of the state.
             job_input: What the job gets as ``JOB_INPUT``, for which ECS has room for about 8,000 characters. By default
                 what your state machine was started with, and nothing of what the states before this one gave out. In
-                a ``Map``, give it the item: ``sfn.TaskInput.from_json_path_at("$")``. A job with checkpoints that runs in a
-                ``Map`` or a ``Parallel`` needs a `checkpoint_key`: nothing here sees that it does.
+                a ``Map``, give it the item: ``sfn.TaskInput.from_json_path_at("$")``; a job with checkpoints needs a
+                `checkpoint_key` there and in a ``Parallel``, which nothing here sees.
             result_selector: What of its result is kept, such as ``{"task.$": "$.Output.TaskArn"}``. By default all of
                 the description of the execution, with that of its task.
             result_path: Where in the input of the state the result goes, or ``sfn.JsonPath.DISCARD``. By default the
