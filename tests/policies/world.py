@@ -138,7 +138,8 @@ def template_of_all() -> dict[str, Any]:
         checkpoints=JobData.s3(bucket, prefix="checkpoints/"),
         checkpoint_key="$.trial",
     )
-    job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(1)))
+    nightly = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
+    job.run_on_schedule("Nightly", schedule=nightly, job_input={"trial": "nightly"})
     job.run_from_queue("Asked", queue=sqs.Queue(stack, "Wanted"), max_concurrent=4)
     job.run_on_object("Come", bucket=bucket, prefix="in/")
 
