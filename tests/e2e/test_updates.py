@@ -97,6 +97,7 @@ def define(
     tasks: int = 2,
     network_mode: ecs.NetworkMode | None = None,
     forced: bool = False,
+    service_id: str = "Service",
 ) -> None:
     """A service on the last of some capacities."""
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, max_azs=1, restrict_default_security_group=False)
@@ -106,7 +107,7 @@ def define(
     chat.add_gpu_container("vllm", image=IMAGE, gpus=1)
     GpuService(
         stack,
-        "Service",
+        service_id,
         cluster=cluster,
         task_definition=chat,
         desired_count=tasks,
@@ -269,6 +270,25 @@ def test_hosts_that_always_run_stay_as_they_are_without_a_replacement(site: Site
     old = site.hosts
     site.deploy(capacities(200))
     assert site.hosts == old
+    site.destroy()
+
+
+def test_hosts_that_come_with_tasks_change_their_types_in_one_deploy(site: Site) -> None:
+    site.deploy(lambda cluster: [_l4(cluster)])
+    site.deploy(lambda cluster: [_l4(cluster, instance_types=["g6e.xlarge"])])
+    assert [site.hosts[str(each)] for each in site.running()] == ["g6e.xlarge"] * 2
+    assert site.lost() == []
+    site.destroy()
+
+
+def test_a_service_with_another_id_needs_room_for_all_copies_twice(site: Site) -> None:
+    site.deploy(lambda cluster: [_l4(cluster, max_instances=2)])
+    with pytest.raises(NotDeployedError, match="service not stable"):
+        site.deploy(lambda cluster: [_l4(cluster, max_instances=2)], service_id="Renamed")
+    assert len(site.running()) == 2
+    site.deploy(lambda cluster: [_l4(cluster, max_instances=4)], service_id="Renamed")
+    assert len(site.running()) == 2
+    site.deploy(lambda cluster: [_l4(cluster, max_instances=2)], service_id="Renamed")
     site.destroy()
 
 
