@@ -101,7 +101,11 @@ class UnknownNameError(GpuConstructsError):
 
 
 class InvalidValueError(GpuConstructsError):
-    """One argument is wrong by itself, whatever the others say."""
+    """One argument is wrong by itself, whatever the others say.
+
+    Every constructor and method refuses such an argument before it makes anything. A docstring lists an error only
+    where it says more than this page.
+    """
 
 
 class IncompatibleError(GpuConstructsError):

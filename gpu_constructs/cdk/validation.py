@@ -46,9 +46,6 @@ class GpuChecks:
     Args:
         scope: None here; `add_to` takes one.
         directory: Where the app writes its cloud assembly; by default CDK is asked where its templates are.
-
-    Raises:
-        InvalidValueError: A scope was given.
     """
 
     def __init__(self, *scope: object, directory: str | None = None) -> None:
@@ -69,9 +66,6 @@ class GpuChecks:
 
         Args:
             scope: The app, or anything in it.
-
-        Raises:
-            InvalidValueError: `scope` is not a construct.
         """
         check_of(scope, instead="GpuChecks.add_to(app)")
 
@@ -196,9 +190,6 @@ class GpuBudget:
         Args:
             scope: The app, or anything in it.
             usd_per_hour: US dollars an hour. The lowest counts where there are several.
-
-        Raises:
-            InvalidValueError: `scope` is not a construct, or `usd_per_hour` is not a number of 0 or more.
         """
         amount = _amount(usd_per_hour)
         if not math.isfinite(amount) or amount < 0:

@@ -74,7 +74,6 @@ class GpuCluster(AsCluster):
         InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, a VPC without private subnets, or an
             argument of a new cluster for one that is there.
         IncompatibleError: Another stack writes the list of the cluster, or the cluster is in another region.
-        RefusedByCdkError: CDK refuses it.
 
     Attributes:
         cluster: The ECS cluster, as services of this stack see it.
@@ -146,7 +145,6 @@ class GpuCluster(AsCluster):
         Raises:
             InvalidValueError: There is a default strategy already, or an item is of another provider.
             IncompatibleError: ECS refuses the strategy, or another stack writes it.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         known = {
             each.capacity_provider_name: replace(each.pool, cluster=each.cluster.node.path, associated=True)
@@ -201,7 +199,6 @@ class GpuCluster(AsCluster):
 
         Raises:
             UnknownNameError: An instance type does not exist; the nearest names are in the message.
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The types have different shapes, no ECS image drives one, `image` cannot, or another
                 stack writes the cluster's list of providers.
         """
@@ -249,8 +246,6 @@ class GpuCluster(AsCluster):
             capacity_provider_name: Name of the provider. By default CloudFormation makes one.
 
         Raises:
-            UnknownNameError: An instance type does not exist.
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The types differ in architecture or vendor, or ECS has no use for their accelerators.
         """
         from gpu_constructs.cluster.managed.managed_gpu_capacity import (  # noqa: PLC0415 - for those who call this
@@ -296,8 +291,6 @@ class GpuCluster(AsCluster):
             ``cluster.add_family("g6", max_instances=2)[4]``, or by its part of one GPU, ``[0.125]``.
 
         Raises:
-            UnknownNameError: There is no such family.
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No ECS image drives the family, or `image` cannot.
         """
         choice = CapacityChoice("Family", instance_types=(), max_instances=max_instances, **options)
@@ -322,7 +315,6 @@ class GpuCluster(AsCluster):
                 such as on demand and spot.
 
         Raises:
-            UnknownNameError: An instance type does not exist.
             InvalidValueError: Fewer than two choices, or an argument of one is wrong by itself.
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """

@@ -260,12 +260,7 @@ _MOST_NEAR = 3
 
 
 def find_task(tasks: Sequence[Task], name: str, *, argument: str = "task") -> Task:
-    """The one task that a name means.
-
-    Raises:
-        UnknownNameError: No task is called that; carries the nearest names.
-        InvalidValueError: Several are; names each so that it is the only one.
-    """
+    """The one task that a name means; refuses a name of none, with the nearest, and one of several."""
     found = all_called(tasks, name)
     if not found:
         raise UnknownNameError(f"no task {shown(name)} among {len(tasks)}", value=name, nearest=most_alike(tasks, name))

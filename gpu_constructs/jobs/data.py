@@ -69,9 +69,6 @@ class JobData:
 
         Args:
             path: The directory, such as ``/checkpoints``.
-
-        Raises:
-            InvalidValueError: It is not absolute.
         """
         if not path.startswith("/") or not _is_plain(path):
             raise InvalidValueError(
@@ -127,11 +124,7 @@ class JobPlaces:
 
     @staticmethod
     def of(options: DataOptions, *, reserved: frozenset[str], has_fields: bool = False) -> JobPlaces:
-        """The places as given, whose variables are none that the container has already.
-
-        Raises:
-            InvalidValueError: One is no place, or its variable is taken.
-        """
+        """The places as given, whose variables are none that the container has already."""
         read = _by_variable("reads", options.get("reads"), reserved)
         written = _by_variable("writes", options.get("writes"), reserved | {*read})
         checkpoints = options.get("checkpoints")
@@ -164,11 +157,7 @@ class JobPlaces:
 
 
 def _key_of(key: str | None, checkpoints: JobData | None, *, has_fields: bool) -> str:
-    """The directory of a job's checkpoints, or where in its execution it is said; empty where nothing was given.
-
-    Raises:
-        InvalidValueError: It is neither a name nor a field, or there are no checkpoints.
-    """
+    """The directory of a job's checkpoints, or where in its execution it is said; empty where nothing was given."""
     if key is None:
         return ""
     if checkpoints is None:

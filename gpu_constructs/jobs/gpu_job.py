@@ -99,7 +99,6 @@ class GpuJob(Construct):
         InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
             tasks that have no network interface, or a start may cost more than `max_cost_usd`.
-        RefusedByCdkError: CDK refuses it for another reason.
 
     Attributes:
         state_machine: Each execution of it is one job.
@@ -254,9 +253,7 @@ class GpuJob(Construct):
             CDK's schedule.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: Runs may overlap, and all would have one directory of checkpoints.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         text = text_of(job_input or {}, self._checkpoint_key)
         if may_overlap:
@@ -304,7 +301,6 @@ class GpuJob(Construct):
             InvalidValueError: An argument is wrong by itself, or it is not known how many the capacity holds.
             IncompatibleError: A queue is in another region, another job reads it, the dead-letter queue does not go
                 with it, one attempt may take more than 12 hours, or all jobs would have one directory of checkpoints.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("queue", queue)
         if dead_letter_queue is not None:
@@ -344,10 +340,8 @@ class GpuJob(Construct):
             CDK's rule.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The job writes there, all jobs would have one directory of checkpoints, or the bucket is
                 in another region.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         self._require_here("bucket", bucket)
         require_apart(self._shares_checkpoints, "$.detail.object.key")
@@ -379,10 +373,6 @@ class GpuJob(Construct):
                 the description of the execution, with that of its task.
             result_path: Where in the input of the state the result goes, or ``sfn.JsonPath.DISCARD``. By default the
                 result is all that the state gives out.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         return sfn_tasks.StepFunctionsStartExecution(
             scope,

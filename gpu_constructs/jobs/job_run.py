@@ -70,9 +70,6 @@ class JobRetries:
             not where the container had too little memory, and not a code that `exit_codes` has.
         exit_codes: After the job's container ended with one of these codes, 1 to 255: ``{75: 2}`` runs it again up to
             twice after code 75. Any other code than 0 fails the job at once.
-
-    Raises:
-        InvalidValueError: A number is not a whole one within its limits, or only known at deploy time.
     """
 
     no_host: int = 3

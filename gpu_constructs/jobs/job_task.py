@@ -27,11 +27,7 @@ from gpu_constructs.tasks.workload import CapacityShare
 
 
 def attempt_seconds(timeout: cdk.Duration) -> int:
-    """The time limit of an attempt.
-
-    Raises:
-        InvalidValueError: It is out of its range, or only known at deploy time.
-    """
+    """The time limit of an attempt."""
     return known_seconds(
         "timeout",
         timeout,
@@ -63,11 +59,7 @@ def workload_of(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workl
 
 
 def container_of(task_definition: GpuTaskDefinition, name: str | None) -> str:
-    """The container whose exit code is that of the job.
-
-    Raises:
-        InvalidValueError: The task definition has none of this name.
-    """
+    """The container whose exit code is that of the job."""
     containers = task_definition.task.containers
     names = [each.name for each in containers if isinstance(each.name, str)]
     if name is None:
@@ -116,11 +108,7 @@ _LONG_SECONDS = 6 * 3600
 
 
 def require_apart(shared: bool, key: str) -> None:  # noqa: FBT001 - it is about nothing else
-    """Refuses many executions at once that would write into one directory of checkpoints.
-
-    Raises:
-        IncompatibleError: They share it.
-    """
+    """Refuses many executions at once that would write into one directory of checkpoints."""
     if shared:
         raise IncompatibleError(
             "jobs that run at once would write their checkpoints into one directory",
@@ -135,10 +123,6 @@ def require_cost(fleet: Fleet, longest: int | Unknown, max_cost_usd: float | Non
 
     The fleet has that job alone, with its hosts; `longest` are the seconds of all its attempts, and `retries` is what
     makes them fewer.
-
-    Raises:
-        InvalidValueError: The limit is no amount.
-        IncompatibleError: It may.
     """
     if max_cost_usd is None:
         return

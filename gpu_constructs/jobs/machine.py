@@ -82,11 +82,7 @@ def permissions_of(
 
 
 def require_machine_name(name: str | None) -> None:
-    """Refuses what Step Functions does not take as a name.
-
-    Raises:
-        InvalidValueError: It is none.
-    """
+    """Refuses what Step Functions does not take as a name."""
     if name is not None and not is_token(name) and not _NAME.fullmatch(name):
         raise InvalidValueError(
             f"{shown(name)} is not a name that Step Functions takes",

@@ -158,11 +158,7 @@ def worker_of(messages: Messages) -> State:
 
 
 def most_at_once(given: int | None, slots: Sequence[int | Unknown]) -> int:
-    """How many jobs run at once: as given, or as many as the capacity holds.
-
-    Raises:
-        InvalidValueError: It is out of its range, or not known.
-    """
+    """How many jobs run at once: as given, or as many as the capacity holds."""
     fix = "max_concurrent=8"
     if given is not None:
         why = "bounds nothing"
@@ -175,12 +171,7 @@ def most_at_once(given: int | None, slots: Sequence[int | Unknown]) -> int:
 
 
 def require_queue(scope: Construct, queue: sqs.IQueue, failed: sqs.IQueue | None, attempt_seconds: int) -> None:
-    """Refuses a queue that gives a message to two, and a queue of failures that nothing could be sent to.
-
-    Raises:
-        IncompatibleError: Another job reads it, one attempt may take longer than SQS holds a message, or the queue of
-            what failed is the same one or FIFO.
-    """
+    """Refuses a queue that gives a message to two, and a queue of failures that nothing could be sent to."""
     readers = _READ_BY.setdefault(scope.node.root, {})
     wrong = None
     if reader := readers.get(queue.queue_arn):

@@ -87,12 +87,7 @@ def on_object(
     prefix: str,
     written: Sequence[JobData],
 ) -> events.Rule:
-    """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start.
-
-    Raises:
-        IncompatibleError: Of the places that the job writes to, one is below the prefix, or starts a job of this app
-            that starts this one.
-    """
+    """Defines a rule of EventBridge for new objects of a bucket, and the queue for what it could not start."""
     watched = f"s3://{bucket.bucket_name}/{prefix}"
     others = _OF_APP.setdefault(scope.node.root, [])
     mine = _Watch(job=scope.node.path, watched=watched, written=tuple(each.location for each in written))
@@ -199,12 +194,7 @@ def _require_field(job_input: Mapping[str, object], checkpoint_key: str) -> None
 
 
 def text_of(job_input: Mapping[str, object], checkpoint_key: str = "") -> str:
-    """The input of a job as JSON.
-
-    Raises:
-        InvalidValueError: It cannot be written as JSON, has values that no job gets, or lacks what the checkpoints are
-            named after.
-    """
+    """The input of a job as JSON."""
     require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
     try:
         text = json.dumps(job_input, allow_nan=False)

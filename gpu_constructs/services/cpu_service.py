@@ -69,9 +69,7 @@ class CpuService(ecs.Ec2Service):
         **options: Arguments of `ecs.Ec2Service`, see `CpuServiceOptions` and `ServiceOptions`.
 
     Raises:
-        InvalidValueError: An argument is wrong by itself.
         IncompatibleError: A capacity has accelerators or is of another cluster, or providers are given in two ways.
-        RefusedByCdkError: CDK refuses it for another reason.
     """
 
     @checked

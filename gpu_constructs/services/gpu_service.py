@@ -82,7 +82,6 @@ class GpuService(ecs.Ec2Service):
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
             tasks that have no network interface.
-        RefusedByCdkError: CDK refuses it for another reason.
     """
 
     @checked
@@ -206,11 +205,6 @@ class GpuService(ecs.Ec2Service):
         Args:
             construct_id: Its id under the service.
             **options: See `BalancerOptions` and `ApplicationBalancerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or missing.
-            IncompatibleError: Two arguments cannot work together.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         return behind_application(self, self._targets, construct_id, options)
 
@@ -227,11 +221,6 @@ class GpuService(ecs.Ec2Service):
         Args:
             construct_id: Its id under the service.
             **options: See `BalancerOptions` and `NetworkBalancerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or missing.
-            IncompatibleError: Two arguments cannot work together.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         return behind_network(self, self._targets, construct_id, options)
 
@@ -271,7 +260,6 @@ class GpuService(ecs.Ec2Service):
         Raises:
             InvalidValueError: An argument is wrong by itself, or the service is scaled already.
             IncompatibleError: Two arguments cannot work together, such as no tasks and requests.
-            RefusedByCdkError: CDK refuses it for another reason.
         """
         return self._counts.scale(
             by,

@@ -93,9 +93,6 @@ class ScaleBy:
         Args:
             endpoint: What ``service.add_application_load_balancer`` returned.
             per_task_per_minute: Requests that each task should get in a minute.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         if not isinstance(endpoint, ServiceEndpoint):
             raise InvalidValueError(
@@ -125,9 +122,6 @@ class ScaleBy:
         Args:
             queue: The queue.
             messages_per_task: Messages for which one task is enough.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         dimensions = {"QueueName": queue.queue_name}
         waiting, busy = (
@@ -159,9 +153,6 @@ class ScaleBy:
         Args:
             metric: The total, with a value each minute.
             per_task: How much of it one task is enough for.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return _backlog(f"{_TOTAL} / {_positive('per_task', per_task)!r}", {_TOTAL: metric})
 
@@ -177,9 +168,6 @@ class ScaleBy:
             metric: A metric with the average of all tasks, in the account and the region of the service; CDK takes no
                 metric math here.
             target: The value that it should have.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return ScaleBy(name="Average", metric=metric, target=_positive("target", target))
 
@@ -194,9 +182,6 @@ class ScaleBy:
 
         Args:
             percent: The use that the tasks should have on average.
-
-        Raises:
-            InvalidValueError: It is not a percentage.
         """
         return ScaleBy(name=_GPU_USE, of_gpus="GPUUtilization", target=_positive("percent", percent, most=100))
 
@@ -208,9 +193,6 @@ class ScaleBy:
 
         Args:
             percent: The use that the tasks should have on average.
-
-        Raises:
-            InvalidValueError: It is not a percentage.
         """
         return ScaleBy(name=_GPU_USE, of_gpus="GPUMemoryUtilization", target=_positive("percent", percent, most=100))
 

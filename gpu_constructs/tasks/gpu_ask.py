@@ -44,9 +44,6 @@ class GpuShare:
         memory_mib: GPU memory in MiB that the container may take and that is kept for it.
         max_compute_percent: Part of the GPU's compute that it may use, 1 to 100 percent; a limit, not a reservation. By
             default none: it may use what its neighbours leave.
-
-    Raises:
-        InvalidValueError: A number is wrong by itself.
     """
 
     memory_mib: int

@@ -283,7 +283,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             **options: The other arguments of `add_gpu_container`.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The capacity has no such GPUs or cache, or GPUs that the image has no code for.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for, or its GPUs
                 have less memory than the weights of the model.
@@ -336,7 +335,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             The container; ports, mounts and dependencies are added to it as to any other.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """

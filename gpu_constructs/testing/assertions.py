@@ -63,8 +63,6 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There is no such task.
-            InvalidValueError: An argument is not a name or not a number.
-            UnknownNameError: No instance type or family is called so.
         """
         __tracebackhide__ = True
         name_of(name, "name")
@@ -100,7 +98,6 @@ class GpuAssertions:
 
         Raises:
             AssertionError: One of them runs another, or there is none.
-            UnknownNameError: No image is called so.
         """
         __tracebackhide__ = True
         wanted = image(name_of(name, "name"))
@@ -165,7 +162,6 @@ class GpuAssertions:
         Raises:
             AssertionError: They have.
             InvalidValueError: `at_least` is not a severity, or `ignore` is not a list of names.
-            UnknownNameError: No rule has such an id.
         """
         __tracebackhide__ = True
         if at_least not in list(Severity):

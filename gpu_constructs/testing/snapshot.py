@@ -63,9 +63,6 @@ def normalized(template: Mapping[str, Any] | HasTemplate) -> dict[str, Any]:
 
     Args:
         template: The template, as data or as anything with ``to_json()``.
-
-    Raises:
-        InvalidValueError: It is not a template.
     """
     data = template.to_json() if isinstance(template, HasTemplate) else template
     if not isinstance(data, Mapping):

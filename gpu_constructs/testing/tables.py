@@ -38,11 +38,7 @@ def _types_of(name: str) -> tuple[InstanceType, ...]:
 
 
 def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
-    """One name or several.
-
-    Raises:
-        InvalidValueError: They are not names.
-    """
+    """One name or several."""
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
     if not all(isinstance(each, str) for each in found):
         raise InvalidValueError(

@@ -195,8 +195,6 @@ class GpuCapacity(ProviderCapacity):
             **options: The other arguments, explained at `CapacityOptions`: what the hosts are.
 
         Raises:
-            UnknownNameError: An instance type does not exist.
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No such capacity can be there.
         """
         require_gpu_cluster(cluster)

@@ -127,9 +127,6 @@ class HostMount:
             bucket: The bucket.
             prefix: The part of it that is mounted, such as ``models/``. By default all of it.
             path: Where hosts mount it.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         _require_path(path)
         prefix, name = folder(prefix), bucket.bucket_name

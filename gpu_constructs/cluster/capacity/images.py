@@ -70,7 +70,6 @@ class GpuMachineImage:
                 the newest that this version of the library knows where the hosts run.
 
         Raises:
-            UnknownNameError: No image has this name.
             InvalidValueError: No release is known, or the release cannot be part of a parameter name.
         """
         with argument_named("name"):
@@ -92,9 +91,6 @@ class GpuMachineImage:
 
         Args:
             name: The image, such as ``al2023-gpu``.
-
-        Raises:
-            UnknownNameError: No image has this name.
         """
         with argument_named("name"):
             return cls(HostImage(image=image(name)))
@@ -136,9 +132,6 @@ class GpuMachineImage:
             root_device: The system's own volume, such as ``/dev/sda1`` on Ubuntu.
             image_device: The volume that holds container images. By default the system's own, on Bottlerocket
                 ``/dev/xvdb``.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         if not hasattr(machine_image, "get_image"):
             raise InvalidValueError(

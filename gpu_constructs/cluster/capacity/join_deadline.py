@@ -91,12 +91,7 @@ def shutdown_of(operating_system: OperatingSystem | Unknown) -> ec2.InstanceInit
 def deadline_lines(
     operating_system: OperatingSystem | Unknown, join_within: cdk.Duration | None, *, may_be_warm: bool
 ) -> tuple[str, ...]:
-    """Lines of user data that come before all that may fail or hang.
-
-    Raises:
-        InvalidValueError: The time is no whole number of seconds, or out of its limits.
-        IncompatibleError: There is a time, and the system has no shell.
-    """
+    """Lines of user data that come before all that may fail or hang."""
     if join_within is not None:
         require_kind("join_within", join_within, cdk.Duration, example="cdk.Duration.minutes(30)")
     if operating_system is OperatingSystem.BOTTLEROCKET:

@@ -68,9 +68,6 @@ class HostNetwork(HostPart):
         Args:
             placement_group: See `HostNetwork`.
             security_group: See `HostNetwork.efa_security_group`.
-
-        Raises:
-            InvalidValueError: An argument has the wrong type.
         """
         made = cls(placement_group=placement_group)
         object.__setattr__(made, "has_efa", True)

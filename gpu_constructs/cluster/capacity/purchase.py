@@ -168,9 +168,6 @@ class Purchase(HostPart):
         Args:
             on_demand_base: Hosts on demand before any Spot host starts. By default none.
             on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
-
-        Raises:
-            InvalidValueError: A number is not within these limits.
         """
         base = whole_number("on_demand_base", on_demand_base, smallest=0, unit="hosts", fix="on_demand_base=1")
         percentage = whole_number(

@@ -42,9 +42,6 @@ class HostReplacement:
             there are never more hosts than `max_instances`: for reserved hosts, and where EC2 has no more of them.
         percent_at_once: Hosts that are replaced together, in percent of those that run, 1 to 100; always at least one.
             By default 10.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
     """
 
     launch_first: bool = True
@@ -116,9 +113,6 @@ class WarmHosts:
     Args:
         hosts: How many are always prepared, 1 or more.
         state: How they wait: ``Stopped`` or ``Running``. By default ``Stopped``.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
     """
 
     hosts: int
@@ -190,9 +184,6 @@ class HostScaling(HostPart):
         warm_hosts: Hosts that are kept prepared. By default none.
         replacement: How a deploy replaces running hosts when the image or something else that they are made from
             changes. By default not: running hosts stay as they are, and only later ones are new.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
     """
 
     instance_warmup_seconds: int | None = None

@@ -178,13 +178,8 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
 
 
 def let_key_be_used(key: kms.IKey) -> None:
-    """Adds to the policy of a key what volumes of hosts and logs of tasks need. CDK cannot change an imported key.
-
-    Raises:
-        InvalidValueError: It is not symmetric, which volumes and logs cannot be encrypted with
-            (https://docs.aws.amazon.com/kms/latest/developerguide/symmetric-asymmetric.html).
-    """
-    # An imported key has no resource.
+    """Adds to the policy of a key what volumes of hosts and logs of tasks need. CDK cannot change an imported key."""
+    # https://docs.aws.amazon.com/kms/latest/developerguide/symmetric-asymmetric.html; an imported key has no resource.
     spec = getattr(key.node.default_child, "key_spec", None)
     if spec not in {None, _SYMMETRIC} and not is_token(spec):
         raise InvalidValueError(

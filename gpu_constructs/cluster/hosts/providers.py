@@ -80,9 +80,6 @@ class ProviderCapacity(Construct):
             weight: Relative share of the tasks above every base, 0 to 1000.
             base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
                 a base. Managed Instances share no strategy with Auto Scaling groups.
-
-        Raises:
-            InvalidValueError: A number is not within these limits.
         """
         share = whole_number(
             "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE

@@ -32,9 +32,6 @@ class ManagedOperation:
         automatic_repair: Whether ECS replaces hosts that are impaired, their GPUs included. By default it does.
         scale_in_after_seconds: How long a host may be idle or half empty before ECS ends it, up to 3600; with
             -1 it never does. By default as ECS sees fit.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
     """
 
     automatic_repair: bool = True
@@ -71,9 +68,6 @@ class ManagedStorage:
             80.
         local_disks: Whether the local disks of the host are used instead, joined to one volume; only types that have
             some are launched then. By default not.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
     """
 
     volume_gib: int = 100

@@ -82,11 +82,7 @@ class QueueHosts:
         self._talk = False
 
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
-        """Refuses shared storage that is certain to be in another VPC.
-
-        Raises:
-            IncompatibleError: It is in another one.
-        """
+        """Refuses shared storage that is certain to be in another VPC."""
         require_storage_in(self.vpc.vpc_id, storage.connections, argument=argument)
 
     def let_talk(self) -> None:

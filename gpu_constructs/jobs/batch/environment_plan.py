@@ -108,13 +108,7 @@ class EnvironmentPlan:
 
 
 def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> EnvironmentPlan:
-    """Checks everything that can be seen before a resource exists; the region is None where only the deploy knows it.
-
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The types cannot be in one environment, or AWS Batch has no image that drives them.
-    """
+    """Checks all that can be seen before a resource exists; the region is None where only the deploy knows it."""
     _require_of_batch(choice)
     names, chosen = _types(choice)
     types = chosen.instance_types

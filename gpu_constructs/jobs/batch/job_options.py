@@ -48,9 +48,6 @@ class BatchRetries:
             success. By default none.
         image_not_pulled: Whether it is tried again where its image could not be pulled, as when a registry is busy. By
             default it is.
-
-    Raises:
-        InvalidValueError: An argument is out of these limits.
     """
 
     attempts: int = _ATTEMPTS
@@ -125,9 +122,6 @@ class FairShares:
         shares: Share identifiers, letters and digits, with a whole number each.
         decay: How long past use counts against a share, a week at most. By default ten minutes.
         reserve_percent: Percent kept for shares that have no jobs at the moment, 0 to 99.
-
-    Raises:
-        InvalidValueError: An argument is out of these limits.
     """
 
     shares: Mapping[str, int]
@@ -231,11 +225,7 @@ def seconds_of(number: int) -> cdk.Duration:
 
 
 def require_volumes(volumes: object) -> None:
-    """Refuses volumes that are none of AWS Batch.
-
-    Raises:
-        InvalidValueError: They are something else.
-    """
+    """Refuses volumes that are none of AWS Batch."""
     if volumes is not None and not (
         isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
     ):

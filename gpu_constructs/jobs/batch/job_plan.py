@@ -150,13 +150,6 @@ def plan_job(
     """Checks a job by the rules that files are checked with.
 
     `words` are what arguments of its own are called, by property.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself.
-        UnknownNameError: There is no such number format.
-        IncompatibleError: No environment of the queue has such GPUs, its checkpoints end with their container, or a
-            start may cost more than `max_cost_usd`.
-        DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
     needs, timeout = plan_needs(options), options.get("timeout")
     require_volumes(options.get("volumes"))

@@ -120,12 +120,6 @@ class GpuBatchQueue(Construct):
         encryption_key: A symmetric key for EBS volumes of hosts and default log groups of jobs. By default keys of AWS.
         job_queue_name: Its name. By default CloudFormation makes one.
 
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: An environment is impossible.
-        RefusedByCdkError: CDK refuses it.
-
     Attributes:
         hosts: What the hosts share.
         environments: The compute environments, in their order.
@@ -232,7 +226,6 @@ class GpuBatchQueue(Construct):
                 reads, writes and resumes.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No environment of the queue has such GPUs, its checkpoints end with their container, or
                 a start may cost more than `max_cost_usd`.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.

@@ -67,11 +67,9 @@ class MultiNodeTraining(BatchWork):
             writes and resumes. All its hosts share `volumes`.
 
     Raises:
-        InvalidValueError: An argument is wrong by itself.
         IncompatibleError: The queue cannot hold the gang: too few hosts, several types or zones, or spot; its
             checkpoints end with their container, or a start may cost more than `max_cost_usd`.
         DoesNotFitError: Its hosts have less of something than a container asks for.
-        RefusedByCdkError: CDK refuses it.
 
     Attributes:
         queue: Its queue.

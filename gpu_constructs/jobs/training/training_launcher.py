@@ -181,11 +181,7 @@ class TrainingLauncher:
     join_within: cdk.Duration | None = None
 
     def __post_init__(self) -> None:
-        """Refuses values of another kind.
-
-        Raises:
-            InvalidValueError: An argument is out of its limits, or only known at deploy time.
-        """
+        """Refuses values of another kind."""
         if not isinstance(self.tool, Tool):
             raise InvalidValueError(
                 f"expects a tool, got {shown(self.tool)}",
@@ -223,9 +219,6 @@ class TrainingLauncher:
             processes_per_host: See `TrainingLauncher`.
             port: See `TrainingLauncher`.
             join_within: See `TrainingLauncher`.
-
-        Raises:
-            InvalidValueError: An argument is out of its limits.
         """
         return cls(tool=Tool.TORCHRUN, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
@@ -244,9 +237,6 @@ class TrainingLauncher:
             processes_per_host: See `TrainingLauncher`.
             port: See `TrainingLauncher`.
             join_within: See `TrainingLauncher`.
-
-        Raises:
-            InvalidValueError: An argument is out of its limits.
         """
         return cls(tool=Tool.DEEPSPEED, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
@@ -261,9 +251,6 @@ class TrainingLauncher:
         Args:
             port: See `TrainingLauncher`.
             join_within: See `TrainingLauncher`.
-
-        Raises:
-            InvalidValueError: The port is none.
         """
         return cls(tool=Tool.JAX, processes_per_host=1, port=port, join_within=join_within)
 
@@ -281,9 +268,6 @@ class TrainingLauncher:
             processes_per_host: See `TrainingLauncher`.
             port: The port of ``sshd`` on each host.
             join_within: See `TrainingLauncher`.
-
-        Raises:
-            InvalidValueError: An argument is out of its limits.
         """
         return cls(tool=Tool.MPI, processes_per_host=processes_per_host, port=port, join_within=join_within)
 

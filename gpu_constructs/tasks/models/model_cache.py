@@ -56,9 +56,6 @@ class ModelCache:
         Args:
             file_system: The file system.
             access_point: A directory of it with its own user. By default the whole file system.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return ModelCache(storage=EfsStorage(file_system=file_system, access_point=access_point))
 
@@ -75,9 +72,6 @@ class ModelCache:
             file_system: The file system.
             path: Where hosts mount it.
             mount_name: The name of one that was imported; see `HostMount.fsx_lustre`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return ModelCache(
             storage=MountedStorage(mount=HostMount.fsx_lustre(file_system, path=path, mount_name=mount_name))
@@ -94,9 +88,6 @@ class ModelCache:
             bucket: The bucket.
             prefix: The part of it, such as ``qwen/``. By default all of it.
             path: Where hosts mount it.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return ModelCache(storage=MountedStorage(mount=HostMount.s3(bucket, prefix=prefix, path=path)))
 
@@ -112,9 +103,6 @@ class ModelCache:
             bucket: The bucket.
             prefix: The part of it, such as ``qwen/``. By default all of it.
             image: An image with the AWS command line as its entry point.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         if not isinstance(image, str) or not image.strip():
             raise InvalidValueError(
@@ -132,9 +120,6 @@ class ModelCache:
 
         Args:
             name: Its name; caches with one name are one.
-
-        Raises:
-            InvalidValueError: It is not a name.
         """
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InvalidValueError(

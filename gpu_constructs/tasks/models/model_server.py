@@ -130,9 +130,6 @@ class ModelServer:
         Args:
             model: A name on Hugging Face, or a directory in the container.
             **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return cls.preset("vllm", model=model, **options)
 
@@ -147,9 +144,6 @@ class ModelServer:
         Args:
             model: A name on Hugging Face, or a directory in the container.
             **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return cls.preset("sglang", model=model, **options)
 
@@ -164,9 +158,6 @@ class ModelServer:
         Args:
             model: A name on Hugging Face, or a directory in the container.
             **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself.
         """
         return cls.preset("tgi", model=model, **options)
 
@@ -202,10 +193,6 @@ class ModelServer:
             model: A name on Hugging Face, or a directory in the container. ``dlc_vllm`` takes an ``s3://`` address too,
                 with ``arguments=["--load-format", "runai_streamer"]``.
             **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or missing.
-            UnknownNameError: There is no such server.
         """
         if name not in get_args(Preset):
             raise UnknownNameError(
