@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     against = () if budget is None else over_budget(plans[-1], budget)
     # Terraform replaces what CloudFormation refuses to.
     is_of_stacks = len(plans) > 1 and not any(each.stacks.words for each in results)
-    update = update_of(results[0].stacks, results[1].stacks) if is_of_stacks else Update()
+    fleets = [each.fleet for each in results]
+    update = update_of(results[0].stacks, results[1].stacks, *fleets) if is_of_stacks else Update()
     if arguments.format == "json":
         facts = facts_of(*plans) if len(plans) == 1 else difference_facts(difference(*plans), update, *plans)
         sys.stdout.write(json_text({"version": __version__, **facts, "budget": budget_facts(budget, against)}))

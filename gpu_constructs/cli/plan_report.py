@@ -89,6 +89,7 @@ def difference_lines(
     """What a change does, as text."""
     if found.is_empty:
         yield [("The plan is the same.", "good")]
+        yield from pieces("", "Images, commands and variables of containers are not in it.", width, style="aside")
     else:
         yield from _changes(found, width)
         yield from _prices(plans, width)
@@ -113,6 +114,8 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
         yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
         for row in pool.rows:
             yield from pieces(f"  {row.what}: ", _SHOWN[pool.status].format(row=row), width)
+        if pool.note:
+            yield from pieces("  ", pool.note, width, style="warning")
     for title, changed in (("jobs", found.starts), ("quotas", found.quotas)):
         if changed:
             yield []
@@ -149,7 +152,7 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
         "same": found.is_empty,
         "totals": [asdict(each) for each in found.totals],
         "pools": [
-            {"pool": each.name, "status": each.status.value, "changes": [asdict(row) for row in each.rows]}
+            {"pool": each.name, "status": each.status.value, "changes": [*map(asdict, each.rows)], "note": each.note}
             for each in found.pools
         ],
         "quotas": [asdict(each) for each in found.quotas],

@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, live_part
@@ -112,6 +113,7 @@ def _done(part: StopTasks, arguments: argparse.Namespace, facts: list[dict[str, 
             else:
                 left[arn] = why
     finally:
+        tasks = tuple(each if each.arn in left else replace(each, status="STOPPED") for each in tasks)
         facts.append({"cluster": part.cluster, "tasks": [_facts(each, left) for each in tasks]})
         if arguments.format != "json":
             show(_lines(part.cluster, tasks, left, stopped=arguments.yes), sys.stdout)

@@ -88,7 +88,7 @@ def test_told_to_it_stops_them_and_waits_for_their_ends(asked: Any, capsys: pyte
     account = Account(OURS, OF_A_JOB, *OTHERS, looks=4)
     assert asked(account, "--yes") == 0
     assert (account.stopped, account.looks) == (2, 0)
-    assert "  stopped  1 of train:3" in capsys.readouterr().out
+    assert "  stopped  1 of train:3, STOPPED, started by me" in capsys.readouterr().out
 
 
 def test_of_one_capacity_it_stops_no_others(asked: Any) -> None:

@@ -155,7 +155,100 @@ def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.C
 
 def test_the_same_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(changed(tmp_path)) == 0
-    assert capsys.readouterr().out == "The plan is the same.\n"
+    said = "The plan is the same.\nImages, commands and variables of containers are not in it.\n"
+    assert capsys.readouterr().out == said
+
+
+_SCALED = {
+    "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+    "Properties": {
+        "ServiceNamespace": "ecs",
+        "ScalableDimension": "ecs:service:DesiredCount",
+        "ResourceId": {"Fn::Sub": "service/${Cluster}/${Service.Name}"},
+        "MinCapacity": 1,
+        "MaxCapacity": 4,
+    },
+}
+
+
+def with_services(most: object = "2", **services: Any) -> dict[str, Any]:
+    """The template with so many hosts at most, and with these services, each a count or properties."""
+    body = template(Parameters={"Count": {"Type": "Number"}})
+    made = body["Resources"].pop("Service")
+    for name, changes in services.items():
+        more = changes if isinstance(changes, dict) else {"DesiredCount": changes}
+        body["Resources"][name] = {**made, "Properties": {**made["Properties"], **more}}
+    body["Resources"]["Hosts"]["Properties"]["MaxSize"] = most
+    return body
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hosts"),
+    [
+        (
+            with_services(Service=2),
+            with_services(Renamed=2),
+            "Renamed beside those of Service: that takes at least 4",
+        ),
+        (
+            with_services(Service=1),
+            with_services(Service={"DesiredCount": 2, "ServiceName": "a"}),
+            "those of the old Service",
+        ),
+        (with_services(A=1, B=1), with_services(B=2), "B beside those of A: that takes at least 3 hosts"),
+        (with_services(Service=2), with_services("4", Renamed=2), ""),
+        (with_services("4", Service=2), with_services("2", Service=2), ""),
+        (with_services("4", A=2, B=2), with_services("2", A=2), ""),
+        (with_services(Service=2), with_services({"Ref": "Count"}, Renamed=2), ""),
+        (with_services(Service={"DesiredCount": {"Ref": "Count"}}), with_services(Renamed=2), ""),
+        (with_services(Service={"SchedulingStrategy": "DAEMON"}), with_services(Renamed=2), ""),
+        (with_services(Service={"DeploymentController": {"Type": "EXTERNAL"}}), with_services(Renamed=2), ""),
+    ],
+)
+def test_copies_of_what_goes_and_what_comes_are_counted_together(
+    old: Any, new: Any, hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = written(old, tmp_path / "old.json"), written(new, tmp_path / "new.json")
+    assert main(["plan", "--diff", *sides]) == (1 if hosts else 0)
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("AWS: service not stable" in said, hosts in said) == (bool(hosts), True)
+    assert "CloudFormation replaces services" not in said
+
+
+def test_a_service_that_is_scaled_has_its_least_copies_while_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = with_services(Service=2)
+    old["Resources"]["Scaled"] = _SCALED
+    sides = written(old, tmp_path / "old.json"), written(with_services(Renamed=2), tmp_path / "new.json")
+    assert main(["plan", "--diff", *sides, "--format", "json"]) == 1
+    (refused,) = json.loads(capsys.readouterr().out)["refused"]
+    assert "at least 3 hosts of Provider, and there can be 2" in refused["change"]
+    assert refused["steps"][0] == "let there be 3 (MaxSize), and deploy"
+
+
+@pytest.mark.parametrize(
+    ("least", "listed", "said"),
+    [
+        ("0", True, "every task of Service is replaced on hosts of the new types, for which MaxSize must leave room"),
+        ("1", True, "beside the old hosts; hosts of MinSize stay as they are"),
+        ("0", False, ""),
+    ],
+)
+def test_other_types_replace_the_tasks_that_name_their_types(
+    least: str, listed: bool, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def side(kind: str) -> str:
+        body = template(instance_type=kind)
+        named = {"Type": "memberOf", "Expression": f"attribute:ecs.instance-type in [{kind}]"}
+        body["Resources"]["Chat"]["Properties"]["PlacementConstraints"] = [named] if listed else []
+        body["Resources"]["Hosts"]["Properties"]["MinSize"] = least
+        return written(body, tmp_path / f"{kind}.json")
+
+    assert main(["plan", "--diff", side("g6.xlarge"), side("g6e.xlarge"), "--format", "json"]) == 0
+    (pool,) = json.loads(capsys.readouterr().out)["pools"]
+    assert said in pool["note"]
+    assert bool(pool["note"]) is bool(said)
 
 
 def test_a_pool_that_comes_or_goes_is_shown_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

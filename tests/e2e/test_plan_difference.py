@@ -15,8 +15,8 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from ecs_emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
+from gpu_constructs.check import check_files
 from gpu_constructs.check.planning.updates import update_of
-from gpu_constructs.template import Inputs
 
 from tests.synthesis import Properties, app_in
 
@@ -32,11 +32,13 @@ def service_of(stack: cdk.Stack, name: str, cluster: GpuCluster, capacity: str =
     return GpuService(stack, name, cluster=cluster, task_definition=task, **options)
 
 
-def cluster_of(stack: cdk.Stack, *capacities: str, names: ecs.CloudMapNamespaceOptions | None = None) -> GpuCluster:
+def cluster_of(
+    stack: cdk.Stack, *capacities: str, names: ecs.CloudMapNamespaceOptions | None = None, hosts: int = 4
+) -> GpuCluster:
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
     cluster = GpuCluster(stack, "Cluster", vpc=vpc, default_cloud_map_namespace=names)
     for each in capacities or ("L4",):
-        cluster.add_capacity(each, instance_types=["g6.xlarge"], max_instances=4)
+        cluster.add_capacity(each, instance_types=["g6.xlarge"], max_instances=hosts)
     return cluster
 
 
@@ -83,6 +85,17 @@ def apart(*capacities: str) -> Callable[..., None]:
     return define
 
 
+def two_of(name: str, *, hosts: int, apart: bool = False) -> Callable[..., None]:
+    """A service of two copies on so many hosts, in the stack of its cluster or in another."""
+
+    def define(app: cdk.App) -> None:
+        stack = cdk.Stack(app, "Two")
+        cluster = cluster_of(stack, hosts=hosts)
+        service_of(cdk.Stack(app, "Of") if apart else stack, name, cluster, desired_count=2)
+
+    return define
+
+
 class Account:
     """Stacks of an account, deployed in the order of their app."""
 
@@ -104,8 +117,10 @@ class Account:
         define(app)
         found = app.synth()
         now = Path(found.directory)
-        sides = [] if self._before is None else [Inputs([each]).stacks() for each in (self._before, now)]
-        refused = [each.answer for each in update_of(*sides).refused] if sides else []
+        refused = []
+        if self._before is not None:
+            old, new = (check_files([each], rules=()) for each in (self._before, now))
+            refused = [each.answer for each in update_of(old.stacks, new.stacks, old.fleet, new.fleet).refused]
         refused += [unsaid] if unsaid else []
         if refused:
             # A capacity in use is said once, and the stack that exports it may be refused for its export first.
@@ -165,6 +180,15 @@ def test_a_service_of_another_stack_leaves_bridge_before_the_stack_of_its_cluste
     base = cloud.update(base, templates["Base"])
     cloud.destroy(top_now)
     cloud.destroy(base)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_service_with_another_id_needs_room_for_all_copies_twice(account: Account, apart: bool) -> None:
+    account.deploy(two_of("Chat", hosts=2, apart=apart))
+    assert account.deploy(two_of("Renamed", hosts=2, apart=apart)) == ["service not stable"]
+    assert account.deploy(two_of("Renamed", hosts=4, apart=apart)) == []
+    assert account.deploy(two_of("Renamed", hosts=2, apart=apart)) == []
+    account.destroy()
 
 
 def test_services_that_share_a_balancer_are_renamed_in_two_deploys(account: Account) -> None:

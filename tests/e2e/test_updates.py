@@ -97,7 +97,6 @@ def define(
     tasks: int = 2,
     network_mode: ecs.NetworkMode | None = None,
     forced: bool = False,
-    service_id: str = "Service",
 ) -> None:
     """A service on the last of some capacities."""
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, max_azs=1, restrict_default_security_group=False)
@@ -107,7 +106,7 @@ def define(
     chat.add_gpu_container("vllm", image=IMAGE, gpus=1)
     GpuService(
         stack,
-        service_id,
+        "Service",
         cluster=cluster,
         task_definition=chat,
         desired_count=tasks,
@@ -278,17 +277,6 @@ def test_hosts_that_come_with_tasks_change_their_types_in_one_deploy(site: Site)
     site.deploy(lambda cluster: [_l4(cluster, instance_types=["g6e.xlarge"])])
     assert [site.hosts[str(each)] for each in site.running()] == ["g6e.xlarge"] * 2
     assert site.lost() == []
-    site.destroy()
-
-
-def test_a_service_with_another_id_needs_room_for_all_copies_twice(site: Site) -> None:
-    site.deploy(lambda cluster: [_l4(cluster, max_instances=2)])
-    with pytest.raises(NotDeployedError, match="service not stable"):
-        site.deploy(lambda cluster: [_l4(cluster, max_instances=2)], service_id="Renamed")
-    assert len(site.running()) == 2
-    site.deploy(lambda cluster: [_l4(cluster, max_instances=4)], service_id="Renamed")
-    assert len(site.running()) == 2
-    site.deploy(lambda cluster: [_l4(cluster, max_instances=2)], service_id="Renamed")
     site.destroy()
 
 

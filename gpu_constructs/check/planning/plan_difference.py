@@ -25,6 +25,7 @@ from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.placement import fit
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 
@@ -64,11 +65,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolDifference:
-    """What became of one pool, with the values that are not the same."""
+    """What became of one pool, with the values that are not the same, and what that does to hosts and tasks."""
 
     name: str
     status: Status
     rows: tuple[Row, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +149,26 @@ def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Row, ...
 def _of_pool(old: PoolPlan | None, new: PoolPlan | None, rows: tuple[Row, ...]) -> PoolDifference:
     name = next((each.pool.name for each in (new, old) if each is not None), "")
     status = Status.ADDED if old is None else Status.REMOVED if new is None else Status.CHANGED
-    return PoolDifference(name=name, status=status, rows=rows)
+    return PoolDifference(name=name, status=status, rows=rows, note=_other_types(old, new) if old and new else "")
+
+
+def _other_types(old: PoolPlan, new: PoolPlan) -> str:
+    """What other instance types do: running hosts keep theirs."""
+    sides = [each.pool for each in (old, new)]
+    if sides[0].instance_types == sides[1].instance_types or not all(each.types_are_known for each in sides):
+        return ""
+    before = {each.name: each.task for each, _ in old.tasks if each.is_service}
+    changed = [(each, each.task) for each, _ in new.tasks if each.name in before and each.task != before[each.name]]
+    moved = [
+        each.name for each, task in changed if task and not fit(task, old.pool, constraints=each.constraints).hosts
+    ]
+    if not moved:
+        return ""
+    text = f"every task of {listed(moved)} is replaced on hosts of the new types"
+    if new.pool.group.update is not None:
+        return f"{text}, while running hosts are replaced: their tasks may end with them; use a second capacity"
+    stays = "; hosts of MinSize stay as they are" if old.minimum.hosts != 0 else ""
+    return f"{text}, for which MaxSize must leave room beside the old hosts{stays}"
 
 
 def _totals(old: FleetPlan, new: FleetPlan, changed: Sequence[_Pair]) -> Iterator[Row]:

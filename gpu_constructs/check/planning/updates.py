@@ -12,20 +12,18 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeAlias
 
+from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import Fleet, Origin, Unknown
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import is_list
 
-_Id: TypeAlias = tuple[str, str]
-"""A resource: the name of its stack on the new side, and its logical id."""
 _CLUSTER = "AWS::ECS::Cluster"
 _STEPS = 20
 """Resources that stand on one another: a service on its cluster, a provider on its group."""
@@ -87,6 +85,7 @@ class Unique:
     refusal: Refusal
 
 
+_SEE = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_"
 
 IN_USE = Refusal(
@@ -147,10 +146,14 @@ class Update:
     replaced: tuple[str, ...] = ()
 
 
-def update_of(old: Stacks, new: Stacks) -> Update:
-    """What AWS refuses, and which services it replaces, when the new files are deployed over the old ones."""
+def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
+    """What AWS refuses, and which services it replaces, when the new files are deployed over the old ones.
+
+    With the fleets of both, what goes and what comes is counted together.
+    """
     found = _Update(old, new)
-    return Update(refused=tuple(dict.fromkeys(found.refused())), replaced=tuple(found.replaced_services()))
+    refused = [*found.refused(), *(found.crowded(*fleets) if fleets else ())]
+    return Update(refused=tuple(dict.fromkeys(refused)), replaced=tuple(found.replaced_services()))
 
 
 class _Side:
@@ -166,11 +169,18 @@ class _Side:
         return self._names.get(name, name)
 
     @cached_property
-    def by_id(self) -> Mapping[_Id, Resource]:
+    def by_id(self) -> Mapping[Id, Resource]:
         found = (each for stack in self.stacks.stacks for each in stack.resources.values())
         return {self.id_of(each.reference): each for each in found if each.exists is True}
 
-    def id_of(self, reference: Reference) -> _Id:
+    @cached_property
+    def _places(self) -> Mapping[tuple[str | None, str], Id]:
+        return {(each.origin.file, each.logical_id): at for at, each in self.by_id.items()}
+
+    def at(self, origin: Origin | None) -> Id | None:
+        return None if origin is None else self._places.get((origin.file, origin.resource))
+
+    def id_of(self, reference: Reference) -> Id:
         return self.stack(reference.stack), reference.logical_id
 
     def called(self, resource: Resource) -> str:
@@ -185,14 +195,29 @@ class _Update:
         one_each = len(before) == len(after) == 1
         self._old = _Side(old, dict(zip(before, after, strict=True)) if one_each else {})
         self._new = _Side(new, {})
-        self._replaced: dict[_Id, bool] = {}
-        self._told: set[_Id] = set()
+        self._replaced: dict[Id, bool] = {}
+        self._told: set[Id] = set()
         self._steps = 0
 
     def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
             yield from self._taken(each)
         yield from self._providers_in_use()
+
+    def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
+        """What waits for room that what goes still has."""
+        for proof, goes, awaited in crowds(old, new, was=self._old.at, now=self._new.at, stays=self._stays):
+            self._told |= {at for of in awaited if (at := self._new.at(of.origin)) is not None}
+            names = [each.name for each in awaited]
+            come = listed(f"the new {each}" if each in goes else each for each in names)
+            gone = listed(f"the old {each}" if each in names else each for each in goes)
+            least, most = proof.hosts_at_least, proof.hosts_at_most
+            change = (
+                f"CloudFormation waits, up to three hours, for all copies of {come} beside those of {gone}: that takes "
+                f"at least {least} hosts of {brief(proof.pool.name, NAME)}, and there can be {most}"
+            )
+            steps = f"let there be {least} ({proof.pool.limit}), and deploy", f"let there be {most} again, and deploy"
+            yield Refusal(change=change, answer="service not stable", steps=steps, source=_SEE)
 
     def replaced_services(self) -> Iterator[str]:
         """Services that stay by their id, and are others after the update."""
@@ -214,11 +239,11 @@ class _Update:
 
     # -- what is the same, what is new -----------------------------------------------------------------------------
 
-    def _stays(self, at: _Id) -> bool:
+    def _stays(self, at: Id) -> bool:
         """Whether a resource is what it was, after the update as well."""
         return at in self._old.by_id and at in self._new.by_id and not self._is_replaced(at)
 
-    def _is_replaced(self, at: _Id) -> bool:
+    def _is_replaced(self, at: Id) -> bool:
         """Whether CloudFormation makes another one in place of a resource that is on both sides."""
         if at not in self._replaced and self._steps < _STEPS:
             self._replaced[at] = False
@@ -258,7 +283,7 @@ class _Update:
 
     def _taken(self, unique: Unique) -> Iterator[Refusal]:
         """What somebody else has until the update ends."""
-        owners: dict[Hashable, list[_Id]] = defaultdict(list)
+        owners: dict[Hashable, list[Id]] = defaultdict(list)
         for at, key, _ in self._claims(self._old, unique):
             owners[key].append(at)
         for at, key, shown in self._claims(self._new, unique):
@@ -275,7 +300,7 @@ class _Update:
             )
             yield replace(unique.refusal, change=f"{change}; the old one is deleted last")
 
-    def _claims(self, side: _Side, unique: Unique) -> Iterator[tuple[_Id, Hashable, str]]:
+    def _claims(self, side: _Side, unique: Unique) -> Iterator[tuple[Id, Hashable, str]]:
         for resource in side.index.all(unique.type):
             if resource.exists is not True:
                 continue
@@ -307,13 +332,13 @@ class _Update:
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
 
-    def _leaving(self, provider: _Id | str, services: Sequence[str]) -> Refusal:
+    def _leaving(self, provider: Id | str, services: Sequence[str]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
         change = f"capacity provider {name} leaves its cluster, and {listed(services)} {use} it until then"
         return replace(IN_USE, change=change)
 
-    def _provider(self, side: _Side, value: Value) -> _Id | str | None:
+    def _provider(self, side: _Side, value: Value) -> Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""
         found = side.index.find(value, PROVIDER)
         if found is not None:
