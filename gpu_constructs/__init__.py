@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import __version__ as __version__
@@ -151,6 +149,10 @@ def __getattr__(name: str) -> object:
 @cache
 def _cdk_that_is_too_old() -> str | None:
     """The release of aws-cdk-lib, where it is too old: any may stand beside the command line alone."""
+    # Loaded where a construct is asked for: the command line goes without.
+    from importlib.util import find_spec  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
     found = find_spec("aws_cdk")
     folders = [] if found is None else found.submodule_search_locations or []
     # The metadata of what is installed says it too, and takes 40 ms.

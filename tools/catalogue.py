@@ -26,7 +26,7 @@ __all__ = ["main"]
 _PRICED = ("accelerated", "prices")
 
 
-def main(folder: Path = gpu_constructs.facts.records.DATA) -> int:
+def main(folder: Path = Path(gpu_constructs.facts.records.DATA)) -> int:
     """Write the files.
 
     Args:

@@ -100,7 +100,7 @@ class Baseline:
         return finding.rule, self._named(file_of(finding)), name_of(finding), named
 
     def _named(self, file: str | None) -> str:
-        folder = os.path.dirname(self.file) or os.curdir  # noqa: PTH120 - a path keeps the user's spelling
+        folder = os.path.dirname(self.file) or os.curdir
         return "" if file is None else os.path.relpath(file, folder).replace(os.sep, "/")
 
     def without_old(self, report: Report) -> Report:
@@ -125,9 +125,9 @@ class Baseline:
     def _checked(self, report: Report) -> Iterator[Key]:
         """The keys of files that were checked, or are no longer there."""
         checked = set(map(self._named, report.files))
-        folder = os.path.dirname(self.file)  # noqa: PTH120 - a path keeps the user's spelling
+        folder = os.path.dirname(self.file)
         for key in self.held:
-            if key[1] in checked or not os.path.lexists(os.path.join(folder, key[1])):  # noqa: PTH118 - likewise
+            if key[1] in checked or not os.path.lexists(os.path.join(folder, key[1])):
                 yield key
 
     def updated(self, report: Report) -> Baseline:
@@ -153,12 +153,12 @@ class Baseline:
         text = json.dumps({"version": _FORM, "findings": entries}, indent=1)
         new = f"{self.file}.{os.getpid()}.new"
         try:
-            with open(new, "x", encoding="utf-8") as opened:  # noqa: PTH123 - a path keeps the user's spelling
+            with open(new, "x", encoding="utf-8") as opened:
                 opened.write(f"{text}\n")
-            os.replace(new, self.file)  # noqa: PTH105 - likewise
+            os.replace(new, self.file)
         except OSError as error:
             with suppress(OSError):
-                os.unlink(new)  # noqa: PTH108 - likewise
+                os.unlink(new)
             raise GpuConstructsError(
                 f"cannot write {shown(self.file)}: {error.strerror}", argument="--baseline"
             ) from None

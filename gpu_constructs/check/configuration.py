@@ -14,11 +14,11 @@ It is read by the reader of templates, with its limits and its lines, and like t
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, NoReturn
 
 from gpu_constructs.check.acknowledgements import Acceptance
@@ -84,7 +84,7 @@ class Configuration:
     @property
     def folder(self) -> str:
         """The directory that its paths are from."""
-        return str(Path(self.file or "").parent)
+        return os.path.dirname(self.file or "") or os.curdir
 
 
 def found_configuration(named: str | None = None, paths: Sequence[str] = ()) -> Configuration:
@@ -120,7 +120,7 @@ def configuration_of(file: str) -> Configuration:
     others["ignore"] = tuple(each for each in given if isinstance(each, str))
     others["accept"] = tuple(each for each in given if isinstance(each, Acceptance))
     if "baseline" in others:
-        others["baseline"] = str(Path(file).parent / others["baseline"])
+        others["baseline"] = os.path.join(os.path.dirname(file), others["baseline"])
     return Configuration(file=file, **types, **others)
 
 

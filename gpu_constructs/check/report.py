@@ -15,7 +15,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from pathlib import Path
 
 from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.check.at_places import Changes, settled
@@ -184,7 +183,7 @@ def check_files(
         return reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
-def report_in(directories: Sequence[str | Path], *, rules: Choice = every) -> Report:
+def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = every) -> Report:
     """What cloud assemblies define, and what is found in them.
 
     What is accepted in a template is left out, what in an app is not: CDK reports that itself.

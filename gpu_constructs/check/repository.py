@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -114,8 +113,9 @@ def worlds_of(paths: Sequence[str], selections: Sequence[Selection] = (), *, tog
     worlds = [World(inputs=named)] if named else []
     worlds += [World(inputs=(each,)) for each in folders if is_assembly(each)]
     for world in chain(*(each.worlds for each in below)):
-        fresh = [each for each in world.inputs if os.path.realpath(each) not in taken]
-        taken.update(map(os.path.realpath, fresh))
+        real = {each: os.path.realpath(each) for each in world.inputs}
+        fresh = [each for each in world.inputs if real[each] not in taken]
+        taken.update(real[each] for each in fresh)
         worlds += [World(inputs=tuple(fresh), found=frozenset(fresh))] if fresh else []
     if together and worlds:
         inputs, found = (chain(*(getattr(each, of) for each in worlds)) for of in ("inputs", "found"))
@@ -243,6 +243,8 @@ class _Walk:
         return known
 
     def _asked(self, folder: str, *question: str) -> list[str] | None:
+        import subprocess  # noqa: PLC0415 - for directories in a repository alone
+
         surroundings = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
         # What a repository names as its monitor of files is a program of somebody else.
         command = ("git", "-c", "core.fsmonitor=false", *question)

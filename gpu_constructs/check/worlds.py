@@ -11,7 +11,6 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, combinations
@@ -141,6 +140,8 @@ def _answers(worlds: Sequence[World], question: Question) -> Iterator[_Answer]:
     many = sum(len(each.inputs) for each in worlds) >= _MANY and len(worlds) > 1
     processes = min(_PROCESSES, len(os.sched_getaffinity(0))) if many and sys.platform == "linux" else 1
     if processes > 1:
+        from concurrent.futures import BrokenExecutor  # noqa: PLC0415 - as below
+
         # Where there are no semaphores, or a process is ended from outside, what is left is checked by this one.
         with suppress(OSError, BrokenExecutor):
             for each in _answers_of_processes(worlds, question, processes):
@@ -190,7 +191,9 @@ def _begin(question: Question, worlds: int) -> None:
 
 
 def _answer_of_process(world: World) -> _Answer:
-    return _OF_PROCESS[0].answer(world)
+    """An answer without the fleet, which is most of it and stays in its world."""
+    found = _OF_PROCESS[0].answer(world)
+    return replace(found, report=replace(found.report, fleet=Fleet(), counts=found.report.seen))
 
 
 def _answer(world: World, question: Question) -> _Answer:

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from gpu_constructs.check.accepted import Baseline, reasonless, with_severities, without_accepted
 from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, Configuration, found_configuration
@@ -170,7 +169,8 @@ def _write(file: str, report: str) -> None:
         sys.stdout.write(report)
         return
     try:
-        Path(file).write_text(report, encoding="utf-8", errors="backslashreplace")
+        with open(file, "w", encoding="utf-8", errors="backslashreplace") as opened:
+            opened.write(report)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise GpuConstructsError(f"cannot write {shown(file)}: {why}", argument="--output") from error

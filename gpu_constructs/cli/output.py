@@ -48,11 +48,18 @@ def unstyled(line: Line) -> str:
 
 def width_of(stream: TextIO) -> int:
     """Columns to fill: those of the terminal or of ``COLUMNS``, else 100."""
-    if not _is_terminal(stream) and not os.environ.get("COLUMNS"):
-        return _WIDE
-    import shutil  # noqa: PLC0415 - loads compression, for a terminal alone
+    is_wide = not _is_terminal(stream) and not os.environ.get("COLUMNS")
+    return _WIDE if is_wide else max(_NARROW, columns(_WIDE))
 
-    return max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns)
+
+def columns(otherwise: int) -> int:
+    """Columns of ``COLUMNS``, or of the terminal of this process; what Python has for it loads compression."""
+    with suppress(ValueError):
+        if (written := int(os.environ.get("COLUMNS", ""))) > 0:
+            return written
+    with suppress(AttributeError, ValueError, OSError):
+        return os.get_terminal_size(cast("TextIO", sys.__stdout__).fileno()).columns or otherwise
+    return otherwise
 
 
 def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
@@ -187,9 +194,9 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 def _is_configured() -> bool:
     """Whether this directory or one around it, as far as its repository goes, may have a configuration."""
-    folder, above = "", os.getcwd()  # noqa: PTH109 - pathlib is not loaded for a listing
+    folder, above = "", os.getcwd()
     while folder != above and not (folder and os.path.lexists(f"{folder}/.git")):
-        folder, above = above, os.path.dirname(above)  # noqa: PTH120 - likewise
+        folder, above = above, os.path.dirname(above)
         files = (f"{folder}/{each}" for each in CONFIGURATION_FILES)
         if any(map(os.path.exists, files)) or _has_table(f"{folder}/pyproject.toml"):
             return True
@@ -207,7 +214,7 @@ def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
 
 def _has_table(file: str) -> bool:
     try:
-        with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - pathlib is not loaded for a listing
+        with open(file, encoding="utf-8") as opened:
             return re.search(r"tool\s*\.\s*[\"']?gpu-constructs", opened.read(BYTES)) is not None
     except (OSError, ValueError):
         return False

@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
-from gpu_constructs.cli.output import say
+from gpu_constructs.cli.output import columns, say
 from gpu_constructs.errors import GpuConstructsError, __version__, brief
 from gpu_constructs.facts.budget import MESSAGE
 
@@ -37,6 +38,7 @@ _OBJECTS = 5_000_000
 """Objects that are kept before reference cycles are looked for, some 500 MiB of them; by Python's default, 700."""
 
 _UNREADABLE = 2
+_NARROW = 80  # columns of a help text that is read in no terminal
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
 _PIPE_CLOSED = 141  # 128 + SIGPIPE
 
@@ -169,11 +171,12 @@ def _dispatched(arguments: list[str]) -> int:
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the command that is called is loaded."""
+    formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns(_NARROW) - 2)
     parser = _Parser(
         prog="gpu-constructs",
         description="Proves that GPU tasks on Amazon ECS fit before anything is deployed.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"gpu-constructs {__version__}", help="show the version")
@@ -185,7 +188,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             name,
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=formatter,
             allow_abbrev=False,
         )
         if name == called:

@@ -7,9 +7,9 @@ quotas, and per family the regions of most of its types. ``make catalogue`` writ
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from gpu_constructs.facts.model import (
@@ -24,7 +24,7 @@ from gpu_constructs.facts.model import (
     Vendor,
 )
 
-DATA = Path(__file__).with_name("data")
+DATA = os.path.join(os.path.dirname(__file__), "data")
 """Where the files of this package are."""
 
 Row: TypeAlias = "Mapping[str, Any]"
@@ -34,7 +34,8 @@ Row: TypeAlias = "Mapping[str, Any]"
 @cache
 def read(name: str) -> Row:
     """One file of the data, which is read once."""
-    return cast("Row", json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
+    with open(os.path.join(DATA, f"{name}.json"), encoding="utf-8") as opened:
+        return cast("Row", json.load(opened))
 
 
 class InstanceTypes(Mapping[str, InstanceType]):

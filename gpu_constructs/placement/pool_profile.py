@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gpu_constructs.facts import Architecture, InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
@@ -25,6 +24,9 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.demand import LOG_DRIVER, Demand
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 ASSUMED_RESERVE_MIB = 256
 """Memory that is taken for kept by the agent, the SSM agent and the driver's daemons where nothing says how much.

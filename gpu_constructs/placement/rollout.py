@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from gpu_constructs.facts.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.facts.budget import work
@@ -20,6 +20,9 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies, pack
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import PoolProof, Proof
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
 _MANY = 1 << 60
@@ -260,6 +263,8 @@ def _load(workload: Workload, pool: Pool) -> Load | None:
 @lru_cache(maxsize=1 << 12)
 def _slots_per_copy(both: Identical[PoolNeed]) -> Fraction:
     """How many copies of a task each copy of another one displaces at most, over the numbers that a host takes."""
+    from fractions import Fraction  # noqa: PLC0415 - loads decimal, for workloads that share a pool
+
     mine, theirs = both.values
     load, other, room = mine.load, theirs.load, mine.room
     alone, most = (min(each.most, copies_per_host(each.need, room)) for each in (load, other))

@@ -241,11 +241,11 @@ def _with_mark(text: str, first: re.Pattern[str]) -> str:
     return text
 
 
-def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
+def _grave(fleet: Fleet, also: str, /, *, alone: bool = False) -> Counter[tuple[str, str]]:
     """How often each rule finds something grave about each thing; of the rule with the id `also` everything counts."""
 
     def is_grave(rule: Rule) -> bool:
-        return rule.severity is not Severity.INFO or rule.id == also
+        return rule.id == also or (not alone and rule.severity is not Severity.INFO)
 
     found = check(fleet, rules=is_grave, fixes=False)
     return Counter((each.rule, each.subject) for each in found if each.is_grave or each.rule == also)

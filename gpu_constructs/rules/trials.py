@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
@@ -21,16 +21,20 @@ _STEPS_OF_THING = 500
 _ENTRIES_OF_THING = 10
 
 
+class _Grave(Protocol):
+    def __call__(self, fleet: Fleet, also: str, /, *, alone: bool = False) -> _Counted: ...
+
+
 class Trials:
     """Tries fixes on one fleet, as many as there is work left for, each on the part of the fleet that it changes.
 
-    `grave` counts what is grave in a fleet, and everything that the rule with an id finds.
+    `grave` counts what is grave in a fleet, and everything that the rule with an id finds; or what that finds alone.
     """
 
-    def __init__(self, fleet: Fleet, grave: Callable[[Fleet, str], _Counted]) -> None:
+    def __init__(self, fleet: Fleet, grave: _Grave) -> None:
         self._fleet = fleet
         self._grave = grave
-        self._known: dict[tuple[int, str], _Counted] = {}
+        self._known: dict[tuple[int, str, bool], _Counted] = {}
         self._work = work()
         # So that the values of parameters have the rest.
         self._least = self._work.left // 2
@@ -56,23 +60,24 @@ class Trials:
         if self._work.left <= self._least:
             return False
         things = way.made()
-        part = self._parts.around(things)
-        before = self._before(part, about[0])
-        if not before[about]:  # it is about more than this part
-            part = self._fleet
-            before = self._before(part, about[0])
-        if not self._takes(_STEPS_OF_THING * _size(part)):
+        parts = (self._parts.around(things), self._fleet)
+        # Of the whole fleet where it is about more than this part.
+        part = next((each for each in parts if self._before(each, about[0], alone=True)[about]), None)
+        if part is None or not self._takes(_STEPS_OF_THING * _size(part)):
             return False
         after = self._grave(changed(part, things), about[0])
+        if not after:  # as mostly, so that it is not worth asking what was grave besides
+            return True
+        before = self._before(part, about[0])
         return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
 
-    def _before(self, part: Fleet, rule: str) -> _Counted:
-        """What is grave as it is; parts are kept, so that each is one object."""
-        key = id(part), rule
+    def _before(self, part: Fleet, rule: str, *, alone: bool = False) -> _Counted:
+        """What is grave as it is, or what the rule alone finds; parts are kept, so that each is one object."""
+        key = id(part), rule, alone
         if key not in self._known:
-            steps = _STEPS_OF_THING * _size(part)
+            steps = (_ENTRIES_OF_THING if alone else _STEPS_OF_THING) * _size(part)
             # Twice, so that no part is looked at without work left to try a fix of it.
-            self._known[key] = self._grave(part, rule) if self._takes(2 * steps) else Counter()
+            self._known[key] = self._grave(part, rule, alone=alone) if self._takes(2 * steps) else Counter()
         return self._known[key]
 
     def _takes(self, steps: int) -> bool:

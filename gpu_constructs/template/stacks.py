@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.documents.document import is_plan
@@ -16,7 +15,7 @@ from gpu_constructs.template.documents.sources import TEMPLATE_ENDINGS
 from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UndeclaredError, UnreadableError
 
-Input = str | Path | Mapping[str, object]
+Input = str | os.PathLike[str] | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
 
 _IN_MEMORY = "template"
@@ -59,7 +58,7 @@ class Inputs:
         self.unreadable: list[UnreadableError] = []
         self.skipped = 0
         self._found: list[Source | Resource] = []
-        given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+        given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
         names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
         self.named = tuple(names)
         seen: set[str] = set()
@@ -68,7 +67,7 @@ class Inputs:
                 document = self._files.take(Document.of(each, file=name))
                 self._found.append(_as_template(found_in(document, name=name, region=region), self._files))
                 continue
-            real = os.path.realpath(name) if "\0" not in name else name
+            real = os.path.realpath(name) if len(names) > 1 and "\0" not in name else name
             if real in seen:
                 continue
             seen.add(real)
@@ -87,7 +86,7 @@ class Inputs:
                 if not lenient:
                     raise
                 is_other = isinstance(error, ForeignError) or not name.lower().endswith(TEMPLATE_ENDINGS)
-                if name in found and is_other and not os.path.isdir(name):  # noqa: PTH112 - a path keeps the user's spelling
+                if name in found and is_other and not os.path.isdir(name):
                     self.skipped += 1
                 else:
                     self.unreadable.append(error)

@@ -56,7 +56,7 @@ def synthesize() -> Mapping[str, object]:
 
 def run(folder: Path) -> None:
     """Prints the template and what both commands say about it, about `WRONG` and about the family."""
-    records.DATA = folder
+    records.DATA = str(folder)
     records.read.cache_clear()
     drivers.DRIVER_SUPPORT = (
         *drivers.DRIVER_SUPPORT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from tools.build_prices import CURATED
 
 
 def test_the_list_is_what_its_tool_writes() -> None:
-    assert (DATA / "prices.json").read_text(encoding="utf-8") == build_prices.build()
+    assert Path(DATA, "prices.json").read_text(encoding="utf-8") == build_prices.build()
 
 
 def test_every_row_of_the_table_is_found_again() -> None:

@@ -228,9 +228,9 @@ def test_fixes_are_tried_on_no_more_containers_than_there_is_time_for(monkeypatc
     checked: list[int] = []
     grave = catalogue._grave
 
-    def counted(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
+    def counted(fleet: Fleet, also: str, *, alone: bool = False) -> Counter[tuple[str, str]]:
         checked.extend(len(each.containers) for each in fleet.tasks)
-        return grave(fleet, also)
+        return grave(fleet, also, alone=alone)
 
     monkeypatch.setattr("gpu_constructs.rules.catalogue._grave", counted)
     with one_call(1_000_000) as work:

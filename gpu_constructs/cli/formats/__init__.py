@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from importlib import import_module
-from pathlib import PurePath
 from typing import cast
 
 from gpu_constructs.check.report import Report
@@ -110,7 +108,7 @@ def in_repository(file: str) -> str:
         below = os.path.relpath(os.path.realpath(file), os.path.realpath(root))
         if not below.startswith(os.pardir):
             file = below
-    return PurePath(file).as_posix()
+    return os.path.normpath(file).replace(os.sep, "/")
 
 
 def fingerprint(finding: Finding, seen: Counter[str]) -> str:
@@ -120,8 +118,10 @@ def fingerprint(finding: Finding, seen: Counter[str]) -> str:
         finding: What was found.
         seen: Counts what has the same names; of one report.
     """
+    from hashlib import sha256  # noqa: PLC0415 - loads OpenSSL, for some forms alone
+
     origin: Origin | None = finding.origin
-    file = PurePath(origin.file).name if origin is not None and origin.file is not None else ""
+    file = os.path.basename(origin.file) if origin is not None and origin.file is not None else ""
     names = () if origin is None else (origin.construct_path or origin.resource, *map(str, origin.path[2:]))
     key = "\n".join((finding.rule, finding.subject, file, *names))
     seen[key] += 1

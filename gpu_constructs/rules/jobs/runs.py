@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from posixpath import join, normpath
 from typing import Final
 
 from gpu_constructs.errors import brief
@@ -141,4 +141,5 @@ def _directories(route: Route) -> Iterator[tuple[Container, str, str]]:
 
 
 def _is_below(path: str, mounted: tuple[str | Unknown, ...]) -> bool:
-    return any(isinstance(each, str) and PurePosixPath(path).is_relative_to(each) for each in mounted)
+    known = (normpath(each) for each in mounted if isinstance(each, str))
+    return any(f"{normpath(path)}/".startswith(join(each, "")) for each in known)

@@ -48,9 +48,9 @@ _Refuse = Callable[[UnreadableError], None]
 
 def _sources(directory: str, files: Files, refuse: _Refuse) -> Iterator[Source]:
     """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest."""
-    if not os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
-        below = os.path.join(directory, "cdk.out")  # noqa: PTH118
-        nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"  # noqa: PTH112
+    if not os.path.lexists(os.path.join(directory, MANIFEST)):
+        below = os.path.join(directory, "cdk.out")
+        nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"
         raise UnreadableError(
             f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
         )
@@ -121,7 +121,7 @@ class _Assembly:
         return file
 
     def _path(self, file: str) -> str:
-        return os.path.join(self._directory, file)  # noqa: PTH118 - a path keeps the user's spelling
+        return os.path.join(self._directory, file)
 
     def _read(self, file: str) -> Document:
         return self._files.inside(self._root, self._path(file), wanted_by=self._manifest)
@@ -202,7 +202,7 @@ def _made_at(entries: Node) -> SourceLine | None:
 
 def _nearby(file: str) -> str:
     """A file below the working directory, without the way to that."""
-    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a path keeps the user's spelling
+    here = os.path.join(os.getcwd(), "")
     return file.removeprefix("file://").removeprefix(here)
 
 
@@ -242,9 +242,9 @@ def found_at(
         if stdin is None:
             raise UnreadableError("nothing came from the standard input", file=path)
         yield found_in(files.take(Document.read(stdin, file=path)), name="stdin", region=region)
-    elif os.path.isdir(path):  # noqa: PTH112 - a path keeps the user's spelling
+    elif os.path.isdir(path):
         yield from _of_assembly(path, files, region, refuse)
-    elif os.path.splitext(path)[1] in _PROGRAMS and os.path.isfile(path):  # noqa: PTH113, PTH122 - as above
+    elif os.path.splitext(path)[1] in _PROGRAMS and os.path.isfile(path):
         raise UnreadableError(
             "a program, which writes its templates when it runs",
             file=path,
@@ -253,8 +253,8 @@ def found_at(
         )
     else:
         document = files.read(path)
-        if os.path.basename(path) == MANIFEST and is_manifest(document.data):  # noqa: PTH119
-            yield from _of_assembly(os.path.dirname(path) or ".", files, region, refuse)  # noqa: PTH120
+        if os.path.basename(path) == MANIFEST and is_manifest(document.data):
+            yield from _of_assembly(os.path.dirname(path) or ".", files, region, refuse)
         else:
             yield found_in(document, name=stack_name_of(path), region=region, files=files)
 

@@ -177,7 +177,7 @@ class Files:
             folder = self._real.get(root) or self._real.setdefault(root, os.path.realpath(root))
             found = os.path.realpath(path)
             # What is still a link leads in a circle.
-            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not os.path.islink(found)  # noqa: PTH114 - as above
+            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not os.path.islink(found)
         except (OSError, ValueError):  # a NUL in it
             return False
 
@@ -198,9 +198,9 @@ class Files:
         if file in self.documents:
             return self.documents[file]
         try:
-            if only_plain and not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116 - resolved where it is opened
+            if only_plain and not stat.S_ISREG(os.stat(file).st_mode):
                 raise UnreadableError("a device, a pipe or a directory", file=file, allowed="a plain file")
-            with open(file, "rb") as opened:  # noqa: PTH123 - a path keeps the user's spelling
+            with open(file, "rb") as opened:
                 content = opened.read(BYTES + 1)
         except (OSError, ValueError) as error:
             if isinstance(error, UnreadableError):

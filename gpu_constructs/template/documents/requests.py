@@ -80,7 +80,7 @@ def request_in(data: Node, *, file: str, region: str | None) -> Resource | None:
     """
     path: Path = ()
     # A list is the file itself, so that what is below it has no path.
-    name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
+    name = os.path.basename(file).partition(".")[0] or file
     is_part = isinstance(data, list)
     if isinstance(data, list):
         properties: dict[str, Value] = {"ContainerDefinitions": _value("", data), **_ELSEWHERE}

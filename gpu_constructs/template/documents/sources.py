@@ -67,11 +67,11 @@ def nested_beside(file: str, files: Files) -> FindNested:
 
     Only files in the template's own directory or below are read.
     """
-    folder = os.path.dirname(file)  # noqa: PTH120 - a path keeps the user's spelling
+    folder = os.path.dirname(file)
 
     def read(path: str) -> Document | None:
-        full = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - likewise
-        if not files.is_inside(folder or ".", full) or not os.path.isfile(full):  # noqa: PTH113 - likewise
+        full = os.path.normpath(os.path.join(folder, path))
+        if not files.is_inside(folder or ".", full) or not os.path.isfile(full):
             return None
         return files.inside(folder or ".", full, wanted_by=file)
 
@@ -82,7 +82,7 @@ def nested_beside(file: str, files: Files) -> FindNested:
         if isinstance(url, str) and "://" not in url:
             return read(url)
         published_as, ending = last_step(url), _SYNTHESIZED
-        assets = read(f"{os.path.basename(file)[: -len(ending)]}.assets.json") if file.endswith(ending) else None  # noqa: PTH119
+        assets = read(f"{os.path.basename(file)[: -len(ending)]}.assets.json") if file.endswith(ending) else None
         asset = dict(published(assets.data)).get(published_as or "") if assets is not None else None
         return None if asset is None else read(asset)
 
@@ -91,7 +91,7 @@ def nested_beside(file: str, files: Files) -> FindNested:
 
 def stack_name_of(file: str) -> str:
     """What a template is called that nothing but its file names."""
-    name = os.path.basename(file)  # noqa: PTH119 - likewise
+    name = os.path.basename(file)
     ending = next((each for each in TEMPLATE_ENDINGS if name.lower().endswith(each)), "")
     return (name[: -len(ending)] if ending else name) or file
 

@@ -182,7 +182,7 @@ class _Assembler:
 
     def _drop_nested(self) -> None:
         """Leaves a template that the user named out where another one nests it: there, its parameters are known."""
-        if all(source.is_of_assembly for _, source in self._evaluators):
+        if not self._nested_files:
             return
         dropped: set[int] = set()
         for _, source in self._evaluators:
@@ -196,7 +196,7 @@ class _Assembler:
 
 def _each_once(sources: list[Source]) -> list[Source]:
     """Without templates of an assembly that are named besides it."""
-    if all(each.is_of_assembly for each in sources):
+    if len({each.is_of_assembly for each in sources}) == 1:
         return sources
     files = {os.path.realpath(each.document.file) for each in sources if each.is_of_assembly}
     return [each for each in sources if each.is_of_assembly or os.path.realpath(each.document.file) not in files]

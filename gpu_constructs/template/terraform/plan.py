@@ -228,7 +228,7 @@ class Sources:
     """
 
     def __init__(self, file: str, plan: Plan) -> None:
-        self._folder = os.path.dirname(file)  # noqa: PTH120 - a path keeps the user's spelling
+        self._folder = os.path.dirname(file)
         self._plan = plan
         self._in_folder = cache(_resources_in)
 
@@ -259,12 +259,12 @@ class Sources:
 
     @staticmethod
     def _inside(folder: str, path: str) -> str:
-        return os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - as above
+        return os.path.normpath(os.path.join(folder, path))
 
     @cached_property
     def _noted(self) -> Mapping[str, str]:
         try:
-            data = json.loads(_text(os.path.join(self._folder, *_NOTED)))  # noqa: PTH118 - as above
+            data = json.loads(_text(os.path.join(self._folder, *_NOTED)))
         except (ValueError, RecursionError):
             return {}
         modules = data.get("Modules") if isinstance(data, dict) else None
@@ -285,18 +285,18 @@ def _resources_in(folder: str) -> Mapping[tuple[str, str], SourceLine]:
 
 def _files(folder: str) -> Iterator[str]:
     try:
-        names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - as above
+        names = sorted(os.listdir(folder or "."))
     except (OSError, ValueError):
         return
-    yield from (os.path.join(folder, each) for each in [one for one in names if one.endswith(_ENDINGS)][:_FILES])  # noqa: PTH118
+    yield from (os.path.join(folder, each) for each in [one for one in names if one.endswith(_ENDINGS)][:_FILES])
 
 
 def _text(file: str) -> str:
     """What is in a file of the usual size; nothing where it cannot be read."""
     try:
-        if not os.path.isfile(file) or os.path.getsize(file) > _BYTES:  # noqa: PTH113, PTH202 - as above
+        if not os.path.isfile(file) or os.path.getsize(file) > _BYTES:
             return ""
-        with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - as above
+        with open(file, encoding="utf-8") as opened:
             return opened.read()
     except (OSError, ValueError):
         return ""
