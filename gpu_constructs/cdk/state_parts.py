@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
+
+from gpu_constructs.cdk.same_place import service_of_this_account
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
-    from aws_cdk import aws_stepfunctions as sfn
 
 State: TypeAlias = dict[str, Any]
 
@@ -59,6 +63,39 @@ def call(partition: str, action: str, parameters: State) -> State:
         "Parameters": parameters,
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
     }
+
+
+def state_machine(
+    scope: Construct, *, definition: str, allowed_to: str, policy: iam.PolicyDocument, name: str | None = None
+) -> tuple[sfn.StateMachine, iam.Role]:
+    """Defines a state machine with a definition in JSON, and its role; `allowed_to` is what its policy is called."""
+    role = iam.Role(
+        scope,
+        "Role",
+        assumed_by=service_of_this_account("states.amazonaws.com"),
+        inline_policies={allowed_to: policy},
+    )
+    body = sfn.DefinitionBody.from_string(definition)
+    return sfn.StateMachine(scope, "StateMachine", state_machine_name=name, role=role, definition_body=body), role
+
+
+def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[iam.PolicyStatement]:
+    """What a state may do, besides the start, that starts a state machine and waits for the end of it."""
+    executions = stack.format_arn(
+        service="states",
+        resource="execution",
+        resource_name=f"{machine.state_machine_name}:*",
+        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+    )
+    rule = stack.format_arn(
+        service="events", resource="rule", resource_name="StepFunctionsGetEventsForStepFunctionsExecutionRule"
+    )
+    watches = ["states:DescribeExecution", "states:StopExecution"]
+    hears = ["events:DescribeRule", "events:PutRule", "events:PutTargets"]
+    return [
+        iam.PolicyStatement(actions=actions, resources=[resource])
+        for actions, resource in ((watches, executions), (hears, rule))
+    ]
 
 
 def alarm_of_executions(

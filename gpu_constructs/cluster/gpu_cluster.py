@@ -141,10 +141,6 @@ class GpuCluster(AsCluster):
 
         Args:
             strategy: Items of the cluster's capacities and of providers that it keeps: ``[l4.strategy(weight=1)]``.
-
-        Raises:
-            InvalidValueError: There is a default strategy already, or an item is of another provider.
-            IncompatibleError: ECS refuses the strategy, or another stack writes it.
         """
         known = {
             each.capacity_provider_name: replace(each.pool, cluster=each.cluster.node.path, associated=True)
@@ -198,7 +194,6 @@ class GpuCluster(AsCluster):
                 bought, come and leave, store and are connected.
 
         Raises:
-            UnknownNameError: An instance type does not exist; the nearest names are in the message.
             IncompatibleError: The types have different shapes, no ECS image drives one, `image` cannot, or another
                 stack writes the cluster's list of providers.
         """
@@ -244,9 +239,6 @@ class GpuCluster(AsCluster):
             operation: How ECS repairs and ends the hosts. By default it repairs them, and ends them as it sees fit.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one.
-
-        Raises:
-            IncompatibleError: The types differ in architecture or vendor, or ECS has no use for their accelerators.
         """
         from gpu_constructs.cluster.managed.managed_gpu_capacity import (  # noqa: PLC0415 - for those who call this
             ManagedGpuCapacity,
@@ -289,9 +281,6 @@ class GpuCluster(AsCluster):
         Returns:
             The capacities by GPUs of a host, from the smallest hosts to the largest:
             ``cluster.add_family("g6", max_instances=2)[4]``, or by its part of one GPU, ``[0.125]``.
-
-        Raises:
-            IncompatibleError: No ECS image drives the family, or `image` cannot.
         """
         choice = CapacityChoice("Family", instance_types=(), max_instances=max_instances, **options)
         plans = plan_family(family, choice, self.hosts)
@@ -339,10 +328,6 @@ class GpuCluster(AsCluster):
         Args:
             construct_id: Its id under the cluster.
             **options: Who is told, when, and how long measurements are kept, explained at `MonitoringOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.
-            IncompatibleError: The topic is a FIFO topic, or of another region.
         """
         from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring  # noqa: PLC0415 - for those who call this
 
@@ -366,9 +351,6 @@ class GpuCluster(AsCluster):
         Args:
             cpu: CPU units that the daemon asks for; by default those of the daemon that measures GPUs.
             memory_mib: Its memory in MiB; by default likewise. Each call adds to what is kept.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or nothing of the share of a host would be left.
         """
         why = "cannot be taken off the share of a host"
         self.hosts.room_for_daemons(

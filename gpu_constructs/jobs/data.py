@@ -48,9 +48,6 @@ class JobData:
         Args:
             bucket: The bucket.
             prefix: The part of it, such as ``data/``. By default all of it.
-
-        Raises:
-            InvalidValueError: The prefix does not end where a directory does.
         """
         if prefix and (prefix.startswith("/") or not prefix.endswith("/") or not _is_plain(prefix, besides="*?")):
             raise InvalidValueError(

@@ -95,11 +95,6 @@ class GpuJob(Construct):
             the library; the row of ``gpu-constructs plan``. By default nothing is refused.
         **options: Where it reads, writes and resumes, explained at `DataOptions`.
 
-    Raises:
-        InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
-        IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
-            tasks that have no network interface, or a start may cost more than `max_cost_usd`.
-
     Attributes:
         state_machine: Each execution of it is one job.
         alarm: Goes off when a job has failed. Whoever is told of alarms of the cluster is told of it as well
@@ -251,9 +246,6 @@ class GpuJob(Construct):
 
         Returns:
             CDK's schedule.
-
-        Raises:
-            IncompatibleError: Runs may overlap, and all would have one directory of checkpoints.
         """
         text = text_of(job_input or {}, self._checkpoint_key)
         if may_overlap:
@@ -298,7 +290,6 @@ class GpuJob(Construct):
             The alarm for a queue that does not move.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself, or it is not known how many the capacity holds.
             IncompatibleError: A queue is in another region, another job reads it, the dead-letter queue does not go
                 with it, one attempt may take more than 12 hours, or all jobs would have one directory of checkpoints.
         """
@@ -338,10 +329,6 @@ class GpuJob(Construct):
 
         Returns:
             CDK's rule.
-
-        Raises:
-            IncompatibleError: The job writes there, all jobs would have one directory of checkpoints, or the bucket is
-                in another region.
         """
         self._require_here("bucket", bucket)
         require_apart(self._shares_checkpoints, "$.detail.object.key")

@@ -12,14 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.calls import stack_of
-from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state
+from gpu_constructs.cdk.state_parts import (
+    State,
+    call,
+    choice_state,
+    is_there,
+    pass_state,
+    state_machine,
+    waiting_for,
+)
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import InvalidValueError, shown
@@ -107,19 +113,14 @@ def machine_of_tasks(
         family=task.family,
         roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
     )
-    role = iam.Role(
+    machine, _ = state_machine(
         scope,
-        "Role",
-        assumed_by=service_of_this_account("states.amazonaws.com"),
-        inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
+        definition=hosts.stack.to_json_string(definition),
+        allowed_to="Run",
+        policy=iam.PolicyDocument.from_json(policy),
+        name=name,
     )
-    return sfn.StateMachine(
-        scope,
-        "StateMachine",
-        state_machine_name=name,
-        role=role,
-        definition_body=sfn.DefinitionBody.from_string(hosts.stack.to_json_string(definition)),
-    )
+    return machine
 
 
 STARTER = "OneAtATime"
@@ -130,36 +131,12 @@ _MOST_LISTED = 100  # later ones end within seconds
 def one_at_a_time(scope: Construct, construct_id: str, machine: sfn.StateMachine) -> sfn.StateMachine:
     """Defines the state machine of one schedule of a job, and its role."""
     stack, scope = stack_of(scope), Construct(scope, f"{construct_id}{STARTER}")
-    executions = stack.format_arn(
-        service="states",
-        resource="execution",
-        resource_name=f"{machine.state_machine_name}:*",
-        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-    )
-    rule = stack.format_arn(
-        service="events", resource="rule", resource_name="StepFunctionsGetEventsForStepFunctionsExecutionRule"
-    )
-    statements = [
-        iam.PolicyStatement(actions=actions, resources=[resource])
-        for actions, resource in (
-            (["states:StartExecution"], machine.state_machine_arn),
-            (["states:DescribeExecution", "states:StopExecution"], executions),
-            (["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
-        )
-    ]
-    role = iam.Role(
+    starts = iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine.state_machine_arn])
+    made, role = state_machine(
         scope,
-        "Role",
-        assumed_by=service_of_this_account("states.amazonaws.com"),
-        inline_policies={"Start": iam.PolicyDocument(statements=statements)},
-    )
-    made = sfn.StateMachine(
-        scope,
-        "StateMachine",
-        role=role,
-        definition_body=sfn.DefinitionBody.from_string(
-            stack.to_json_string(_definition(stack.partition, machine.state_machine_arn))
-        ),
+        definition=stack.to_json_string(_definition(stack.partition, machine.state_machine_arn)),
+        allowed_to="Start",
+        policy=iam.PolicyDocument(statements=[starts, *waiting_for(machine, stack)]),
     )
     # Apart from the role's own policy, which the machine waits for.
     look = iam.PolicyStatement(actions=["states:ListExecutions"], resources=[made.state_machine_arn])

@@ -13,7 +13,6 @@ begin at once rather too few go on, which the next minute mends, than too many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -28,7 +27,16 @@ from constructs import Construct, IConstruct
 from gpu_constructs.cdk.arguments import in_words, known_number
 from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state, text_is, text_matches
+from gpu_constructs.cdk.state_parts import (
+    State,
+    call,
+    choice_state,
+    is_there,
+    pass_state,
+    text_is,
+    text_matches,
+    waiting_for,
+)
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Unknown
 
@@ -54,42 +62,25 @@ _TAKEN = ("StepFunctions.ExecutionAlreadyExists", "StepFunctions.ExecutionAlread
 _READ_BY: WeakKeyDictionary[IConstruct, dict[str, str]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Messages:
-    """How messages become jobs.
+def worker_of(*, partition: str, queue: str, failed: str, job: str, most: int, longest_seconds: int) -> State:
+    """The definition of the state machine whose executions are workers.
 
-    Attributes:
-        partition: The partition of AWS.
-        queue: The URL of the queue.
-        failed: The URL of the queue of what failed.
-        job: The ARN of the job's state machine.
-        most: How many jobs at once.
-        longest_seconds: How long a job takes at most, with all attempts.
+    Queues are given by their URLs, and the job by the ARN of its state machine; `longest_seconds` is how long it takes
+    at most, with all attempts.
     """
-
-    partition: str
-    queue: str
-    failed: str
-    job: str
-    most: int
-    longest_seconds: int
-
-
-def worker_of(messages: Messages) -> State:
-    """The definition of the state machine whose executions are workers."""
-    queue, receipt = {"QueueUrl": messages.queue}, {"ReceiptHandle.$": f"{_MESSAGE}.ReceiptHandle"}
+    of_queue, receipt = {"QueueUrl": queue}, {"ReceiptHandle.$": f"{_MESSAGE}.ReceiptHandle"}
     waiting = "$.queue.Attributes.ApproximateNumberOfMessages"
     body, myself = f"{_MESSAGE}.Body", {"StateMachineArn.$": "$$.StateMachine.Id"}
-    job = {"StateMachineArn": messages.job, "Input.$": "$.job.input"}
+    of_job = {"StateMachineArn": job, "Input.$": "$.job.input"}
 
     def asks(action: str, request: State, result: str, following: str) -> State:
-        return {**call(messages.partition, action, request), "ResultPath": result, "Next": following}
+        return {**call(partition, action, request), "ResultPath": result, "Next": following}
 
     def runs(request: State, *catches: State) -> State:
         failed = {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "KeepFailed"}
         return {
             "Type": "Task",
-            "Resource": f"arn:{messages.partition}:states:::states:startExecution.sync:2",
+            "Resource": f"arn:{partition}:states:::states:startExecution.sync:2",
             "Parameters": request,
             "ResultSelector": {"arn.$": "$.ExecutionArn"},
             "ResultPath": "$.ran",
@@ -97,15 +88,15 @@ def worker_of(messages: Messages) -> State:
             "Next": "Delete",
         }
 
-    attributes = {**queue, "AttributeNames": ["ApproximateNumberOfMessages"]}
-    running = {**myself, "StatusFilter": "RUNNING", "MaxResults": messages.most + 1}
+    attributes = {**of_queue, "AttributeNames": ["ApproximateNumberOfMessages"]}
+    running = {**myself, "StatusFilter": "RUNNING", "MaxResults": most + 1}
     take = {
-        **queue,
+        **of_queue,
         "AttributeNames": ["ApproximateReceiveCount"],
         "MaxNumberOfMessages": 1,
         "VisibilityTimeout": _TAKING_SECONDS,
     }
-    held = min(messages.longest_seconds + _MARGIN_SECONDS, HELD_SECONDS - _TAKING_SECONDS)
+    held = min(longest_seconds + _MARGIN_SECONDS, HELD_SECONDS - _TAKING_SECONDS)
     few = [text_is(f"{_MESSAGE}.Attributes.ApproximateReceiveCount", each) for each in _RECEIVES]
     like_json = [text_matches(body, each) for each in ("{*", "[*")]
     why = {"DataType": "String", "StringValue.$": "States.Format('{}: {}', $.error.Error, $.error.Cause)"}
@@ -118,7 +109,7 @@ def worker_of(messages: Messages) -> State:
             **asks("aws-sdk:sfn:listExecutions", running, "$.workers", "IsRoom"),
             "ResultSelector": {"arns.$": "$.Executions[*].ExecutionArn"},
         },
-        "IsRoom": choice_state([{**is_there(f"$.workers.arns[{messages.most}]"), "Next": "Done"}], "Take"),
+        "IsRoom": choice_state([{**is_there(f"$.workers.arns[{most}]"), "Next": "Done"}], "Take"),
         "Take": asks("aws-sdk:sqs:receiveMessage", take, "$.got", "IsTaken"),
         "IsTaken": choice_state([{**is_there(_MESSAGE), "Next": "StartNext"}], "Done"),
         "StartNext": asks("aws-sdk:sfn:startExecution", {**myself, "Input": "{}"}, "$.next", "IsNew"),
@@ -127,32 +118,32 @@ def worker_of(messages: Messages) -> State:
         "AsJson": pass_state({"input.$": f"States.StringToJson({body})"}, "$.job", "Hold"),
         "AsText": pass_state({"input.$": f"States.JsonToString({body})"}, "$.job", "Hold"),
         "Hold": asks(
-            "aws-sdk:sqs:changeMessageVisibility", {**queue, **receipt, "VisibilityTimeout": held}, "$.held", "Run"
+            "aws-sdk:sqs:changeMessageVisibility", {**of_queue, **receipt, "VisibilityTimeout": held}, "$.held", "Run"
         ),
         # With the name of the message, a job that still runs is joined instead of run twice.
         "Run": runs(
-            {**job, "Name.$": f"{_MESSAGE}.MessageId"},
+            {**of_job, "Name.$": f"{_MESSAGE}.MessageId"},
             {"ErrorEquals": list(_TAKEN), "ResultPath": "$.error", "Next": "RunAgain"},
         ),
-        "RunAgain": runs(job),
+        "RunAgain": runs(of_job),
         "GiveUp": {"Type": "Pass", "Result": given_up, "ResultPath": "$.error", "Next": "KeepFailed"},
         "KeepFailed": asks(
             "sqs:sendMessage",
-            {"QueueUrl": messages.failed, "MessageBody.$": body, "MessageAttributes": {"Why": why}},
+            {"QueueUrl": failed, "MessageBody.$": body, "MessageAttributes": {"Why": why}},
             "$.kept",
             "Delete",
         ),
-        "Delete": asks("aws-sdk:sqs:deleteMessage", {**queue, **receipt}, "$.deleted", "StartAnother"),
+        "Delete": asks("aws-sdk:sqs:deleteMessage", {**of_queue, **receipt}, "$.deleted", "StartAnother"),
         "StartAnother": {
-            **call(messages.partition, "aws-sdk:sfn:startExecution", {**myself, "Input": "{}"}),
+            **call(partition, "aws-sdk:sfn:startExecution", {**myself, "Input": "{}"}),
             "End": True,
         },
         "Done": {"Type": "Succeed"},
     }
     return {
-        "Comment": f"Takes a message and runs its job, of which {messages.most} run at once",
+        "Comment": f"Takes a message and runs its job, of which {most} run at once",
         "StartAt": "Look",
-        "TimeoutSeconds": min(messages.longest_seconds + _MARGIN_SECONDS, 365 * 24 * 3600),
+        "TimeoutSeconds": min(longest_seconds + _MARGIN_SECONDS, 365 * 24 * 3600),
         "States": states,
     }
 
@@ -214,22 +205,9 @@ def from_queue(
     queue.grant_consume_messages(role)
     kept.grant_send_messages(role)
     machine.grant_start_execution(role)
-    executions = stack.format_arn(
-        service="states",
-        resource="execution",
-        resource_name=f"{machine.state_machine_name}:*",
-        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-    )
-    watches = ["states:DescribeExecution", "states:StopExecution"]
-    role.add_to_policy(iam.PolicyStatement(actions=watches, resources=[executions]))
-    rule = stack.format_arn(
-        service="events", resource="rule", resource_name="StepFunctionsGetEventsForStepFunctionsExecutionRule"
-    )
-    hears = iam.PolicyStatement(
-        actions=["events:DescribeRule", "events:PutRule", "events:PutTargets"], resources=[rule]
-    )
-    role.add_to_policy(hears)
-    messages = Messages(
+    for each in waiting_for(machine, stack):
+        role.add_to_policy(each)
+    definition = worker_of(
         partition=stack.partition,
         queue=queue.queue_url,
         failed=kept.queue_url,
@@ -241,7 +219,7 @@ def from_queue(
         scope,
         f"{construct_id}Workers",
         role=role,
-        definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(worker_of(messages))),
+        definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(definition)),
     )
     # Not in the policy that the machine waits for.
     itself = iam.Policy(

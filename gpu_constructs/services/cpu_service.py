@@ -67,9 +67,6 @@ class CpuService(ecs.Ec2Service):
         off_gpu_hosts: Whether its tasks stay off hosts with GPUs, Neuron devices or other accelerators, see
             `GpuCluster.off_gpu_hosts`. By default they do.
         **options: Arguments of `ecs.Ec2Service`, see `CpuServiceOptions` and `ServiceOptions`.
-
-    Raises:
-        IncompatibleError: A capacity has accelerators or is of another cluster, or providers are given in two ways.
     """
 
     @checked

@@ -36,11 +36,7 @@ class ServiceEndpoint:
 
     @property
     def load_balancer(self) -> elbv2.ApplicationLoadBalancer:
-        """The load balancer, whose other settings CDK's `set_attribute` writes.
-
-        Raises:
-            InvalidValueError: The listener is yours, and so is its load balancer.
-        """
+        """The load balancer, whose other settings CDK's `set_attribute` writes."""
         if self.balancer is None:
             raise InvalidValueError(
                 "the service is a rule of your listener, and made no load balancer",

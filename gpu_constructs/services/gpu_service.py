@@ -80,8 +80,6 @@ class GpuService(ecs.Ec2Service):
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
-        IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
-            tasks that have no network interface.
     """
 
     @checked
@@ -256,10 +254,6 @@ class GpuService(ecs.Ec2Service):
 
         Returns:
             CDK's scaling of the service, which takes schedules and other policies.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or the service is scaled already.
-            IncompatibleError: Two arguments cannot work together, such as no tasks and requests.
         """
         return self._counts.scale(
             by,

@@ -62,7 +62,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
 
     Raises:
-        InvalidValueError: `capacity` is empty, or not a list of capacities.
         IncompatibleError: The capacities have different architectures, for which no one image runs, or Managed
             Instances have no such network mode.
 
@@ -173,10 +172,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             memory_reservation_mib: Memory in MiB that is kept for it; it may take more. By default 128 without a limit.
             logging: Where its logs go. By default where those of the GPU containers go.
             **options: Every other argument of `ecs.TaskDefinition.add_container`.
-
-        Raises:
-            InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
         require_construct_id(id)
         require_no_gpus(id, gpu_count)
@@ -209,10 +204,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
             memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
             **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
-
-        Raises:
-            InvalidValueError: There is a log router already, or an argument is wrong by itself.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
         if self.counted.have_router:
             raise InvalidValueError("the task has a log router already", argument="id", value=id, fix="leave it out")
@@ -247,11 +238,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, such as a GPU count that is not a whole number.
-            IncompatibleError: The capacity has no such GPUs, or cannot share them.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
         return self.counted.add_gpu(construct_id, image, gpus, options)
 
@@ -333,10 +319,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
-
-        Raises:
-            IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
         return self.counted.add_neuron(construct_id, image, devices, options)
 
@@ -359,11 +341,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 Managed Instances, a task uses one kind.
             security_groups: Of a task in network mode ``awsvpc``. By default it is in the default group of the VPC.
             vpc_subnets: Of a task in network mode ``awsvpc``. By default those of the hosts.
-
-        Raises:
-            InvalidValueError: `capacity` is not a list of its capacities, or it has no container with GPUs yet.
-            IncompatibleError: The capacities are of two clusters or of both kinds, or security groups or subnets are
-                for tasks that have no network interface.
         """
         require_accelerators(self, instead="aws ecs run-task")
         used = capacity_used(capacity, self.capacity)

@@ -60,9 +60,6 @@ class GpuAssertions:
             name: Its construct id or the end of its path, its family or its logical id.
             gpus: Whole GPUs of all its containers together.
             on: Instance types or families (``g6``); it may come to run on these and on no other.
-
-        Raises:
-            AssertionError: There is no such task.
         """
         __tracebackhide__ = True
         name_of(name, "name")
@@ -95,9 +92,6 @@ class GpuAssertions:
         Args:
             name: Name of the image, such as ``al2023-gpu``.
             release: The release that it is pinned to.
-
-        Raises:
-            AssertionError: One of them runs another, or there is none.
         """
         __tracebackhide__ = True
         wanted = image(name_of(name, "name"))
@@ -112,11 +106,7 @@ class GpuAssertions:
         return self._every_pool(f"not every pool runs {text}", reason)
 
     def scales_to_zero(self) -> GpuAssertions:
-        """No pool with accelerators keeps a host that no task needs.
-
-        Raises:
-            AssertionError: One of them does, or there is none.
-        """
+        """No pool with accelerators keeps a host that no task needs."""
         __tracebackhide__ = True
 
         def reason(each: Pool) -> str | None:
@@ -135,9 +125,6 @@ class GpuAssertions:
 
         A task that no service runs, or one with a launch type, fits one pool at least. Whatever can only be known at
         deploy time, or on a running host, counts as no fit.
-
-        Raises:
-            AssertionError: One may not be placed, or there is none.
         """
         __tracebackhide__ = True
         tasks = gpu_tasks(self.fleet)
@@ -158,10 +145,6 @@ class GpuAssertions:
             at_least: The least severity that counts: ``error``, ``warning`` or ``info``.
             ignore: Ids of rules that do not count, such as ``GPU002``. One that is part of another rule now stands for
                 what that finds and is no error.
-
-        Raises:
-            AssertionError: They have.
-            InvalidValueError: `at_least` is not a severity, or `ignore` is not a list of names.
         """
         __tracebackhide__ = True
         if at_least not in list(Severity):

@@ -41,7 +41,6 @@ def gpus(
             as they do for the command line.
 
     Raises:
-        InvalidValueError: It is none of these, or an argument is wrong.
         UnreadableError: It cannot be read.
     """
     said = Configuration() if configuration is None else configuration_of(str(configuration))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.cluster.monitoring.recovery_states import recovery_definition
 from gpu_constructs.jobs.job_run import JobRetries
-from gpu_constructs.jobs.messages import Messages, worker_of
+from gpu_constructs.jobs.messages import worker_of
 from gpu_constructs.jobs.states import definition_of
 from tests.cluster.monitoring.test_recovery import RUN as RECOVERY
 from tests.jobs.test_states import RUN
@@ -90,8 +90,7 @@ def test_of_jobs(budgets: JobRetries, seconds: int, spot: tuple[str, ...]) -> No
 
 @given(st.integers(1, 999), st.integers(60, 365 * 24 * 3600))
 def test_of_workers(most: int, seconds: int) -> None:
-    messages = Messages(partition="aws", queue="q", failed="f", job="arn", most=most, longest_seconds=seconds)
-    definition = worker_of(messages)
+    definition = worker_of(partition="aws", queue="q", failed="f", job="arn", most=most, longest_seconds=seconds)
     require_sound(definition)
     # SQS holds a message for 12 hours from when it was received.
     assert 60 < definition["States"]["Hold"]["Parameters"]["VisibilityTimeout"] <= 12 * 3600 - 60

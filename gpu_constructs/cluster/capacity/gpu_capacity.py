@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
@@ -193,9 +193,6 @@ class GpuCapacity(ProviderCapacity):
             instance_types: What it may launch.
             max_instances: Hosts at most.
             **options: The other arguments, explained at `CapacityOptions`: what the hosts are.
-
-        Raises:
-            IncompatibleError: No such capacity can be there.
         """
         require_gpu_cluster(cluster)
         choice = CapacityChoice(
@@ -215,27 +212,52 @@ class GpuCapacity(ProviderCapacity):
         return self.provider.capacity_provider_name
 
 
-def _launch_template(
-    scope: GpuCapacity,
-    hosts: ClusterHosts,
+def launch_template_of(
+    scope: Construct,
     plan: CapacityPlan,
     user_data: ec2.UserData,
+    *,
+    group: ec2.ISecurityGroup,
+    of_efa: ec2.ISecurityGroup | None,
+    key: kms.IKey | None,
+    **own: Any,  # noqa: ANN401 - the other arguments of CDK's launch template
 ) -> ec2.LaunchTemplate:
-    """Defines the launch template of a capacity."""
+    """Defines the launch template of hosts of a cluster or of AWS Batch, whose security group is given."""
+    image = plan.machine_image.host_image.image
     made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
+        user_data=user_data,
+        block_devices=plan.storage.volumes(image, key),
+        require_imdsv2=True,
+        http_put_response_hop_limit=1,
+        instance_initiated_shutdown_behavior=shutdown_of(image.operating_system),
+        **own,
+    )
+    data = {**plan.adds.launch_template, **interfaces_data(plan.pool, group, of_efa)}
+    if data:
+        # Into the value that CDK's construct writes, which has no argument for it.
+        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
+        resource.add_property_override("LaunchTemplateData", data)
+    return made
+
+
+def _launch_template(
+    scope: GpuCapacity, hosts: ClusterHosts, plan: CapacityPlan, user_data: ec2.UserData
+) -> ec2.LaunchTemplate:
+    made = launch_template_of(
+        scope,
+        plan,
+        user_data,
+        group=hosts.security_group,
+        of_efa=scope.efa_security_group,
+        key=hosts.encryption_key,
         machine_image=plan.machine_image.to_machine_image(),
         instance_type=_instance_type_named(plan.choice.instance_types[0]),
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
-        user_data=user_data,
-        block_devices=plan.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
-        require_imdsv2=True,
-        http_put_response_hop_limit=1,
         placement_group=scope.placement_group,
-        instance_initiated_shutdown_behavior=shutdown_of(plan.machine_image.host_image.image.operating_system),
     )
     custom = plan.machine_image.machine_image
     if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:
@@ -249,11 +271,6 @@ def _launch_template(
         cast("ec2.CfnLaunchTemplate", made.node.default_child).add_override(
             f"Metadata.{METADATA_KEY}.{DECLARED_IMAGE}", image_metadata(plan.machine_image.host_image.image)
         )
-    data = {**plan.adds.launch_template, **interfaces_data(plan.pool, hosts.security_group, scope.efa_security_group)}
-    if data:
-        # Into the value that CDK's construct writes, which has no argument for it.
-        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
-        resource.add_property_override("LaunchTemplateData", data)
     return made
 
 

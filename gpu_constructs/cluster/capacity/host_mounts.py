@@ -92,9 +92,6 @@ class HostMount:
             file_system: The file system.
             path: Where hosts mount it.
             mount_name: For an imported file system, the name that ``describe-file-systems`` prints.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
         """
         _require_path(path)
         system = cast("fsx.LustreFileSystem", file_system)

@@ -210,9 +210,6 @@ class Purchase(HostPart):
             only: Whether hosts start in the reservations or not at all. By default they start on demand then.
             instances: Hosts that are reserved, so that more than these are refused with `only`. By default the
                 number is not checked.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or both a reservation and a group are given.
         """
         if reservation_id is not None:
             require_reservation_id(reservation_id)
@@ -268,9 +265,6 @@ class Purchase(HostPart):
                 changes.
             drain_minutes: How long before the end hosts are asked to leave, more than the 30 minutes at which EC2
                 terminates them. By default 45.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or the times leave nothing between them.
         """
         require_reservation_id(reservation_id)
         count = _instances(instances)

@@ -73,9 +73,6 @@ class HostStorage(HostPart):
         images_on_local_disks: Whether Docker keeps images and writable layers on local disks instead.
         scratch_on_local_disks: Whether tasks find scratch space on local disks; not on Bottlerocket.
         mounts: Shared storage that every host mounts, such as ``[HostMount.s3(bucket)]``; on Amazon Linux 2023.
-
-    Raises:
-        InvalidValueError: An argument is wrong by itself, or the images are larger than the volume.
     """
 
     root_volume_gib: int | None = None

@@ -199,10 +199,6 @@ class GpuMonitoring(Construct):
                 alone, and the alarm goes off.
             drain_timeout: How long the tasks of a host may take to move or to end before they are stopped, a minute to
                 48 hours. By default an hour.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, it has no topic, or there is a recovery already.
-            IncompatibleError: The topic is a FIFO topic, or in another region.
         """
         topic = notify or self.notify
         if topic is None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns
 
 _DAY_MINUTES = 24 * 60
-"""What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
-"""
+"""What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
 
 IDLE_PERIOD_MINUTES = 5
 """The period of the alarm about idle GPUs."""
@@ -62,10 +61,6 @@ class AlarmLimits:
         missing_gpus: GPUs that a host has less than its type. By default 1.
         interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most
             tasks before EC2 takes a Spot host, so that fewer tasks than hosts may be lost.
-
-    Raises:
-        InvalidValueError: A number is not within its limits, or only known at deploy time, or `idle_minutes` is not a
-            multiple of 5.
     """
 
     tasks_wait_minutes: int | None = 15

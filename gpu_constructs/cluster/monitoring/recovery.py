@@ -15,7 +15,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import alarm_of_executions
+from gpu_constructs.cdk.state_parts import alarm_of_executions, state_machine
 from gpu_constructs.cdk.tokens import late_list, late_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -79,21 +79,14 @@ class GpuRecovery(Construct):
                 for name in [each.auto_scaling_group.auto_scaling_group_name for each in capacities()] or ["none"]
             ]
 
-        role = iam.Role(
+        self.state_machine: sfn.StateMachine
+        self.state_machine, role = state_machine(
             self,
-            "Role",
-            assumed_by=service_of_this_account("states.amazonaws.com"),
-            inline_policies={
-                "Recover": iam.PolicyDocument(statements=_statements(hosts, self.table, late_list(groups)))
-            },
+            definition=late_text(definition),
+            allowed_to="Recover",
+            policy=iam.PolicyDocument(statements=_statements(hosts, self.table, late_list(groups))),
         )
         notify.grant_publish(role)
-        self.state_machine: sfn.StateMachine = sfn.StateMachine(
-            self,
-            "StateMachine",
-            role=role,
-            definition_body=sfn.DefinitionBody.from_string(late_text(definition)),
-        )
         self.rule: events.CfnRule = self._rule(hosts)
         self.alarm: cloudwatch.Alarm = alarm_of_executions(
             self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -13,15 +12,16 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
-from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
+from gpu_constructs.cluster.capacity.gpu_capacity import launch_template_of
+from gpu_constructs.cluster.capacity.network import network_resources
+from gpu_constructs.cluster.capacity.plan import CapacityPlan
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.cluster.hosts.permissions import host_permissions, let_key_be_used
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.own_image import image_metadata
-from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, known
-from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, PurchaseOption, known
+from gpu_constructs.jobs.batch.environment_plan import image_type, own_image, user_data_of
 from gpu_constructs.rules import check_alone
 
 # AWS Batch makes a cluster for each compute environment, and may itself use none of other names: statement 11 of
@@ -113,7 +113,7 @@ class BatchEnvironment(Construct):
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
     """
 
-    def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
+    def __init__(self, scope: Construct, *, plan: CapacityPlan, hosts: QueueHosts, update_minutes: float) -> None:
         super().__init__(scope, plan.pool.name)
         self.pool: Pool = plan.pool
         self.purchase: Purchase = plan.purchase
@@ -121,11 +121,19 @@ class BatchEnvironment(Construct):
         near, of_efa = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
         self.placement_group: ec2.IPlacementGroup | None = near
         self.efa_security_group: ec2.ISecurityGroup | None = of_efa
-        self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, of_efa)
+        # Image, types and profile are for the compute environment to say, which goes before the launch template.
+        self.launch_template: ec2.LaunchTemplate = launch_template_of(
+            self,
+            plan,
+            ec2.UserData.custom(user_data_of(plan)),
+            group=hosts.security_group,
+            of_efa=of_efa,
+            key=hosts.encryption_key,
+        )
         for each in plan.storage.mounts:
             each.require_near(hosts)
             each.let_in(hosts)
-        image = plan.own_image
+        image = own_image(plan)
         self.compute_environment: batch.CfnComputeEnvironment = batch.CfnComputeEnvironment(
             self,
             "Resource",
@@ -136,9 +144,9 @@ class BatchEnvironment(Construct):
                 terminate_jobs_on_update=False, job_execution_timeout_minutes=update_minutes
             ),
             compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
-                type="SPOT" if plan.is_spot else "EC2",
+                type="SPOT" if plan.pool.bought.option is PurchaseOption.SPOT else "EC2",
                 allocation_strategy=str(plan.pool.allocation),
-                instance_types=list(plan.instance_types),
+                instance_types=list(plan.choice.instance_types),
                 minv_cpus=known(plan.pool.min_vcpus or 0),
                 maxv_cpus=known(plan.pool.max_vcpus or 0),
                 instance_role=hosts.instance_profile.instance_profile_arn,
@@ -150,7 +158,7 @@ class BatchEnvironment(Construct):
                 else None,
                 ec2_configuration=[
                     batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
-                        image_type=plan.image_type,
+                        image_type=image_type(plan),
                         image_id_override=None if image is None else image.get_image(self).image_id,
                     )
                 ],
@@ -174,24 +182,3 @@ class BatchEnvironment(Construct):
         if self.pool.public_subnets is True or self.pool.zones_are_open:
             # Whether its user wants a placement group is for the user to say.
             announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
-
-
-def _launch_template(
-    scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, of_efa: ec2.ISecurityGroup | None
-) -> ec2.LaunchTemplate:
-    """The launch template; image, types and profile are for the compute environment to say, which goes before it."""
-    made = ec2.LaunchTemplate(
-        scope,
-        "LaunchTemplate",
-        user_data=ec2.UserData.custom(plan.user_data),
-        block_devices=plan.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
-        require_imdsv2=True,
-        http_put_response_hop_limit=1,
-        instance_initiated_shutdown_behavior=shutdown_of(plan.machine_image.host_image.image.operating_system),
-    )
-    data = {**plan.launch_template, **interfaces_data(plan.pool, hosts.security_group, of_efa)}
-    data.pop("Placement", None)  # which the compute environment names
-    if data:
-        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
-        resource.add_property_override("LaunchTemplateData", data)
-    return made

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
-from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import HostPart
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, hosts_told, image_of, pool_of, types_of
+from gpu_constructs.cluster.capacity.plan import (
+    CapacityChoice,
+    CapacityPlan,
+    hosts_told,
+    image_of,
+    pool_of,
+    types_of,
+)
 from gpu_constructs.cluster.capacity.purchase import Purchase
-from gpu_constructs.cluster.capacity.storage import HostStorage
 from gpu_constructs.cluster.capacity.user_data import agent_lines, what_hosts_are_told
 from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
@@ -24,7 +28,6 @@ from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.fleet import (
     RESERVATIONS_ONLY,
     Bought,
-    HostImage,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -63,56 +66,24 @@ _OF_BATCH = frozenset({"al2023-gpu", "al2023", "al2023-arm64"})
 """Images that AWS Batch takes the newest of by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentPlan:
-    """A compute environment that may be made.
-
-    Attributes:
-        instance_types: Names of its instance types, each once.
-        pool: What it can launch.
-        machine_image: The image of its hosts.
-        purchase: How its hosts are bought.
-        storage: Where they keep images and scratch data.
-        network: How they are connected.
-        subnets: Where its hosts run.
-        launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
-        user_data: The user data of its hosts.
-    """
-
-    instance_types: tuple[str, ...]
-    pool: Pool
-    machine_image: GpuMachineImage
-    purchase: Purchase
-    storage: HostStorage
-    network: HostNetwork
-    subnets: HostSubnets
-    launch_template: Mapping[str, object]
-    user_data: str
-
-    @property
-    def is_spot(self) -> bool:
-        """Whether its hosts are spot."""
-        return self.pool.bought.option is PurchaseOption.SPOT
-
-    @property
-    def image_type(self) -> str:
-        """The kind of image for which AWS Batch prepares its hosts."""
-        return _IMAGE_TYPES.get(self.machine_image.host_image.image.accelerator, _PLAIN)
-
-    @property
-    def own_image(self) -> ec2.IMachineImage | None:
-        """The image that takes the place of the one of AWS Batch; None where that is the same."""
-        found = self.machine_image.host_image
-        is_of_batch = found.is_floating and found.image.name in _OF_BATCH
-        return None if is_of_batch else self.machine_image.to_machine_image()
+def image_type(plan: CapacityPlan) -> str:
+    """The kind of image for which AWS Batch prepares hosts."""
+    return _IMAGE_TYPES.get(plan.machine_image.host_image.image.accelerator, _PLAIN)
 
 
-def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> EnvironmentPlan:
+def own_image(plan: CapacityPlan) -> ec2.IMachineImage | None:
+    """The image that takes the place of the one of AWS Batch; None where that is the same."""
+    found = plan.machine_image.host_image
+    is_of_batch = found.is_floating and found.image.name in _OF_BATCH
+    return None if is_of_batch else plan.machine_image.to_machine_image()
+
+
+def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> CapacityPlan:
     """Checks all that can be seen before a resource exists; the region is None where only the deploy knows it."""
     _require_of_batch(choice)
     names, chosen = _types(choice)
     types = chosen.instance_types
-    purchase, _, storage, network = parts = choice.parts()
+    purchase, scaling, storage, network = parts = choice.parts()
     low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
     pool = replace(
@@ -133,19 +104,25 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if network.has_efa else (),
     )
-    pool, user_data = _set_up(pool, storage, image.host_image, choice.join_within)
+    adds = hosts_told(pool, image.host_image, choice.join_within)
+    adds.launch_template |= launch_template
+    storage.contribute(adds, pool)
+    told = what_hosts_are_told(image.host_image.image.operating_system, "", adds.agent)
+    agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
+    told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
+    pool = replace(pool, user_data=told)
     require_yes(pool, *_ASKED, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
-    return EnvironmentPlan(
-        instance_types=names,
+    return CapacityPlan(
+        choice=replace(choice, instance_types=names),
         pool=pool,
         machine_image=image,
         purchase=purchase,
+        scaling=scaling,
         storage=storage,
         network=network,
+        adds=adds,
         subnets=subnets,
-        launch_template=launch_template,
-        user_data=user_data,
     )
 
 
@@ -212,15 +189,6 @@ def _with_parts(pool: Pool, parts: Iterable[HostPart]) -> Pool:
     return pool
 
 
-def _set_up(pool: Pool, storage: HostStorage, image: HostImage, join_within: cdk.Duration | None) -> tuple[Pool, str]:
-    system, adds = image.image.operating_system, hosts_told(pool, image, join_within)
-    storage.contribute(adds, pool)
-    told = what_hosts_are_told(system, "", adds.agent)
-    agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
-    told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
-    return replace(pool, user_data=told), _archive_of((*agent_lines(system, adds.agent), *adds.boot_commands))
-
-
 def _hosts(argument: str, value: int, smallest: int) -> int:
     fix = f"{argument}={smallest}"
     return known_number(argument, value, smallest=smallest, unit="hosts", fix=fix, why="does not become vCPUs")
@@ -241,7 +209,7 @@ def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuM
     return image
 
 
-def _bought(purchase: Purchase) -> tuple[Reservation | None, Mapping[str, object]]:
+def _bought(purchase: Purchase) -> tuple[Reservation | None, dict[str, object]]:
     """The reservations that hosts run in, and what the purchase adds to ``LaunchTemplateData``.
 
     Spot is a type of compute environment, and needs no word there.
@@ -279,11 +247,13 @@ def _bought(purchase: Purchase) -> tuple[Reservation | None, Mapping[str, object
     return replace(given, preference=preference, instances=None), data
 
 
-def _archive_of(lines: Iterable[str]) -> str:
+def user_data_of(plan: CapacityPlan) -> str:
     """A script as the MIME multi-part archive that AWS Batch merges with its own user data; it takes no other form.
 
     https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
     """
+    system = plan.machine_image.host_image.image.operating_system
+    lines = (*agent_lines(system, plan.adds.agent), *plan.adds.boot_commands)
     head = ("MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', "")
     part = (f"--{_BOUNDARY}", 'Content-Type: text/x-shellscript; charset="us-ascii"', "")
     return "\n".join((*head, *part, *lines, "", f"--{_BOUNDARY}--", ""))

@@ -80,11 +80,7 @@ class BatchRetries:
             exit_code("exit_codes", each, fix="exit_codes=[75]")
 
     def conditions(self, *, of_gang: bool = False) -> list[batch.RetryStrategy]:
-        """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything.
-
-        Raises:
-            InvalidValueError: With the one of a gang, for hosts that its main one has lost, there are too many.
-        """
+        """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything."""
         if self.attempts == 1:
             return []
         codes = (*((LOST_NODE,) if of_gang else ()), *self.exit_codes)

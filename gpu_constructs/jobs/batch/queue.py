@@ -18,14 +18,14 @@ from gpu_constructs.cdk.arguments import known_seconds, require_kind, whole_numb
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.cluster.capacity.plan import CapacityChoice
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
-from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
+from gpu_constructs.jobs.batch.environment_plan import plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
@@ -228,7 +228,6 @@ class GpuBatchQueue(Construct):
         Raises:
             IncompatibleError: No environment of the queue has such GPUs, its checkpoints end with their container, or
                 a start may cost more than `max_cost_usd`.
-            DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
         self.require_share(options.get("share"), options.get("scheduling_priority"))
         plan = plan_job(
@@ -256,10 +255,6 @@ class GpuBatchQueue(Construct):
             notify: Who is told: a standard topic of the same region.
             stuck_after: How long a job may be first while none has a host, five minutes to a day. By default 30
                 minutes, in which the hosts of every type start. The alarm goes off up to as long after that.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or the queue is watched already.
-            IncompatibleError: The topic is one that alarms cannot use.
         """
         seconds = stuck_after or seconds_of(_STUCK)
         number = whole_seconds("stuck_after", seconds, smallest=300, largest=_LONGEST_WAIT)
@@ -278,11 +273,7 @@ class GpuBatchQueue(Construct):
         return self.watched
 
     def require_share(self, share: str | None, priority: int | None) -> None:
-        """Refuses a job that counts against none of the shares, or against one where there are none.
-
-        Raises:
-            InvalidValueError: It is not one of this queue.
-        """
+        """Refuses a job that counts against none of the shares, or against one where there are none."""
         names = () if self.shares is None else tuple(self.shares.shares)
         if share not in (names or (None,)):
             raise InvalidValueError(
@@ -313,7 +304,7 @@ class GpuBatchQueue(Construct):
 
 def _plans(
     environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
-) -> list[EnvironmentPlan]:
+) -> list[CapacityPlan]:
     is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
     if not is_list or not environments:
         raise InvalidValueError(

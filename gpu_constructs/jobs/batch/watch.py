@@ -18,7 +18,15 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State, alarm_of_executions, call, choice_state, fail_state, is_there
+from gpu_constructs.cdk.state_parts import (
+    State,
+    alarm_of_executions,
+    call,
+    choice_state,
+    fail_state,
+    is_there,
+    state_machine,
+)
 from gpu_constructs.cluster.monitoring.gpu_monitoring import let_alarms_publish, let_rules_publish
 
 if TYPE_CHECKING:
@@ -69,19 +77,12 @@ class BatchWatch(Construct):
             f"GPU job <name> (<id>) does not start and blocks its queue: <reason>. More: {_PAGE}",
         )
         environments = [each.compute_environment.attr_compute_environment_arn for each in queue.environments]
-        role = iam.Role(
+        self.state_machine: sfn.StateMachine
+        self.state_machine, _ = state_machine(
             self,
-            "Role",
-            assumed_by=service_of_this_account("states.amazonaws.com"),
-            inline_policies={"Look": iam.PolicyDocument(statements=_looks(arn))},
-        )
-        self.state_machine: sfn.StateMachine = sfn.StateMachine(
-            self,
-            "StateMachine",
-            role=role,
-            definition_body=sfn.DefinitionBody.from_string(
-                stack.to_json_string(_definition(partition, arn, environments, stuck_seconds))
-            ),
+            definition=stack.to_json_string(_definition(partition, arn, environments, stuck_seconds)),
+            allowed_to="Look",
+            policy=iam.PolicyDocument(statements=_looks(arn)),
         )
         starts = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
         self.state_machine.grant_start_execution(starts)

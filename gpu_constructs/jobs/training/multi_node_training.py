@@ -66,11 +66,6 @@ class MultiNodeTraining(BatchWork):
             and of its GPUs, variables, time limit, retries, share, roles, logs, volumes, and where the training reads,
             writes and resumes. All its hosts share `volumes`.
 
-    Raises:
-        IncompatibleError: The queue cannot hold the gang: too few hosts, several types or zones, or spot; its
-            checkpoints end with their container, or a start may cost more than `max_cost_usd`.
-        DoesNotFitError: Its hosts have less of something than a container asks for.
-
     Attributes:
         queue: Its queue.
         task: What it asks of each host, as the value that every check reads.

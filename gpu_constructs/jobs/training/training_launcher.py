@@ -287,9 +287,6 @@ class TrainingLauncher:
         Args:
             command: What the tool starts.
             gpus: GPUs of each host, 1 or more.
-
-        Raises:
-            InvalidValueError: It is no list of text, is empty, or begins with what the launcher starts itself.
         """
         words = texts("command", command, example=_EXAMPLE)
         _require_startable(words, self.tool)

@@ -173,9 +173,6 @@ class ModelServer:
             model_repository: Its repository of models, a directory or an ``s3://`` address. By default ``/models``,
                 where a `ModelCache` puts it.
             **options: See `ServerOptions`.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
         """
         return cls.preset("triton", model=model_repository, **options)
 
