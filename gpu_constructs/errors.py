@@ -131,6 +131,14 @@ def shown(value: object) -> str:
     return brief(_CLASS.sub(r"the class \1", _OBJECT.sub(r"\1(…)", _MEMBER.sub(r"\1", text))))
 
 
+def unexpected(
+    argument: str, value: object, expected: str, *, fix: str | None, allowed: str | None = None, rule: str | None = None
+) -> InvalidValueError:
+    """The error for a value that is something else than what is expected, in words such as ``a list of text``."""
+    problem = f"expects {expected}, got {shown(value)}"
+    return InvalidValueError(problem, argument=argument, value=value, allowed=allowed, fix=fix, rule=rule)
+
+
 @contextmanager
 def argument_named(argument: str) -> Iterator[None]:
     """Names the argument in errors of rooms that do not know where their value came from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
@@ -12,7 +13,7 @@ import aws_cdk as cdk
 
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
 from gpu_constructs.fleet import UNKNOWN, Unknown, known
 
@@ -53,10 +54,10 @@ def whole_number(
     if number is None or not smallest <= number <= largest:
         if isinstance(value, str) and value.isdecimal() and len(value) < len(str(largest)) and int(value) >= smallest:
             fix = f"{argument}={int(value)}"
-        raise InvalidValueError(
-            f"expects a whole number{unit and f' of {unit}'}, got {shown(value)}",
-            argument=argument,
-            value=value,
+        raise unexpected(
+            argument,
+            value,
+            f"a whole number{unit and f' of {unit}'}",
             allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
             fix=fix,
             rule=rule,
@@ -72,19 +73,23 @@ def known_number(
     largest: int = LARGEST_INTEGER,
     unit: str = "",
     fix: str,
-    why: str,
+    why: str = "",
+    problem: str = "",
+    known_by: str = "take the number from context instead of a parameter",
     rule: str | None = None,
 ) -> int:
     """A whole number within limits that something is computed from at synth.
 
-    `why` says what cannot be done with a number that is only known at deploy time.
+    `why` says what cannot be done with a number that is only known at deploy time, or `problem` says all of it, and
+    `known_by` what to give instead.
     """
     number = whole_number(argument, value, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
     if isinstance(number, Unknown):
         raise InvalidValueError(
-            f"a number that is only known at deploy time {why}",
+            problem or f"a number that is only known at deploy time {why}",
             argument=argument,
-            fix="take the number from context instead of a parameter",
+            value=value,
+            fix=known_by,
         )
     return number
 
@@ -102,7 +107,7 @@ def whole(number: object) -> object:
 def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
     """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else."""
     if type(value) is not bool:
-        raise InvalidValueError(f"expects True or False, got {shown(value)}", argument=argument, value=value, fix=fix)
+        raise unexpected(argument, value, "True or False", fix=fix)
 
 
 def gpu_memory_mib(gib: float) -> int:
@@ -114,10 +119,10 @@ def gpu_memory_mib(gib: float) -> int:
             fix="gpu_memory_gib=16, known when the app is synthesized",
         )
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
-        raise InvalidValueError(
-            f"expects GiB for each GPU, got {shown(gib)}",
-            argument="gpu_memory_gib",
-            value=gib,
+        raise unexpected(
+            "gpu_memory_gib",
+            gib,
+            "GiB for each GPU",
             allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
             fix="gpu_memory_gib=16; 22 for an L4, 44 for an L40S, 79 for an H100",
         )
@@ -143,16 +148,19 @@ def name(argument: str, value: str, *, fix: str) -> None:
         )
 
 
+def of_form(argument: str, value: object, form: re.Pattern[str], what: str, *, allowed: str, fix: str) -> None:
+    """Refuses text of another form; text that is only resolved at deploy time passes."""
+    if not isinstance(value, str) or not (is_text_token(value) or form.fullmatch(value)):
+        raise InvalidValueError(
+            f"{shown(value)} is not {what}", argument=argument, value=value, allowed=allowed, fix=fix
+        )
+
+
 def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
     """A list of text; text alone would be taken letter by letter, and a set has no order."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
         split = value.split() if isinstance(value, str) else []
-        raise InvalidValueError(
-            f"expects a list of text, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=shown(split) if split else example,
-        )
+        raise unexpected(argument, value, "a list of text", fix=shown(split) if split else example)
     if any(_NUL in each for each in value):
         raise InvalidValueError(
             f"{shown(next(each for each in value if _NUL in each))} has a NUL character, which no program is given",
@@ -168,9 +176,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidValueError(
-            f"expects a mapping, got {shown(value)}", argument=argument, value=value, fix=f"{argument}={example}"
-        )
+        raise unexpected(argument, value, "a mapping", fix=f"{argument}={example}")
     for key, each in value.items():
         if not isinstance(key, str) or not key or "=" in key or _NUL in key:
             raise InvalidValueError(
@@ -205,12 +211,7 @@ def require_kind(argument: str, value: object, kind: type, *, example: str) -> N
     """Refuses a value of another class."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
-        raise InvalidValueError(
-            f"expects {article} {kind.__name__}, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}={example}",
-        )
+        raise unexpected(argument, value, f"{article} {kind.__name__}", fix=f"{argument}={example}")
 
 
 def whole_seconds(

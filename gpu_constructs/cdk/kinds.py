@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_ty
 
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.cdk.calls import called, require_construct_id, written_if_refused
-from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.errors import UnknownNameError, shown, unexpected
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -367,6 +367,4 @@ def _plain(name: object) -> str:
 
 
 def _refuse(argument: str, value: object, expected: str, fix: str, *, allowed: str | None = None) -> None:
-    raise InvalidValueError(
-        f"expects {expected}, got {shown(value)}", argument=argument, value=value, allowed=allowed, fix=fix or None
-    )
+    raise unexpected(argument, value, expected, allowed=allowed, fix=fix or None)

@@ -24,7 +24,7 @@ import jsii
 from constructs import IConstruct
 
 from gpu_constructs.cdk.calls import written_if_refused
-from gpu_constructs.errors import InvalidValueError, __version__, shown
+from gpu_constructs.errors import InvalidValueError, __version__, shown, unexpected
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
 
@@ -120,9 +120,7 @@ class GpuChecks:
 def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
     """The check of the app of a scope, which is added if it has none."""
     if not hasattr(type(scope), "node"):
-        raise InvalidValueError(
-            f"expects the app or a construct in it, got {shown(scope)}", argument="scope", value=scope, fix=instead
-        )
+        raise unexpected("scope", scope, "the app or a construct in it", fix=instead)
     # Each `.` into CDK is a question to Node, and the stage around most scopes is the app itself.
     stage = cdk.Stage.of(scope)
     root = stage if isinstance(stage, cdk.App) else scope.node.root

@@ -9,14 +9,7 @@ from dataclasses import field, fields
 from enum import Enum
 from typing import Any
 
-from gpu_constructs.facts import (
-    Architecture,
-    Image,
-    InstanceType,
-    OperatingSystem,
-    Vendor,
-    system_of_parameter,
-)
+from gpu_constructs.facts import Architecture, Image, InstanceType, OperatingSystem, Vendor, system_of_parameter
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.host import NO_USER_DATA, NOTHING_SAID, LaunchDetails, NetworkInterface, UserData
 from gpu_constructs.fleet.origin import Origin, Subnet

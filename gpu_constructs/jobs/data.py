@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
 # A name, or where the execution of a job says it.
@@ -50,10 +50,10 @@ class JobData:
             prefix: The part of it, such as ``data/``. By default all of it.
         """
         if prefix and (prefix.startswith("/") or not prefix.endswith("/") or not _is_plain(prefix, besides="*?")):
-            raise InvalidValueError(
-                f"expects the beginning of keys up to a slash, got {shown(prefix)}",
-                argument="prefix",
-                value=prefix,
+            raise unexpected(
+                "prefix",
+                prefix,
+                "the beginning of keys up to a slash",
                 allowed=f"'data/', or nothing for the whole bucket; without wildcards, {_NOT_PLAIN}",
                 fix=f"prefix='{prefix.strip('/') if _is_plain(prefix, besides='*?') else 'data'}/'",
             )
@@ -68,12 +68,8 @@ class JobData:
             path: The directory, such as ``/checkpoints``.
         """
         if not path.startswith("/") or not _is_plain(path):
-            raise InvalidValueError(
-                f"expects an absolute path, got {shown(path)}",
-                argument="path",
-                value=path,
-                allowed=f"one without {_NOT_PLAIN}",
-                fix="path='/checkpoints'",
+            raise unexpected(
+                "path", path, "an absolute path", allowed=f"one without {_NOT_PLAIN}", fix="path='/checkpoints'"
             )
         return JobData(location=f"{path.rstrip('/')}/")
 
@@ -163,10 +159,10 @@ def _key_of(key: str | None, checkpoints: JobData | None, *, has_fields: bool) -
     if has_fields and _FIELD.fullmatch(key):
         return key if key.startswith("$$") else f"{INPUT}{key.removeprefix('$.')}"
     if not key or key != key.strip("/") or not _is_plain(key, besides="*?$"):
-        raise InvalidValueError(
-            f"expects a directory{' or a field' if has_fields else ''}, got {shown(key)}",
-            argument="checkpoint_key",
-            value=key,
+        raise unexpected(
+            "checkpoint_key",
+            key,
+            f"a directory{' or a field' if has_fields else ''}",
             allowed=f"a name without {_NOT_PLAIN}"
             + (", '$.field' of its input, or '$$.Execution.Name'" if has_fields else " and $"),
             fix=f"checkpoint_key={'$.trial' if has_fields else 'trial-1'!r}"
@@ -187,12 +183,7 @@ def _by_variable(argument: str, value: Mapping[str, JobData] | None, reserved: f
     example = "{'DATASET': JobData.s3(bucket, prefix='data/')}"
     given = {} if value is None else value
     if not isinstance(given, Mapping) or not all(isinstance(each, JobData) for each in given.values()):
-        raise InvalidValueError(
-            f"expects places by variable, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}={example}",
-        )
+        raise unexpected(argument, value, "places by variable", fix=f"{argument}={example}")
     for name in given:
         if not isinstance(name, str) or not name.isidentifier() or name in reserved or _IS_OF_CONTAINER.match(name):
             raise InvalidValueError(

@@ -42,12 +42,13 @@ from gpu_constructs.jobs.job_task import (
 )
 from gpu_constructs.jobs.machine import machine_of_tasks, one_at_a_time, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
-from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
+from gpu_constructs.jobs.starts import not_started, on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of, longest_seconds
 from gpu_constructs.placement import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
+    STARTED,
     capacity_used,
     keep_exported,
     keep_old_revisions,
@@ -56,12 +57,6 @@ from gpu_constructs.tasks.workload import (
     require_interfaces,
     shares_of,
 )
-
-_ARGUMENTS: Mapping[str, str] = {
-    "CapacityProviderStrategy": "capacity",
-    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
-    "Strategy": "capacity",
-}
 
 
 class GpuJob(Construct):
@@ -136,11 +131,11 @@ class GpuJob(Construct):
         slots = [task_slots(task, each.pool) for each in used]
         shares = shares_of(used, slots)
         workload = workload_of(construct_id, task, shares)
-        require_home(workload, used, cluster.cluster, _ARGUMENTS)
-        require_allowed(workload, _ARGUMENTS)
-        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
+        require_home(workload, used, cluster.cluster, STARTED)
+        require_allowed(workload, STARTED)
+        require_yes(workload, "GPU140", arguments=STARTED)
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
-        require_interfaces(workload, of_interfaces, _ARGUMENTS)
+        require_interfaces(workload, of_interfaces, STARTED)
         pools, longest = [each.pool for each in used], longest_seconds(seconds, budgets)
         by_itself = fleet_of(workload, pools, seconds, longest)
         require_cost(by_itself, longest, max_cost_usd, "JobRetries(…) with smaller budgets")
@@ -243,21 +238,18 @@ class GpuJob(Construct):
             schedule_name: The name of the schedule. By default CloudFormation makes one.
             enabled: Whether it starts anything yet.
             may_overlap: Whether the next one runs beside one that still runs. By default not.
-
-        Returns:
-            CDK's schedule.
         """
         text = text_of(job_input or {}, self._checkpoint_key)
         if may_overlap:
             require_apart(self._shares_checkpoints, "$$.Execution.Name")
-        return on_schedule(
+        started = self.state_machine if may_overlap else one_at_a_time(self, construct_id, self.state_machine)
+        return scheduler.Schedule(
             self,
             construct_id,
-            self.state_machine if may_overlap else one_at_a_time(self, construct_id, self.state_machine),
             schedule=schedule,
-            text=text,
             schedule_name=schedule_name,
             enabled=enabled,
+            target=on_schedule(started, text, not_started(self, construct_id)),
         )
 
     @checked
@@ -326,9 +318,6 @@ class GpuJob(Construct):
             construct_id: The id of the rule in the job.
             bucket: The bucket, which then sends its events to EventBridge.
             prefix: The beginning of the keys. By default all objects.
-
-        Returns:
-            CDK's rule.
         """
         self._require_here("bucket", bucket)
         require_apart(self._shares_checkpoints, "$.detail.object.key")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from gpu_constructs.cdk.arguments import exit_code, known_number
 from gpu_constructs.cdk.kinds import with_names_checked
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import unexpected
 
 NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
@@ -82,10 +82,10 @@ class JobRetries:
             _times(name, getattr(self, name), fix=f"{name}=3")
         codes = self.exit_codes
         if not isinstance(codes, Mapping) or len(codes) > _MOST_CODES:
-            raise InvalidValueError(
-                f"expects retries by exit code, got {shown(codes)}",
-                argument="exit_codes",
-                value=codes,
+            raise unexpected(
+                "exit_codes",
+                codes,
+                "retries by exit code",
                 allowed=f"up to {_MOST_CODES} codes",
                 fix="exit_codes={75: 2}",
             )

@@ -18,7 +18,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import in_words, known_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
 from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Starter, Step, Task, Unknown, Workload
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS
 from gpu_constructs.placement import demand_of
@@ -133,12 +133,7 @@ def require_cost(fleet: Fleet, longest: int | Unknown, max_cost_usd: float | Non
             fix="max_cost_usd=500, known when the app is synthesized",
         )
     if isinstance(max_cost_usd, bool) or not isinstance(max_cost_usd, (int, float)) or not 0 < max_cost_usd < inf:
-        raise InvalidValueError(
-            f"expects US dollars, got {shown(max_cost_usd)}",
-            argument="max_cost_usd",
-            value=max_cost_usd,
-            fix="max_cost_usd=500",
-        )
+        raise unexpected("max_cost_usd", max_cost_usd, "US dollars", fix="max_cost_usd=500")
     from gpu_constructs.check.planning.starts import starts_of  # noqa: PLC0415 - few jobs have a limit
 
     if isinstance(longest, Unknown):

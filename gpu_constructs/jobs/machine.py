@@ -16,19 +16,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.calls import stack_of
-from gpu_constructs.cdk.state_parts import (
-    State,
-    call,
-    choice_state,
-    is_there,
-    pass_state,
-    state_machine,
-    waiting_for,
-)
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state, state_machine, waiting_for
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 # https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
@@ -89,14 +80,9 @@ def permissions_of(
 
 def require_machine_name(name: str | None) -> None:
     """Refuses what Step Functions does not take as a name."""
-    if name is not None and not is_token(name) and not _NAME.fullmatch(name):
-        raise InvalidValueError(
-            f"{shown(name)} is not a name that Step Functions takes",
-            argument="state_machine_name",
-            value=name,
-            allowed="letters, digits, _ and -, up to 80",
-            fix="leave it out, and CloudFormation makes one",
-        )
+    what, fix = "a name that Step Functions takes", "leave it out, and CloudFormation makes one"
+    if name is not None:
+        of_form("state_machine_name", name, _NAME, what, allowed="letters, digits, _ and -, up to 80", fix=fix)
 
 
 def machine_of_tasks(

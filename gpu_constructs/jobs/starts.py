@@ -23,7 +23,7 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
 from gpu_constructs.jobs.data import INPUT, JobData
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
@@ -51,30 +51,14 @@ class _Watch:
 _OF_APP: WeakKeyDictionary[IConstruct, list[_Watch]] = WeakKeyDictionary()
 
 
-def on_schedule(
-    scope: Construct,
-    construct_id: str,
-    machine: sfn.StateMachine,
-    *,
-    schedule: scheduler.ScheduleExpression,
-    text: str,
-    schedule_name: str | None,
-    enabled: bool,
-) -> scheduler.Schedule:
-    """Defines a schedule of EventBridge Scheduler, and the queue for what it could not start."""
-    return scheduler.Schedule(
-        scope,
-        construct_id,
-        schedule=schedule,
-        schedule_name=schedule_name,
-        enabled=enabled,
-        target=scheduler_targets.StepFunctionsStartExecution(
-            machine,
-            input=scheduler.ScheduleTargetInput.from_text(text),
-            dead_letter_queue=_not_started(scope, construct_id),
-            retry_attempts=_ATTEMPTS,
-            max_event_age=cdk.Duration.hours(_AGE_HOURS),
-        ),
+def on_schedule(machine: sfn.IStateMachine, text: str, not_started: sqs.Queue) -> scheduler.IScheduleTarget:
+    """What a schedule starts, and the queue for what it could not start."""
+    return scheduler_targets.StepFunctionsStartExecution(
+        machine,
+        input=scheduler.ScheduleTargetInput.from_text(text),
+        dead_letter_queue=not_started,
+        retry_attempts=_ATTEMPTS,
+        max_event_age=cdk.Duration.hours(_AGE_HOURS),
     )
 
 
@@ -113,7 +97,7 @@ def on_object(
     detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
     if prefix:
         detail["object"] = {"key": [{"prefix": prefix}]}
-    queue = _not_started(scope, construct_id)
+    queue = not_started(scope, construct_id)
     bucket.enable_event_bridge_notification()
     # The role with which all rules start the job, under the id that CDK gives it.
     role = cast("iam.Role | None", machine.node.try_find_child("EventsRole"))
@@ -170,7 +154,7 @@ def _in_turn(circle: Sequence[_Watch]) -> str:
     return " → ".join([*(each.job for each in circle), circle[0].job])
 
 
-def _not_started(scope: Construct, construct_id: str) -> sqs.Queue:
+def not_started(scope: Construct, construct_id: str) -> sqs.Queue:
     """What could not be started."""
     return sqs.Queue(
         scope, f"{construct_id}NotStarted", enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS)
@@ -199,12 +183,7 @@ def text_of(job_input: Mapping[str, object], checkpoint_key: str = "") -> str:
     try:
         text = json.dumps(job_input, allow_nan=False)
     except (TypeError, ValueError):
-        raise InvalidValueError(
-            f"expects what can be written as JSON, got {shown(job_input)}",
-            argument="job_input",
-            value=job_input,
-            fix="job_input={'epochs': 3}",
-        ) from None
+        raise unexpected("job_input", job_input, "what can be written as JSON", fix="job_input={'epochs': 3}") from None
     _require_field(job_input, checkpoint_key)
     if any(is_token(each) and not is_text_token(each) for each in _leaves(job_input)):
         raise InvalidValueError(

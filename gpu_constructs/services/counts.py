@@ -11,9 +11,9 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
-from gpu_constructs.cdk.arguments import whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import known_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.services.deployment import Filling, Percentages, Sharer
@@ -205,11 +205,8 @@ class Counts:
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
         """Refuses a list without policies, and a service whose number of tasks something else sets."""
         if not isinstance(by, Sequence) or not by or not all(isinstance(each, ScaleBy) for each in by):
-            raise InvalidValueError(
-                f"expects a list of ScaleBy, got {shown(by)}",
-                argument="by",
-                value=by,
-                fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
+            raise unexpected(
+                "by", by, "a list of ScaleBy", fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]"
             )
         desired = self._given_count
         if desired not in {None, 1}:
@@ -265,14 +262,15 @@ class Counts:
 
 
 def _known(argument: str, value: object, *, smallest: int) -> int:
-    number = whole_number(argument, value, smallest=smallest, unit="tasks", fix=f"{argument}={smallest}")
-    if isinstance(number, Unknown):
-        raise InvalidValueError(
-            "a number that is only known at deploy time cannot be compared with what the hosts hold",
-            argument=argument,
-            fix=f"{argument}={max(smallest, 1)}, or service.auto_scale_task_count(…)",
-        )
-    return number
+    return known_number(
+        argument,
+        value,
+        smallest=smallest,
+        unit="tasks",
+        fix=f"{argument}={smallest}",
+        why="cannot be compared with what the hosts hold",
+        known_by=f"{argument}={max(smallest, 1)}, or service.auto_scale_task_count(…)",
+    )
 
 
 def _require_together(by: Sequence[ScaleBy], least: int, scale_out_cooldown: cdk.Duration | None) -> None:

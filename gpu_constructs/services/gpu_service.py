@@ -59,7 +59,7 @@ class GpuService(ecs.Ec2Service):
         scope: Where it is defined.
         construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
-        task_definition: What it runs.
+        task_definition: What it runs; its containers with GPUs come before this line.
         capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
             Managed Instances, a service uses one kind.
         desired_count: Tasks that it keeps running. `scale` takes it out of the template; for CDK's own
@@ -77,9 +77,6 @@ class GpuService(ecs.Ec2Service):
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
         **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions`.
-
-    Raises:
-        InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
     """
 
     @checked

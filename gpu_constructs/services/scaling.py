@@ -11,11 +11,11 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
 from gpu_constructs.services.endpoint import ServiceEndpoint
 
@@ -95,16 +95,11 @@ class ScaleBy:
             per_task_per_minute: Requests that each task should get in a minute.
         """
         if not isinstance(endpoint, ServiceEndpoint):
-            raise InvalidValueError(
-                f"expects a ServiceEndpoint, got {shown(endpoint)}",
-                argument="endpoint",
-                value=endpoint,
-                fix="what service.add_application_load_balancer(…) returned",
+            raise unexpected(
+                "endpoint", endpoint, "a ServiceEndpoint", fix="what service.add_application_load_balancer(…) returned"
             )
-        target = whole_number(
-            "per_task_per_minute", per_task_per_minute, smallest=1, unit="requests", fix="per_task_per_minute=60"
-        )
-        return ScaleBy(name=_REQUESTS, endpoint=endpoint, target=_known("per_task_per_minute", target))
+        target = _known("per_task_per_minute", per_task_per_minute, unit="requests", usual=60)
+        return ScaleBy(name=_REQUESTS, endpoint=endpoint, target=target)
 
     @classmethod
     @checked
@@ -134,12 +129,10 @@ class ScaleBy:
             )
             for name in ("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible")
         )
-        each = whole_number(
-            "messages_per_task", messages_per_task, smallest=1, unit="messages", fix="messages_per_task=5"
-        )
+        each = _known("messages_per_task", messages_per_task, unit="messages", usual=5)
         # Not FILL(waiting, 0): of a metric that comes late, CloudWatch then takes the newest minute for 0
         # (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-        return _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
+        return _backlog(f"(waiting + busy) / {each}", {"waiting": waiting, "busy": busy})
 
     @classmethod
     @checked
@@ -296,23 +289,25 @@ def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> ScaleBy:
     return ScaleBy(name=_BACKLOG, metric=needed, wakes=True)
 
 
-def _known(argument: str, number: object) -> int:
-    if not isinstance(number, int):
-        raise InvalidValueError(
-            "the number of tasks is computed at synth, so this number must be known then",
-            argument=argument,
-            fix=f"{argument}=5, or service.auto_scale_task_count(…)",
-        )
-    return number
+def _known(argument: str, value: int, *, unit: str, usual: int) -> int:
+    return known_number(
+        argument,
+        value,
+        smallest=1,
+        unit=unit,
+        fix=f"{argument}={usual}",
+        problem="the number of tasks is computed at synth, so this number must be known then",
+        known_by=f"{argument}=5, or service.auto_scale_task_count(…)",
+    )
 
 
 def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if is_token(value) or not is_number or not 0 < value <= most:
-        raise InvalidValueError(
-            f"expects a number, got {shown(value)}",
-            argument=argument,
-            value=value,
+        raise unexpected(
+            argument,
+            value,
+            "a number",
             allowed="above 0" if most == LARGEST_INTEGER else f"above 0, up to {most:g}",
             fix=f"{argument}=70",
         )

@@ -11,10 +11,7 @@ from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.facts.aws_limits import (
-    CONTAINER_SETTINGS_REFUSED,
-    LARGEST_PORT,
-)
+from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, LARGEST_PORT
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
 

@@ -15,12 +15,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
-from gpu_constructs.tasks.container_options import (
-    REFUSED_ON_MANAGED,
-    ContainerOptions,
-    host_ports,
-    refused_on_managed,
-)
+from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, ContainerOptions, host_ports, refused_on_managed
 from gpu_constructs.tasks.host_share import (
     default_shared_memory_mib,
     efa_devices,
@@ -29,7 +24,7 @@ from gpu_constructs.tasks.host_share import (
     share_of_host,
 )
 
-_ARGUMENTS: Mapping[str, str] = {
+ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,
     "Cpu": "cpu",
     "Environment": "environment",
@@ -40,6 +35,8 @@ _ARGUMENTS: Mapping[str, str] = {
     "IpcMode": "ipc_mode",
     "NetworkMode": "network_mode",
 }
+"""What settings of a container are called, by property."""
+
 # Which GPUs a container sees, and settings that Managed Instances do not support: the constructor knows that none of
 # them can work.
 _REFUSED_WARNINGS = ("GPU037", "GPU047")
@@ -121,7 +118,7 @@ def finish_plan(
     require_served(
         with_one_more(task, _as_far_as_known(asked, every, options, is_shared=is_shared)),
         pools,
-        {**_ARGUMENTS, "Memory": limit_name, **arguments, **hidden},
+        {**ARGUMENTS, "Memory": limit_name, **arguments, **hidden},
         given={**{REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}, **given},
         also=_REFUSED_WARNINGS,
     )

@@ -34,6 +34,7 @@ from gpu_constructs.tasks.container_options import (
     refused_on_managed,
 )
 from gpu_constructs.tasks.container_plan import (
+    ARGUMENTS,
     ContainerPlan,
     known_variables,
     require_container_name,
@@ -48,15 +49,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_logs as logs
 
 
-_ARGUMENTS: Mapping[str, str] = {
-    **REFUSED_ON_MANAGED,
-    "Cpu": "cpu",
-    "Memory": "memory_limit_mib",
-    "MemoryReservation": "memory_reservation_mib",
-    "PortMappings": "port_mappings",
-    "IpcMode": "ipc_mode",
-    "NetworkMode": "network_mode",
-}
+_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "Memory": "memory_limit_mib"}
 _REFUSED_WARNINGS = ("GPU047",)
 
 

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, argument_named, unexpected
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import is_target
@@ -208,10 +208,10 @@ def _target(value: object) -> tuple[tuple[int, int], str]:
     if found and is_target((int(found[1]), int(found[2])), found[3]):
         return (int(found[1]), int(found[2])), found[3]
     written = _OF_A_NUMBER.fullmatch(text.rstrip("af"))
-    raise InvalidValueError(
-        f"expects major and minor, got {shown(value)}",
-        argument="min_compute_capability",
-        value=value,
+    raise unexpected(
+        "min_compute_capability",
+        value,
+        "major and minor",
         allowed="two whole numbers, the second of one digit, or text such as '10.0a' or 'sm_100a' for code of one "
         "architecture alone, with a from 9.0 and f from 10.0",
         fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",

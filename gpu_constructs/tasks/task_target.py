@@ -11,7 +11,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.declared import metadata_of as types_written
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, Pool, PoolKind, Task
@@ -152,10 +152,10 @@ def encryption_key_of(capacity: Sequence[Capacity]) -> kms.IKey | None:
 def require_capacities(capacity: Sequence[Capacity]) -> None:
     """Refuses what is not a list of different capacities."""
     if not isinstance(capacity, Sequence) or not capacity or not all(_is_capacity(each) for each in capacity):
-        raise InvalidValueError(
-            f"expects a list of the capacities that the task may run on, got {shown(capacity)}",
-            argument="capacity",
-            value=capacity,
+        raise unexpected(
+            "capacity",
+            capacity,
+            "a list of the capacities that the task may run on",
             fix="capacity=[family[1]] for hosts with one GPU of a family"
             if isinstance(capacity, Mapping)
             else "capacity=[…] with what cluster.add_capacity returned",

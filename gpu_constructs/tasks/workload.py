@@ -12,17 +12,19 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.cdk.refusal import require_yes
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
-_BY_HAND: Mapping[str, str] = {
+STARTED: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+    "Strategy": "capacity",
 }
+"""What is said of a task that is started, by a job or by hand, by property."""
 
 
 def resource_of(task_definition: ecs.TaskDefinition) -> ecs.CfnTaskDefinition:
@@ -46,10 +48,10 @@ def require_accelerators(task_definition: object, *, instead: str) -> None:
     """Refuses anything but a task definition with accelerators."""
     counted = getattr(task_definition, "counted", None)
     if not isinstance(counted, CountedContainers):
-        raise InvalidValueError(
-            f"expects a GpuTaskDefinition, got {shown(task_definition)}",
-            argument="task_definition",
-            value=task_definition,
+        raise unexpected(
+            "task_definition",
+            task_definition,
+            "a GpuTaskDefinition",
             fix=f"a GpuTaskDefinition, or {instead} for a task without GPUs",
         )
     if not demand_of(counted.task).wants_accelerator:
@@ -175,9 +177,9 @@ def started_by_hand(
     """The ``aws ecs run-task`` line of a task definition; its strategy is what makes managed scaling start a host."""
     hosts, shares = used[0].hosts, shares_of(used, [task_slots(task, each.pool) for each in used])
     workload = Workload(name=definition.node.id, task=task, strategy=tuple(each.item for each in shares))
-    require_home(workload, used, hosts.cluster, _BY_HAND)
-    require_yes(workload, "GPU140", arguments=_BY_HAND)
-    require_interfaces(workload, interfaces, _BY_HAND)
+    require_home(workload, used, hosts.cluster, STARTED)
+    require_yes(workload, "GPU140", arguments=STARTED)
+    require_interfaces(workload, interfaces, STARTED)
     items = (",".join(f"{_written(key)}={value}" for key, value in each.as_api.items()) for each in shares)
     line = (
         f"aws ecs run-task --cluster {hosts.cluster_name} --task-definition {definition.family} "

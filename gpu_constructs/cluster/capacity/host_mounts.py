@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 
+from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.tokens import is_token, known_parts
+from gpu_constructs.cdk.tokens import known_parts
 from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, required_lines
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.values import dataclass
@@ -102,14 +103,9 @@ class HostMount:
                 fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
             )
         name, host = (system.mount_name if mount_name is None else mount_name), system.dns_name
-        if not is_token(name) and not _MOUNT_NAME.fullmatch(name):
-            raise InvalidValueError(
-                f"{shown(name)} is not the mount name of a file system",
-                argument="mount_name",
-                value=name,
-                allowed="1 to 8 letters, digits, _ and -",
-                fix="the MountName that aws fsx describe-file-systems prints",
-            )
+        printed = "the MountName that aws fsx describe-file-systems prints"
+        what, allowed = "the mount name of a file system", "1 to 8 letters, digits, _ and -"
+        of_form("mount_name", name, _MOUNT_NAME, what, allowed=allowed, fix=printed)
         _require_name("mount_name", name, "the mount name of a file system")
         _require_name("file_system", host, "the DNS name of a file system")
         command = f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {path}"

@@ -13,7 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
 from gpu_constructs.facts import (
     Architecture,
     Image,
@@ -51,10 +51,10 @@ class GpuMachineImage:
 
     def __post_init__(self) -> None:
         if not isinstance(self.host_image, HostImage):
-            raise InvalidValueError(
-                f"expects a HostImage, got {shown(self.host_image)}",
-                argument="host_image",
-                value=self.host_image,
+            raise unexpected(
+                "host_image",
+                self.host_image,
+                "a HostImage",
                 fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
             )
 
@@ -134,10 +134,10 @@ class GpuMachineImage:
                 ``/dev/xvdb``.
         """
         if not hasattr(machine_image, "get_image"):
-            raise InvalidValueError(
-                f"expects an ec2.IMachineImage, got {shown(machine_image)}",
-                argument="machine_image",
-                value=machine_image,
+            raise unexpected(
+                "machine_image",
+                machine_image,
+                "an ec2.IMachineImage",
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
         facts = {

@@ -11,7 +11,7 @@ from constructs import Construct
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.cluster.capacity.part import HostPart
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, unexpected
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.host import require_one_efa_layout
@@ -44,10 +44,10 @@ class HostNetwork(HostPart):
         """Refuses a value of another kind."""
         group = self.placement_group
         if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
-            raise InvalidValueError(
-                f"expects True, False or an ec2.PlacementGroup, got {shown(group)}",
-                argument="placement_group",
-                value=group,
+            raise unexpected(
+                "placement_group",
+                group,
+                "True, False or an ec2.PlacementGroup",
                 fix="ec2.PlacementGroup.from_placement_group_name(…) for one that exists",
             )
 

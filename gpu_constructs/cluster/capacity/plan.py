@@ -30,7 +30,7 @@ from gpu_constructs.cluster.capacity.user_data import (
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.cluster.hosts.providers import known_provider_name
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
 from gpu_constructs.facts import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.values import dataclass
@@ -274,10 +274,10 @@ def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> Gp
         with argument_named("instance_types"):
             return image_for(types)
     if not isinstance(given, GpuMachineImage):
-        raise InvalidValueError(
-            f"expects a GpuMachineImage, got {shown(given)}",
-            argument="image",
-            value=given,
+        raise unexpected(
+            "image",
+            given,
+            "a GpuMachineImage",
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
     return given
@@ -287,10 +287,10 @@ def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tu
     """The instance types as given, each once, and what is known of them."""
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
         split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
-        raise InvalidValueError(
-            f"expects a list with at least one instance type, got {shown(instance_types)}",
-            argument="instance_types",
-            value=instance_types,
+        raise unexpected(
+            "instance_types",
+            instance_types,
+            "a list with at least one instance type",
             fix=shown(split) if split and all(split) else "a list in the order of preference, such as ['g6.xlarge']",
         )
     if any(is_list_token(each) for each in instance_types):

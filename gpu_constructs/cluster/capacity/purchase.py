@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_number, known_or, whole_number
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -43,20 +43,16 @@ def block_of(*, starts: datetime | None, ends: datetime, drain_minutes: int) -> 
     """When the hosts of a Capacity Block are there: they are asked to leave some minutes before it ends."""
     start = None if starts is None else _in_utc("starts", starts)
     end = _in_utc("ends", ends)
-    minutes = whole_number(
+    minutes = known_number(
         "drain_minutes",
         drain_minutes,
         smallest=CAPACITY_BLOCK_ENDS_EARLY_MINUTES + 1,
         unit="minutes",
         fix=f"drain_minutes={DRAIN_MINUTES}; EC2 terminates what runs {CAPACITY_BLOCK_ENDS_EARLY_MINUTES} minutes "
         "before the end",
+        why="cannot be taken from a time that is written at synth",
+        known_by=f"drain_minutes={DRAIN_MINUTES}",
     )
-    if isinstance(minutes, Unknown):
-        raise InvalidValueError(
-            "a number that is only known at deploy time cannot be taken from a time that is written at synth",
-            argument="drain_minutes",
-            fix=f"drain_minutes={DRAIN_MINUTES}",
-        )
     try:
         drains = end - timedelta(minutes=minutes)
     except OverflowError:

@@ -8,7 +8,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_number, known_or, require_kind, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -49,20 +49,16 @@ class HostReplacement:
 
     def __post_init__(self) -> None:
         flag("launch_first", self.launch_first)
-        percent = whole_number(
+        percent = known_number(
             "percent_at_once",
             self.percent_at_once,
             smallest=1,
             largest=MAX_PERCENT,
             unit="percent",
             fix="percent_at_once=10",
+            problem="the percentages of the instance refresh are computed at synth, so this number must be known then",
+            known_by="percent_at_once=10",
         )
-        if isinstance(percent, Unknown):
-            raise InvalidValueError(
-                "the percentages of the instance refresh are computed at synth, so this number must be known then",
-                argument="percent_at_once",
-                fix="percent_at_once=10",
-            )
         object.__setattr__(self, "percent_at_once", percent)
 
     def update_of(self, pool: Pool) -> HostUpdate:
@@ -216,13 +212,8 @@ class HostScaling(HostPart):
         flag("managed_termination_protection", self.managed_termination_protection)
         for argument, kind, arguments in (("warm_hosts", WarmHosts, "hosts=1"), ("replacement", HostReplacement, "")):
             given = getattr(self, argument)
-            if given is not None and not isinstance(given, kind):
-                raise InvalidValueError(
-                    f"expects a {kind.__name__}, got {shown(given)}",
-                    argument=argument,
-                    value=given,
-                    fix=f"{argument}={kind.__name__}({arguments})",
-                )
+            if given is not None:
+                require_kind(argument, given, kind, example=f"{kind.__name__}({arguments})")
 
     @property
     def rules(self) -> tuple[str, ...]:

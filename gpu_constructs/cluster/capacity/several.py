@@ -9,7 +9,7 @@ from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts import family as types_of_family
 from gpu_constructs.fleet import Shape
@@ -76,10 +76,10 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
 def _require_choices(order: Sequence[CapacityChoice]) -> None:
     is_list = isinstance(order, Sequence) and not isinstance(order, str)
     if not is_list or not all(isinstance(each, CapacityChoice) for each in order):
-        raise InvalidValueError(
-            f"expects a list of choices, got {shown(order)}",
-            argument="order",
-            value=order,
+        raise unexpected(
+            "order",
+            order,
+            "a list of choices",
             fix="order=[CapacityChoice('Reserved', …), CapacityChoice('OnDemand', …)]",
         )
     ids = [each.construct_id for each in order]

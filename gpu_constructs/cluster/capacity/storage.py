@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_number, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, prepare_mounts
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.facts import Image, OperatingSystem
 from gpu_constructs.facts.aws_limits import (
     GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
@@ -88,22 +88,16 @@ class HostStorage(HostPart):
         for argument in ("prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"):
             flag(argument, getattr(self, argument))
         if self.root_volume_mib_per_second is not None:
-            throughput = whole_number(
+            throughput = known_number(
                 "root_volume_mib_per_second",
                 self.root_volume_mib_per_second,
                 smallest=GP3_MIN_MIB_PER_SECOND,
                 largest=GP3_MAX_MIB_PER_SECOND,
                 unit="MiB/s",
                 fix="root_volume_mib_per_second=500",
+                problem="a throughput that is only known at deploy time does not say how many IOPS it needs",
+                known_by="root_volume_mib_per_second=500",
             )
-            # The IOPS are a multiple of it.
-            if isinstance(throughput, Unknown):
-                raise InvalidValueError(
-                    "a throughput that is only known at deploy time does not say how many IOPS it needs",
-                    argument="root_volume_mib_per_second",
-                    value=self.root_volume_mib_per_second,
-                    fix="root_volume_mib_per_second=500",
-                )
             object.__setattr__(self, "root_volume_mib_per_second", throughput)
         _require_size(self.images_gib)
         object.__setattr__(self, "root_volume_gib", self._root_volume_gib())
@@ -215,12 +209,7 @@ class HostStorage(HostPart):
 
 def _mounts(given: Sequence[HostMount]) -> tuple[HostMount, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(each, HostMount) for each in given):
-        raise InvalidValueError(
-            f"expects a list of HostMount, got {shown(given)}",
-            argument="mounts",
-            value=given,
-            fix="mounts=[HostMount.s3(bucket)]",
-        )
+        raise unexpected("mounts", given, "a list of HostMount", fix="mounts=[HostMount.s3(bucket)]")
     paths = [each.path for each in given]
     twice = next((each for each in paths if paths.count(each) > 1), None)
     if twice is not None:
@@ -278,10 +267,10 @@ def _require_size(images_gib: object) -> None:
         or is_token(images_gib)
         or not 0 < images_gib <= largest
     ):
-        raise InvalidValueError(
-            f"expects the GiB of container images on one host, got {shown(images_gib)}",
-            argument="images_gib",
-            value=images_gib,
+        raise unexpected(
+            "images_gib",
+            images_gib,
+            "the GiB of container images on one host",
             allowed=f"a number above 0 and up to {largest:g}",
             fix="images_gib=20, the sum of the sizes that docker image ls shows",
         )

@@ -19,7 +19,7 @@ from gpu_constructs.cdk.same_place import require_same_place, require_same_stage
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.hosts.association import ClusterAssociation
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here, require_storage_in
-from gpu_constructs.cluster.hosts.permissions import ManagedRoles, host_permissions, let_key_be_used
+from gpu_constructs.cluster.hosts.permissions import ManagedRoles, host_role, host_security_group, let_key_be_used
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
@@ -115,15 +115,7 @@ class ClusterHosts:
     @cached_property
     def role(self) -> iam.Role:
         """The hosts' role."""
-        return iam.Role(
-            self._scope,
-            "HostRole",
-            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            description="Hosts of an ECS cluster: ECS agent and Session Manager",
-            inline_policies={
-                "Host": iam.PolicyDocument.from_json(host_permissions(self.stack, self.cluster.cluster_arn))
-            },
-        )
+        return host_role(self._scope, self.stack, self.cluster.cluster_arn, of="an ECS cluster")
 
     @cached_property
     def instance_profile(self) -> iam.InstanceProfile:
@@ -133,12 +125,7 @@ class ClusterHosts:
     @cached_property
     def security_group(self) -> ec2.SecurityGroup:
         """The hosts' security group."""
-        group = ec2.SecurityGroup(
-            self._scope,
-            "HostSecurityGroup",
-            vpc=self.vpc,
-            description="Hosts of an ECS cluster: no way in, any way out",
-        )
+        group = host_security_group(self._scope, self.vpc, of="an ECS cluster")
         # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(group)

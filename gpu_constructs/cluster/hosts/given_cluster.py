@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, unexpected
 
 if TYPE_CHECKING:
     from aws_cdk import aws_servicediscovery as cloudmap
@@ -63,10 +63,10 @@ class NewClusterOptions(TypedDict, total=False):
 def require_gpu_cluster(cluster: object) -> None:
     """Refuses what is not a `gpu_constructs.GpuCluster`, which has the hosts that capacity is added to."""
     if not isinstance(getattr(cluster, "hosts", None), ClusterHosts) or not hasattr(cluster, "add_capacity"):
-        raise InvalidValueError(
-            f"expects a GpuCluster, got {shown(cluster)}",
-            argument="cluster",
-            value=cluster,
+        raise unexpected(
+            "cluster",
+            cluster,
+            "a GpuCluster",
             fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
         )
 

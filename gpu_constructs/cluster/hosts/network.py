@@ -13,7 +13,7 @@ from constructs import IDependable
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import is_list_token, is_token, known_text
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ class HostSubnets:
                 )
             return cls(selection=ec2.SubnetSelection(subnets=private), subnets=private, has_public=False, vpc=vpc)
         if not isinstance(chosen, ec2.SubnetSelection):
-            raise InvalidValueError(
-                f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=_FIX
-            )
+            raise unexpected("vpc_subnets", chosen, "an ec2.SubnetSelection", fix=_FIX)
         _require_of(vpc, chosen.subnets or ())
         with argument_named("vpc_subnets"), translated():
             selected = selected_subnets(vpc, chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -81,6 +82,22 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
             },
         ],
     }
+
+
+def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) -> iam.Role:
+    """Defines the role of the hosts of something, which joins them to clusters of this ARN."""
+    return iam.Role(
+        scope,
+        "HostRole",
+        assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+        description=f"Hosts of {of}: ECS agent and Session Manager",
+        inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(stack, cluster_arn))},
+    )
+
+
+def host_security_group(scope: Construct, vpc: ec2.IVpc, *, of: str) -> ec2.SecurityGroup:
+    """Defines the security group of the hosts of something."""
+    return ec2.SecurityGroup(scope, "HostSecurityGroup", vpc=vpc, description=f"Hosts of {of}: no way in, any way out")
 
 
 def _log_group(stack: cdk.Stack, name: str) -> str:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.arguments import known_or, of_form, whole_number
 from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
@@ -104,10 +104,10 @@ def require_strategy(
     """Refuses a default strategy that ECS does not accept; with `cluster`, also pools whose cluster is another."""
     for each in strategy:
         if not isinstance(each, ecs.CapacityProviderStrategy):
-            raise InvalidValueError(
-                f"expects items of type ecs.CapacityProviderStrategy, got {shown(each)}",
-                argument=argument,
-                value=each,
+            raise unexpected(
+                argument,
+                each,
+                "items of type ecs.CapacityProviderStrategy",
                 fix=f"{argument}=[capacity.strategy(weight=1)]",
             )
     items = tuple(
@@ -144,11 +144,11 @@ _GROUP = re.compile(
 def require_reservation_id(value: str) -> None:
     """Refuses text that cannot be the id of a capacity reservation; a token passes."""
     is_arn = isinstance(value, str) and value.startswith("arn:")
-    _require_form(
-        _ID,
+    of_form(
         "reservation_id",
         value,
-        what="the id of a capacity reservation",
+        _ID,
+        "the id of a capacity reservation",
         allowed="cr- and 17 hexadecimal digits",
         fix="the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations"
         if is_arn
@@ -158,18 +158,11 @@ def require_reservation_id(value: str) -> None:
 
 def require_group_arn(value: str) -> None:
     """Refuses text that is not a resource group; a token passes."""
-    _require_form(
-        _GROUP,
+    of_form(
         "resource_group_arn",
         value,
-        what="the ARN of a resource group",
+        _GROUP,
+        "the ARN of a resource group",
         allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",
         fix="the ARN that aws resource-groups list-groups prints, of the group that the reservations were added to",
     )
-
-
-def _require_form(form: re.Pattern[str], argument: str, value: str, *, what: str, allowed: str, fix: str) -> None:
-    if not isinstance(value, str) or not (is_text_token(value) or form.fullmatch(value)):
-        raise InvalidValueError(
-            f"{shown(value)} is not {what}", argument=argument, value=value, allowed=allowed, fix=fix
-        )

@@ -16,7 +16,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
-from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage, choice_of_types
+from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage, choice_of_types, requirements_data
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.fleet import (
@@ -29,6 +29,7 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Reservation,
     Unknown,
+    values_of,
 )
 
 if TYPE_CHECKING:
@@ -80,15 +81,12 @@ class ManagedGpuCapacity(ProviderCapacity):
     ) -> None:
         subnets = hosts.subnets_of(vpc_subnets)
         require_construct_id(construct_id)
-        choice = choice_of_types(instance_types)
         bought, as_written = _bought(of_kind("purchase", purchase, Purchase, example="Purchase.spot()"))
         stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
         run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
-        if stored.local_disks:
-            choice = choice.with_local_storage()
+        choice = choice_of_types(instance_types, local_disks=stored.local_disks)
         pool = Pool(
             name=construct_id,
-            instance_types=choice.types,
             image=UNKNOWN,
             min_instances=0,
             max_instances=UNKNOWN,
@@ -97,8 +95,8 @@ class ManagedGpuCapacity(ProviderCapacity):
             bought=bought,
             zones=1 if subnets.in_one_zone else None,
             subnets=subnets.known,
-            requirements=choice.requirements,
             provider=known_provider_name(capacity_provider_name),
+            **values_of(choice),
         )
         require_yes(pool, "GPU046")
         require_allowed(pool)
@@ -108,7 +106,7 @@ class ManagedGpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=pool,
-            architecture=choice.architecture,
+            architecture=pool.instance_types[0].architecture,
             instance_type_names=(each.name for each in pool.instance_types),
         )
         self.encryption_key: kms.IKey | None = hosts.encryption_key
@@ -126,7 +124,7 @@ class ManagedGpuCapacity(ProviderCapacity):
         node = self.provider.node
         resource = cast("ecs.CfnCapacityProvider", node.default_child)
         launch_template = {
-            "InstanceRequirements": choice.template_data(bought.option),
+            "InstanceRequirements": requirements_data(choice, bought.option),
             **as_written,
             **stored.template_data(),
             # The metadata service does not take keys with a slash, and hosts with such tags would not start

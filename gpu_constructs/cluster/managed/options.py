@@ -1,22 +1,21 @@
 """What ECS Managed Instances can be asked to be: one of a list of types, what a host stores, and who looks after it.
 
-Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
+Plain values; what CloudFormation gets is `requirements_data`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping, Sequence
 
 from gpu_constructs.cdk.arguments import flag, known_or, texts, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
-from gpu_constructs.facts import Architecture, InstanceType, Vendor, instance_type
+from gpu_constructs.facts import InstanceType, Vendor, instance_type
 from gpu_constructs.facts.aws_limits import GP3_MAX_GIB, MAX_IDLE_SECONDS, NO_PRICE_THRESHOLD_PERCENT, is_managed_size
 from gpu_constructs.facts.names import MANUFACTURERS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
+from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, TypeChoice, Unknown
 from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.placement.reasons import listed
 
@@ -97,70 +96,48 @@ _SPOT_THRESHOLD = "SpotMaxPricePercentageOverLowestPrice"
 _ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedChoice:
-    """What Managed Instances may launch.
-
-    Attributes:
-        types: Types of the catalogue, in its order.
-        requirements: What they were derived from, as it is read back from a template.
-        architecture: Processor architecture of all of them.
-        allows: Kinds of types that the API leaves out by default: ``BareMetal``, ``BurstablePerformance``.
-    """
-
-    types: tuple[InstanceType, ...]
-    requirements: InstanceRequirements
-    architecture: Architecture
-    allows: tuple[str, ...] = field(default=())
-
-    def template_data(self, purchase: PurchaseOption | Unknown) -> dict[str, object]:
-        """The ``InstanceRequirements`` of the launch template."""
-        wanted, threshold = self.requirements, _ON_DEMAND_THRESHOLD
-        if purchase is PurchaseOption.SPOT:
-            threshold = _SPOT_THRESHOLD
-        least, most = wanted.accelerator_count
-        return {
-            "VCpuCount": {"Min": 1},
-            "MemoryMiB": {"Min": 1},
-            **({} if least is None else {"AcceleratorCount": {"Min": least, "Max": most}}),
-            **({"AcceleratorManufacturers": list(given)} if (given := wanted.accelerator_manufacturers) else {}),
-            "AllowedInstanceTypes": list(wanted.allowed_instance_types),
-            **dict.fromkeys(self.allows, "included"),
-            **({"LocalStorage": "required"} if wanted.local_storage else {}),
-            threshold: NO_PRICE_THRESHOLD_PERCENT,
-        }
-
-    def with_local_storage(self) -> ManagedChoice:
-        """The same choice, of hosts with local disks, which all of its types have."""
-        without = [each.name for each in self.types if not each.local_disks]
-        if without:
-            raise IncompatibleError(
-                f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
-                argument="storage",
-                value=without,
-                fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
-            )
-        return replace(self, requirements=replace(self.requirements, local_storage=("required",)))
+_LEFT_OUT: Mapping[str, Callable[[InstanceType], bool]] = {
+    "BareMetal": lambda each: each.bare_metal,
+    "BurstablePerformance": lambda each: each.burstable,
+}
+"""Kinds of types that the API leaves out by default."""
 
 
-def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
-    """Requirements that these types satisfy and no others.
+def requirements_data(choice: TypeChoice, purchase: PurchaseOption | Unknown) -> dict[str, object]:
+    """The ``InstanceRequirements`` of the launch template."""
+    wanted = choice.requirements or InstanceRequirements()
+    threshold = _SPOT_THRESHOLD if purchase is PurchaseOption.SPOT else _ON_DEMAND_THRESHOLD
+    least, most = wanted.accelerator_count
+    return {
+        "VCpuCount": {"Min": 1},
+        "MemoryMiB": {"Min": 1},
+        **({} if least is None else {"AcceleratorCount": {"Min": least, "Max": most}}),
+        **({"AcceleratorManufacturers": list(given)} if (given := wanted.accelerator_manufacturers) else {}),
+        "AllowedInstanceTypes": list(wanted.allowed_instance_types),
+        **{key: "included" for key, is_one in _LEFT_OUT.items() if any(map(is_one, choice.instance_types))},
+        **({"LocalStorage": "required"} if wanted.local_storage else {}),
+        threshold: NO_PRICE_THRESHOLD_PERCENT,
+    }
+
+
+def choice_of_types(instance_types: Sequence[str], *, local_disks: bool = False) -> TypeChoice:
+    """Requirements that these types satisfy and no others, and the types of the catalogue, in its order.
 
     Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
-    tasks that wait.
+    tasks that wait. With `local_disks`, all of them have some.
     """
     types = _types(instance_types)
     _require_alike(types)
+    without = [each.name for each in types if not each.local_disks] if local_disks else []
+    if without:
+        raise IncompatibleError(
+            f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
+            argument="storage",
+            value=without,
+            fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
+        )
     vendors = {each.accelerators.vendor for each in types if each.accelerators is not None}
     whole = vendors == {Vendor.NVIDIA} and all(each.gpus for each in types)
-    allows = tuple(
-        key
-        for key, is_one in (
-            ("BareMetal", any(each.bare_metal for each in types)),
-            ("BurstablePerformance", any(each.burstable for each in types)),
-        )
-        if is_one
-    )
     requirements = InstanceRequirements(
         # The API requires both, and the names determine the rest.
         vcpus=(1, None),
@@ -171,18 +148,10 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
         else (None, None),
         accelerator_manufacturers=tuple(MANUFACTURERS[each] for each in vendors),
         allowed_instance_types=tuple(each.name for each in types),
+        local_storage=("required",) if local_disks else (),
     )
-    return ManagedChoice(
-        types=_selected(requirements, allows),
-        requirements=requirements,
-        architecture=types[0].architecture,
-        allows=allows,
-    )
-
-
-def _selected(requirements: InstanceRequirements, allows: Sequence[str]) -> tuple[InstanceType, ...]:
-    rules = ("included" if key in allows else "excluded" for key in ("BareMetal", "BurstablePerformance"))
-    return selected_types(requirements, *rules, managed=True)
+    rules = ("included" if any(map(is_one, types)) else "excluded" for is_one in _LEFT_OUT.values())
+    return TypeChoice(instance_types=selected_types(requirements, *rules, managed=True), requirements=requirements)
 
 
 def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:

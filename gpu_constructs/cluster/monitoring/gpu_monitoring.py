@@ -265,45 +265,36 @@ def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> 
 
 
 def let_alarms_publish(scope: Construct, topic: sns.ITopic, place: tuple[str, str, str]) -> None:
-    """Lets the alarms of an account publish to a topic, and use its key.
+    """Lets the alarms of an account publish to a topic, and use its key; the place is partition, region and account.
 
     The policy that a topic has by itself lets the alarms of its account publish. Any other policy, such as that of
     ``enforce_ssl=True``, replaces it (https://repost.aws/knowledge-center/cloudwatch-receive-sns-for-alarm-trigger).
-
-    Args:
-        scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
-        topic: The topic.
-        place: Partition, region and account of the alarms.
     """
     partition, region, account = place
     every = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
-    if not _let_publish(topic, "AlarmsPublish", _ALARMS, [every]):
-        cdk.Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:GpuMonitoring.notify",
-            f"the policy of topic {topic.node.id} is not changed, since the topic is imported; alarms reach it where "
-            f"that policy allows sns:Publish to {_ALARMS}, or is the one that SNS makes",
-        )
+    if not _let_publish(topic, "AlarmsPublish", _ALARMS, every):
+        _warn_of_policy(scope, topic, "GpuMonitoring", "alarms", f"{_ALARMS}, or is the one that SNS makes")
 
 
-def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: Sequence[str]) -> None:
-    """Lets rules of EventBridge publish to a topic, which no topic does by itself.
+def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: list[str]) -> None:
+    """Lets rules of EventBridge with these ARNs publish to a topic, which no topic does by itself.
 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
-
-    Args:
-        scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
-        topic: The topic.
-        rules: Their ARNs.
     """
     if not _let_publish(topic, "RulesPublish", _RULES, rules):
-        cdk.Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:GpuBatchQueue.notify",
-            f"the policy of topic {topic.node.id} is not changed, since the topic is imported; notices of jobs "
-            f"reach it where that policy allows sns:Publish to {_RULES}",
-        )
+        _warn_of_policy(scope, topic, "GpuBatchQueue", "notices of jobs", _RULES)
 
 
-def _let_publish(topic: sns.ITopic, sid: str, service: str, sources: Sequence[str]) -> bool:
+def _warn_of_policy(scope: Construct, topic: sns.ITopic, of: str, what: str, whom: str) -> None:
+    """Says that CDK does not change an imported topic."""
+    cdk.Annotations.of(scope).add_warning_v2(
+        f"gpu-constructs:{of}.notify",
+        f"the policy of topic {topic.node.id} is not changed, since the topic is imported; {what} reach it where that "
+        f"policy allows sns:Publish to {whom}",
+    )
+
+
+def _let_publish(topic: sns.ITopic, sid: str, service: str, sources: str | list[str]) -> bool:
     """Whether CDK could let a service publish, and use the key of the topic."""
     added = topic.add_to_resource_policy(
         iam.PolicyStatement(
@@ -311,7 +302,7 @@ def _let_publish(topic: sns.ITopic, sid: str, service: str, sources: Sequence[st
             principals=[iam.ServicePrincipal(service)],
             actions=["sns:Publish"],
             resources=[topic.topic_arn],
-            conditions={"ArnLike": {"aws:SourceArn": sources[0] if len(sources) == 1 else list(sources)}},
+            conditions={"ArnLike": {"aws:SourceArn": sources}},
         )
     )
     if topic.master_key is not None:

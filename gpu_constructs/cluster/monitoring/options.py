@@ -9,10 +9,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement import FairShare
 
 if TYPE_CHECKING:
@@ -78,13 +77,16 @@ class AlarmLimits:
             if given is None and argument != "idle_percent":
                 continue
             fix = f"{argument}={default}"
-            number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix)
-            if isinstance(number, Unknown):
-                raise InvalidValueError(
-                    "the periods of an alarm are written at synth, so this number must be known then",
-                    argument=argument,
-                    fix=fix,
-                )
+            known_number(
+                argument,
+                given,
+                smallest=smallest,
+                largest=largest,
+                unit=unit,
+                fix=fix,
+                problem="the periods of an alarm are written at synth, so this number must be known then",
+                known_by=fix,
+            )
         minutes = self.idle_minutes or 0
         if minutes % IDLE_PERIOD_MINUTES:
             raise InvalidValueError(

@@ -17,7 +17,7 @@ from gpu_constructs.cluster.capacity.network import network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityPlan
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
-from gpu_constructs.cluster.hosts.permissions import host_permissions, let_key_be_used
+from gpu_constructs.cluster.hosts.permissions import host_role, host_security_group, let_key_be_used
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.own_image import image_metadata
 from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, PurchaseOption, known
@@ -63,22 +63,11 @@ class QueueHosts:
         self.subnets: HostSubnets = subnets
         self.encryption_key: kms.IKey | None = encryption_key
         clusters = self.stack.format_arn(service="ecs", resource="cluster", resource_name=_CLUSTERS)
-        self.role: iam.Role = iam.Role(
-            scope,
-            "HostRole",
-            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            description="Hosts of a queue of AWS Batch: ECS agent and Session Manager",
-            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(self.stack, clusters))},
-        )
+        self.role: iam.Role = host_role(scope, self.stack, clusters, of="a queue of AWS Batch")
         self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
             scope, "HostProfile", role=self.role.without_policy_updates()
         )
-        self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
-            scope,
-            "HostSecurityGroup",
-            vpc=vpc,
-            description="Hosts of a queue of AWS Batch: no way in, any way out",
-        )
+        self.security_group: ec2.SecurityGroup = host_security_group(scope, vpc, of="a queue of AWS Batch")
         self._talk = False
 
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:

@@ -11,14 +11,7 @@ from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.part import HostPart
-from gpu_constructs.cluster.capacity.plan import (
-    CapacityChoice,
-    CapacityPlan,
-    hosts_told,
-    image_of,
-    pool_of,
-    types_of,
-)
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, hosts_told, image_of, pool_of, types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.user_data import agent_lines, what_hosts_are_told
 from gpu_constructs.cluster.hosts.network import HostSubnets

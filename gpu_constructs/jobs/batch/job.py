@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -24,6 +23,9 @@ from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
 from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.tasks.gpu_ask import metadata_of
+
+if TYPE_CHECKING:
+    from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
@@ -41,6 +43,7 @@ class BatchWork(Construct):
     """Defines a container, its role and a log group for it.
 
     Attributes:
+        queue: Its queue.
         task: What it asks of a host, as the value that every check reads.
         share: The share of the queue that it counts against; None in a queue without shares.
         data: Where it reads, writes and resumes.
@@ -57,8 +60,7 @@ class BatchWork(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        job_queue: batch.IJobQueue,
-        encryption_key: kms.IKey | None,
+        queue: GpuBatchQueue,
         plan: JobPlan,
         image: ecs.ContainerImage,
         command: Sequence[str] | None,
@@ -70,7 +72,7 @@ class BatchWork(Construct):
         super().__init__(scope, construct_id)
         if plan.places.checkpoints is not None:
             plan = plan.resuming(cdk.Names.unique_resource_name(self, max_length=64))
-        self._job_queue = job_queue
+        self.queue: GpuBatchQueue = queue
         self.data: tuple[JobData, ...] = plan.places.every
         self.task: Task = plan.task
         self.share: str | None = options.get("share")
@@ -78,7 +80,7 @@ class BatchWork(Construct):
             self,
             "Logs",
             retention=options.get("log_retention", logs.RetentionDays.ONE_MONTH),
-            encryption_key=encryption_key,
+            encryption_key=queue.hosts.encryption_key,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         self.job_role: iam.IRole = options.get("job_role") or iam.Role(
@@ -133,7 +135,7 @@ class BatchWork(Construct):
         words = [
             "aws batch submit-job",
             f"--job-name {shlex.quote(name)}",
-            f"--job-queue {self._job_queue.job_queue_arn}",
+            f"--job-queue {self.queue.job_queue.job_queue_arn}",
             f"--job-definition {definition.resource_name}",
         ]
         return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])

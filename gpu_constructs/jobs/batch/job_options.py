@@ -15,7 +15,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import exit_code, flag, known_number, whole_number
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
 from gpu_constructs.jobs.data import DataOptions
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
@@ -69,10 +69,10 @@ class BatchRetries:
         most = MAX_JOB_CONDITIONS - 3
         codes = self.exit_codes
         if not isinstance(codes, (list, tuple)) or len(codes) > most:
-            raise InvalidValueError(
-                f"expects a list of exit codes, got {shown(codes)}",
-                argument="exit_codes",
-                value=codes,
+            raise unexpected(
+                "exit_codes",
+                codes,
+                "a list of exit codes",
                 allowed=f"{most} at most: AWS Batch takes {MAX_JOB_CONDITIONS} conditions of retries",
                 fix="exit_codes=[75], and the same code for everything that is worth another attempt",
             )
@@ -126,10 +126,10 @@ class FairShares:
 
     def __post_init__(self) -> None:
         if not isinstance(self.shares, Mapping) or not self.shares:
-            raise InvalidValueError(
-                f"expects share identifiers with a number each, got {shown(self.shares)}",
-                argument="shares",
-                value=self.shares,
+            raise unexpected(
+                "shares",
+                self.shares,
+                "share identifiers with a number each",
                 fix="shares={'research': 3, 'nightly': 1}",
             )
         for name, share in self.shares.items():
@@ -225,9 +225,9 @@ def require_volumes(volumes: object) -> None:
     if volumes is not None and not (
         isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
     ):
-        raise InvalidValueError(
-            f"expects a list of batch.EcsVolume, got {shown(volumes)}",
-            argument="volumes",
-            value=volumes,
+        raise unexpected(
+            "volumes",
+            volumes,
+            "a list of batch.EcsVolume",
             fix="volumes=[batch.EcsVolume.host(name='data', container_path='/data', host_path='/mnt/data')]",
         )

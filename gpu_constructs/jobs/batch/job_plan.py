@@ -13,15 +13,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.facts.declared import MOST_DEVICES
-from gpu_constructs.fleet import (
-    UNKNOWN,
-    Container,
-    Fleet,
-    Pool,
-    ResourceRequirement,
-    Scheduler,
-    Task,
-)
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ResourceRequirement, Scheduler, Task
 from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes, seconds_of
 from gpu_constructs.jobs.data import JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS

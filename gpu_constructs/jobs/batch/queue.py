@@ -21,7 +21,7 @@ from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
@@ -73,18 +73,9 @@ class GpuBatchJob(BatchWork):
                 value=plan,
                 fix=f"queue.add_job({construct_id!r}, image=…)",
             )
-        super().__init__(
-            queue,
-            construct_id,
-            job_queue=queue.job_queue,
-            encryption_key=queue.hosts.encryption_key,
-            plan=plan,
-            image=image,
-            command=command,
-        )
+        super().__init__(queue, construct_id, queue=queue, plan=plan, image=image, command=command)
         if plan.places.checkpoints is None:
             warn_of_lost_hours(self, plan.pools, plan.task.attempt_seconds)
-        self.queue: GpuBatchQueue = queue
         self.job_definition: batch.EcsJobDefinition = self._define(
             batch.EcsJobDefinition, plan, container=self.container
         )
@@ -307,12 +298,7 @@ def _plans(
 ) -> list[CapacityPlan]:
     is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
     if not is_list or not environments:
-        raise InvalidValueError(
-            f"expects a list of CapacityChoice, got {shown(environments)}",
-            argument="environments",
-            value=environments,
-            fix=_EXAMPLE,
-        )
+        raise unexpected("environments", environments, "a list of CapacityChoice", fix=_EXAMPLE)
     where = None if "${" in region else region
     return [
         plan_environment(

@@ -11,11 +11,11 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_number, of_kind
+from gpu_constructs.cdk.arguments import known_number, of_kind, require_kind
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.jobs.batch.environment import BatchEnvironment
@@ -94,13 +94,8 @@ class MultiNodeTraining(BatchWork):
         efa: bool | None = None,
         **options: Unpack[JobOptions],
     ) -> None:
-        if not isinstance(queue, GpuBatchQueue):
-            raise InvalidValueError(
-                f"expects a GpuBatchQueue, got {shown(queue)}",
-                argument="queue",
-                value=queue,
-                fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
-            )
+        example = "GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])"
+        require_kind("queue", queue, GpuBatchQueue, example=example)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         require_same_place(
             stack_of(scope),
@@ -131,13 +126,11 @@ class MultiNodeTraining(BatchWork):
         super().__init__(
             scope,
             construct_id,
-            job_queue=queue.job_queue,
-            encryption_key=queue.hosts.encryption_key,
+            queue=queue,
             plan=plan,
             image=image,
             command=chosen.command(command, gpus=gpus),
         )
-        self.queue: GpuBatchQueue = queue
         self.hosts: int = nodes.number
         self.job_definition: batch.MultiNodeJobDefinition = self._define(
             batch.MultiNodeJobDefinition,

@@ -24,7 +24,7 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.arguments import known_number, texts, whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
@@ -183,11 +183,8 @@ class TrainingLauncher:
     def __post_init__(self) -> None:
         """Refuses values of another kind."""
         if not isinstance(self.tool, Tool):
-            raise InvalidValueError(
-                f"expects a tool, got {shown(self.tool)}",
-                argument="tool",
-                value=self.tool,
-                fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()",
+            raise unexpected(
+                "tool", self.tool, "a tool", fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()"
             )
         require_kinds(TrainingLauncher.__init__, {"join_within": self.join_within})
         _require_used(self)

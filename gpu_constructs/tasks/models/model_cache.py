@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, folder
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown, unexpected
 from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, EfsStorage, HostDisk, MountedStorage
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ class ModelCache:
             image: An image with the AWS command line as its entry point.
         """
         if not isinstance(image, str) or not image.strip():
-            raise InvalidValueError(
-                f"expects the name of an image, got {shown(image)}", argument="image", value=image, fix=repr(_AWS_CLI)
-            )
+            raise unexpected("image", image, "the name of an image", fix=repr(_AWS_CLI))
         return ModelCache(storage=BucketCopy(bucket=bucket, prefix=folder(prefix), image=image))
 
     @staticmethod

@@ -14,7 +14,7 @@ from gpu_constructs.cdk.arguments import texts, variables, whole_number
 from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.facts.cuda import Cuda, cuda_image
 from gpu_constructs.facts.servers import ServerFacts, server_facts
@@ -257,12 +257,7 @@ def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.Conta
 
 def _require_text(argument: str, value: object, *, example: str) -> None:
     if not isinstance(value, str) or not value.strip() or " " in value or not value.isprintable():
-        raise InvalidValueError(
-            f"expects text without spaces, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}={example}",
-        )
+        raise unexpected(argument, value, "text without spaces", fix=f"{argument}={example}")
 
 
 def _require_port(value: object) -> None:
@@ -277,9 +272,4 @@ def _require_port(value: object) -> None:
 
 def _require_path(argument: str, value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.startswith("/")):
-        raise InvalidValueError(
-            f"expects a path that begins with /, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}='/health'",
-        )
+        raise unexpected(argument, value, "a path that begins with /", fix=f"{argument}='/health'")

@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.rules import check
@@ -143,19 +143,9 @@ def served_container(
 
 def _require_kinds(server: object, cache: object) -> None:
     if not isinstance(server, ModelServer):
-        raise InvalidValueError(
-            f"expects a ModelServer, got {shown(server)}",
-            argument="server",
-            value=server,
-            fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')",
-        )
+        raise unexpected("server", server, "a ModelServer", fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')")
     if cache is not None and not isinstance(cache, ModelCache):
-        raise InvalidValueError(
-            f"expects a ModelCache, got {shown(cache)}",
-            argument="cache",
-            value=cache,
-            fix="ModelCache.efs(file_system), or ModelCache.host_disk()",
-        )
+        raise unexpected("cache", cache, "a ModelCache", fix="ModelCache.efs(file_system), or ModelCache.host_disk()")
 
 
 def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:

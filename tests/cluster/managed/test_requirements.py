@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cluster.managed.options import ManagedChoice, choice_of_types
+from gpu_constructs.cluster.managed.options import choice_of_types, requirements_data
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
-from gpu_constructs.facts import DeclaredInstanceType, instance_type
+from gpu_constructs.facts import DeclaredInstanceType
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.declared import instance_types_of_declarations
-from gpu_constructs.fleet import PurchaseOption
+from gpu_constructs.fleet import PurchaseOption, TypeChoice
 
 
-def names(choice: ManagedChoice) -> set[str]:
-    return {each.name for each in choice.types}
+def names(choice: TypeChoice) -> set[str]:
+    return {each.name for each in choice.instance_types}
 
 
-def data(choice: ManagedChoice, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> dict[str, Any]:
-    return choice.template_data(purchase)
+def data(choice: TypeChoice, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> dict[str, Any]:
+    return requirements_data(choice, purchase)
 
 
 def test_a_list_of_types_selects_these_and_no_others() -> None:
@@ -50,7 +50,6 @@ def test_what_the_api_leaves_out_unless_told_so_is_told(types: list[str], said: 
     choice = choice_of_types(types)
     assert said.items() <= data(choice).items()
     assert names(choice) == set(types)
-    assert choice.architecture is instance_type(types[0]).architecture
 
 
 @pytest.mark.parametrize(
@@ -90,10 +89,10 @@ def test_types_that_cannot_be_managed_together(types: Any, error: type[GpuConstr
 
 
 def test_local_storage_wants_types_with_disks() -> None:
-    with_disks = choice_of_types(["g6.xlarge"]).with_local_storage()
+    with_disks = choice_of_types(["g6.xlarge"], local_disks=True)
     assert data(with_disks)["LocalStorage"] == "required"
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks") as caught:
-        choice_of_types(["g5g.xlarge"]).with_local_storage()
+        choice_of_types(["g5g.xlarge"], local_disks=True)
     assert caught.value.argument == "storage"
 
 
