@@ -200,11 +200,13 @@ def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str
 
 
 def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
-    # Asked as an attribute, a class of jsii has others once it was called.
-    own = getattr(thing, "__dict__", {}).get("__annotations__", {})
-    for name, meaning in docstring_of(thing).attributes.items():
-        kind = own.get(name, "")
-        yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
+    ours = [each for each in getattr(thing, "__mro__", (thing,)) if each.__module__.startswith("gpu_constructs.")]
+    for of in reversed(ours):
+        # Asked as an attribute, a class of jsii has others once it was called.
+        own = getattr(of, "__dict__", {}).get("__annotations__", {})
+        for name, meaning in docstring_of(of).attributes.items():
+            kind = own.get(name, "")
+            yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
     if isinstance(thing, type) and issubclass(thing, Construct):
         for name, value in _members(thing).items():
             asked = value.fget if isinstance(value, property) else getattr(value, "func", None)

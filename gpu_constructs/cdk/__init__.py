@@ -1,3 +1,1 @@
 """How do we meet CDK? What users give, tokens, constructs made whole or not at all, refusals, the check at synth."""
-
-__all__ = []

@@ -4,5 +4,3 @@
 attempt runs and how often, `states` its state machine as plain data, `machine` the resource, and `data` where a job
 reads, writes and resumes. `batch` is the same on AWS Batch, `training` work over several hosts.
 """
-
-__all__ = []

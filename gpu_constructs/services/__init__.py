@@ -5,5 +5,3 @@ has and how it is deployed, by `deployment`, which is how services share hosts; 
 follow. `balancers` are the load balancers in front of a service, `endpoint` is what users get and where requests arrive
 in a task. `security_rules` writes rules once that several services need. `cpu_service` has no accelerators.
 """
-
-__all__ = []

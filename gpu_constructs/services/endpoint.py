@@ -92,13 +92,7 @@ class TargetPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Where load balancers send the requests of a service.
-
-    Attributes:
-        task: What it runs.
-        capacity: What it runs on.
-        hosts: Those of its cluster.
-    """
+    """Where load balancers send the requests of a service: to its task, on its capacity among hosts of its cluster."""
 
     task: GpuTaskDefinition
     capacity: Sequence[Capacity]

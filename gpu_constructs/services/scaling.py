@@ -35,17 +35,7 @@ _POLICIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
-    """A service whose number of tasks is scaled.
-
-    Attributes:
-        service: The service.
-        count: What policies are added to.
-        least: Tasks at least.
-        most: Tasks at most.
-        scale_in_cooldown: After a change, before tasks are stopped.
-        scale_out_cooldown: The same, before the tasks that it started count as not enough.
-        is_managed: Whether its tasks are on Managed Instances.
-    """
+    """A service whose number of tasks is scaled by what policies are added to; see `GpuService.scale`."""
 
     service: ecs.Ec2Service
     count: ecs.ScalableTaskCount

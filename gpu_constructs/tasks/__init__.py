@@ -6,5 +6,3 @@ with accelerators. `task_definition` has the methods that users call, and `count
 the containers without accelerators. `served_memory` asks whether the GPUs hold a model that is served, `models`
 has servers and caches, and `workload` is what services, jobs and tasks started by hand have in common.
 """
-
-__all__ = []

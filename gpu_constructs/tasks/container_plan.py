@@ -86,15 +86,9 @@ def finish_plan(
 ) -> ContainerPlan:
     """Gives a container that asks for accelerators everything else, and checks it against the smallest hosts.
 
-    Args:
-        asked: The container with what it asks of accelerators.
-        task: The containers before it.
-        pools: Where the task may run.
-        options: The arguments that all containers with accelerators have.
-        variables_by_default: Environment variables that it gets where nothing else was given.
-        arguments: The other arguments by property, see `gpu_constructs.cdk.refusal.ARGUMENTS`.
-        given: Their values as given, by argument.
-        kept: What daemons keep of every host, before it is shared.
+    The task has the containers before it. Arguments that only some such containers have are in `arguments` by property,
+    see `gpu_constructs.cdk.refusal.ARGUMENTS`, and in `given` by name with their values; `kept` is what daemons keep of
+    every host, before it is shared.
     """
     cpu = options.get("cpu")
     limit_name, limit, reservation = _memory_of(options)

@@ -126,12 +126,6 @@ _Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 class CountedContainers:
     """The containers of a task definition.
 
-    Args:
-        definition: The task definition.
-        task: What it asks of a host without a container.
-        capacity: Where its tasks may run.
-        log_group: Where the logs of containers with accelerators go by default.
-
     Attributes:
         task: What they ask of a host so far, as the value that every check reads.
         have_router: Whether one of them is a log router.
@@ -202,14 +196,7 @@ class CountedContainers:
     def add_sidecar(
         self, add: Callable[..., _Container], construct_id: str, options: Mapping[str, Any], *, is_router: bool = False
     ) -> _Container:
-        """Adds one without accelerators, and counts it.
-
-        Args:
-            add: The method of CDK that makes it.
-            construct_id: Its construct id.
-            options: The arguments of that method.
-            is_router: Whether it is a log router.
-        """
+        """Adds one without accelerators by a method of CDK with its options, and counts it."""
         require_kinds(add, options)
         self._require_addable(construct_id, options)
         name = options.get("container_name") or construct_id

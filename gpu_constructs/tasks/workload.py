@@ -81,13 +81,7 @@ def capacity_used(given: Sequence[Capacity] | None, of_task: Sequence[Capacity])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityShare:
-    """How many of the tasks a capacity gets: one item of the capacity provider strategy.
-
-    Attributes:
-        capacity: The capacity.
-        weight: Its share of the tasks above every base.
-        base: Tasks that go there first.
-    """
+    """How many of the tasks a capacity gets: one item of the capacity provider strategy."""
 
     capacity: Capacity
     weight: int

@@ -6,5 +6,3 @@ have in common: storage has `host_mounts` and `local_disks`. `images` has
 the machine images, `user_data` what the first boot of a host does, and `several` the capacities of a family or an
 order.
 """
-
-__all__ = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -41,11 +41,6 @@ class ImportedGpuCapacity(ProviderCapacity):
     Made by `GpuCapacity.from_attributes`, where the arguments are explained.
 
     Attributes:
-        hosts: What all hosts of the cluster share.
-        cluster: The cluster that its hosts join.
-        architecture: Processor architecture of its hosts.
-        pool: What it can launch, as the value that every check reads.
-        instance_type_names: Names of its instance types.
         mounts: Shared storage that every host mounts; see `HostStorage`.
     """
 
@@ -70,12 +65,7 @@ class ImportedGpuCapacity(ProviderCapacity):
             instance_type_names=plan.choice.instance_types,
         )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
-        self._provider_name = capacity_provider_name
-
-    @property
-    def capacity_provider_name(self) -> str:
-        """Name of its capacity provider."""
-        return self._provider_name
+        self.capacity_provider_name = capacity_provider_name
 
 
 def require_known_groups(capacity: Iterable[Construct]) -> None:
@@ -110,18 +100,12 @@ class GpuCapacity(ProviderCapacity):
     Made by `GpuCluster.add_capacity`, where the arguments are explained.
 
     Attributes:
-        hosts: What all hosts of the cluster share.
         subnets: Where its hosts run.
-        cluster: The cluster that its hosts join.
         encryption_key: Of its hosts' volumes and of the default log groups of tasks; None for keys of AWS.
-        architecture: Processor architecture of its hosts.
-        pool: What it can launch, as the value that every check reads.
-        instance_type_names: Names of its instance types as given, tokens among them.
         launch_template: The launch template; its user data may be added to.
         auto_scaling_group: The Auto Scaling group.
         placement_group: The placement group of its hosts; None without.
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
-        provider: The ECS capacity provider.
         mounts: Shared storage that every host mounts; see `HostStorage`.
         comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
     """
@@ -205,11 +189,6 @@ class GpuCapacity(ProviderCapacity):
         return ImportedGpuCapacity(
             scope, construct_id, hosts=cluster.hosts, choice=choice, capacity_provider_name=capacity_provider_name
         )
-
-    @cached_property
-    def capacity_provider_name(self) -> str:
-        """Name of its capacity provider, known to CloudFormation at deploy time."""
-        return self.provider.capacity_provider_name
 
 
 def launch_template_of(

@@ -3,5 +3,3 @@
 `cluster_hosts` puts it together: `network`, `permissions`, and `association`, the list of capacity providers. What
 users give is checked by `given_cluster`, `providers` and `network`.
 """
-
-__all__ = []

@@ -113,12 +113,7 @@ def network_of(cluster: ecs.ICluster) -> ec2.IVpc:
 
 @jsii.implements(ecs.ICluster)
 class AsCluster(Construct):
-    """A construct with a cluster of CDK, which answers for it where CDK asks.
-
-    Attributes:
-        cluster: The cluster.
-        hosts: What its hosts share.
-    """
+    """A construct with a cluster of CDK, which answers for it where CDK asks."""
 
     cluster: ecs.ICluster
     hosts: ClusterHosts

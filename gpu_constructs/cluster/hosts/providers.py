@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -38,7 +39,18 @@ def known_provider_name(value: str | None) -> str | Unknown | None:
 
 
 class ProviderCapacity(Construct):
-    """What every capacity of a cluster is for tasks and services: a provider, and what it can launch."""
+    """What every capacity of a cluster is for tasks and services: a provider, and what it can launch.
+
+    Attributes:
+        hosts: What all hosts of the cluster share.
+        cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types as given, tokens among them.
+        provider: The ECS capacity provider; none where another stack or app has made it.
+    """
+
+    provider: ecs.AsgCapacityProvider | ecs.ManagedInstancesCapacityProvider
 
     comes_first: bool = False
 
@@ -59,10 +71,10 @@ class ProviderCapacity(Construct):
         self.pool: Pool = pool
         self.instance_type_names: tuple[str, ...] = tuple(instance_type_names)
 
-    @property
+    @cached_property
     def capacity_provider_name(self) -> str:
         """Name of its capacity provider, which may only be known to CloudFormation at deploy time."""
-        raise NotImplementedError
+        return self.provider.capacity_provider_name
 
     @property
     def gpus(self) -> int:

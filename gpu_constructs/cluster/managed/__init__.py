@@ -3,5 +3,3 @@
 `managed_gpu_capacity` checks the whole before anything is made and puts the resources together, `options` are what a
 capacity can be asked to be, with the instance types that ECS may choose.
 """
-
-__all__ = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from aws_cdk import aws_ec2 as ec2
@@ -57,13 +56,7 @@ class ManagedGpuCapacity(ProviderCapacity):
     Made by `GpuCluster.add_managed_capacity`, where the arguments are explained.
 
     Attributes:
-        hosts: What all hosts of the cluster share.
-        cluster: The cluster that its hosts join.
         encryption_key: Of the default log groups of tasks; None for a key of AWS.
-        architecture: Processor architecture of its hosts.
-        pool: What it can launch, as the value that every check reads.
-        instance_type_names: Names of the types of the catalogue that it can launch.
-        provider: The ECS capacity provider.
     """
 
     def __init__(
@@ -139,11 +132,6 @@ class ManagedGpuCapacity(ProviderCapacity):
         # and their NAT gateway have to be there as long (CDK issue 36071).
         node.add_dependency(*subnets.way_out)
         hosts.association.attach_managed(self.provider, capacity_provider_name)
-
-    @cached_property
-    def capacity_provider_name(self) -> str:
-        """Name of its capacity provider, known to CloudFormation at deploy time."""
-        return self.provider.capacity_provider_name
 
 
 def _bought(purchase: Purchase) -> tuple[Bought, dict[str, object]]:

@@ -6,5 +6,3 @@ measured, and keeps and counts what ECS reports. `watched` is the cluster as pla
 
 `daemon_task` is the task that measures, one on each host. Its program is `collector`, as text in the task definition.
 """
-
-__all__ = []

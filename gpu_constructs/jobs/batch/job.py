@@ -44,7 +44,7 @@ class BatchWork(Construct):
 
     Attributes:
         queue: Its queue.
-        task: What it asks of a host, as the value that every check reads.
+        task: What it asks of a host, or of each of several, as the value that every check reads.
         share: The share of the queue that it counts against; None in a queue without shares.
         data: Where it reads, writes and resumes.
         log_group: Where its logs go.

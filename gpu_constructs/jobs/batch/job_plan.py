@@ -70,12 +70,7 @@ _ARGUMENTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
-    """The hosts that a multi-node parallel job has at once.
-
-    Attributes:
-        number: How many.
-        host: Their type.
-    """
+    """How many hosts a multi-node parallel job has at once, and their type."""
 
     number: int
     host: InstanceType

@@ -44,17 +44,7 @@ _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max
 class GpuBatchJob(BatchWork):
     """Defines a job definition, its roles and a log group for it.
 
-    Made by `GpuBatchQueue.add_job`, where the arguments are explained.
-
-    Attributes:
-        queue: Its queue.
-        task: What it asks of a host, as the value that every check reads.
-        share: The share of the queue that it counts against; None in a queue without shares.
-        data: Where it reads, writes and resumes.
-        log_group: Where its logs go.
-        job_role: What it may do on AWS.
-        container: Its container.
-        job_definition: The job definition.
+    Made by `GpuBatchQueue.add_job`, where the arguments are explained; its attributes are those of `BatchWork`.
     """
 
     def __init__(

@@ -2,5 +2,3 @@
 
 `multi_node_training` is the construct, a job of AWS Batch, and a `training_launcher` starts its processes.
 """
-
-__all__ = []

@@ -67,15 +67,7 @@ class MultiNodeTraining(BatchWork):
             writes and resumes. All its hosts share `volumes`.
 
     Attributes:
-        queue: Its queue.
-        task: What it asks of each host, as the value that every check reads.
-        hosts: How many hosts it has.
-        share: The share of the queue that it counts against; None in a queue without shares.
-        log_group: Where its logs go.
-        job_role: What it may do on AWS.
-        data: Where it reads, writes and resumes.
-        container: The container of each host.
-        job_definition: The job definition.
+        hosts: How many hosts it has. Its other attributes are those of `BatchWork`.
     """
 
     @naming(JobOptions)

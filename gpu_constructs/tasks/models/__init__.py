@@ -3,5 +3,3 @@
 `model_server` has the servers that people run as values, `model_cache` the places that keep models, `cache_storage`
 what each of them is in a task, and `served_container` what server and cache make of a container with GPUs.
 """
-
-__all__ = []

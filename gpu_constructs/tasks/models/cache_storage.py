@@ -70,12 +70,7 @@ class CacheStorage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EfsStorage(CacheStorage):
-    """A file system of Amazon EFS that tasks mount.
-
-    Attributes:
-        file_system: The file system.
-        access_point: A directory of it with its own user; None for the whole file system.
-    """
+    """A file system of Amazon EFS that tasks mount, or a directory of it with its own user."""
 
     file_system: efs.IFileSystem
     access_point: efs.IAccessPoint | None
@@ -118,11 +113,7 @@ class EfsStorage(CacheStorage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountedStorage(CacheStorage):
-    """What the hosts mount: FSx for Lustre, or a bucket for reading only.
-
-    Attributes:
-        mount: The mount that the capacity must have.
-    """
+    """What the hosts mount, by a mount that the capacity must have: FSx for Lustre, or a bucket for reading only."""
 
     mount: HostMount
 
@@ -157,11 +148,7 @@ class MountedStorage(CacheStorage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostDisk(CacheStorage):
-    """A directory of the host.
-
-    Attributes:
-        name: Its name.
-    """
+    """A directory of the host."""
 
     name: str
 
@@ -186,13 +173,7 @@ class HostDisk(CacheStorage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCopy(CacheStorage):
-    """The part of a bucket that a container copies before the server starts.
-
-    Attributes:
-        bucket: The bucket.
-        prefix: The part of it.
-        image: An image with the AWS command line.
-    """
+    """The part of a bucket that a container, with an image of the AWS command line, copies before the server starts."""
 
     bucket: s3.IBucket
     prefix: str
@@ -228,14 +209,7 @@ class BucketCopy(CacheStorage):
 
 
 class CacheVolumes:
-    """The volumes that the caches of a task definition become, each defined once.
-
-    Args:
-        task: The task definition.
-        capacity: Where its tasks may run.
-        network_mode: Its network mode.
-        runners: What runs it so far and later.
-    """
+    """The volumes that the caches of a task definition become, each defined once, for what runs it now and later."""
 
     def __init__(
         self,

@@ -29,16 +29,7 @@ _NONE = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedContainer:
-    """A container that may be made.
-
-    Attributes:
-        name: The container's name.
-        server: What it runs.
-        cache: Where it keeps models; None for the container itself.
-        directory: Where it finds that.
-        command: Its command; None for that of its image.
-        environment: Its environment variables.
-    """
+    """A container that may be made; without a cache it keeps models itself, without a command it has its image's."""
 
     name: str
     server: ModelServer
