@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ImportedGpuCapacity(ProviderCapacity):
     """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.
 
-    Made by `GpuCapacity.from_attributes`, where the arguments are explained.
+    Made by `GpuCapacity.from_attributes`, where the arguments are explained; it has the attributes of `ProviderCapacity`.
 
     Attributes:
         mounts: Shared storage that every host mounts; see `HostStorage`.
@@ -97,7 +97,7 @@ class GpuCapacity(ProviderCapacity):
     (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_UpdateAutoScalingGroup.html). Serves CPU pools as
     well.
 
-    Made by `GpuCluster.add_capacity`, where the arguments are explained.
+    Made by `GpuCluster.add_capacity`, where the arguments are explained; it has the attributes of `ProviderCapacity` too.
 
     Attributes:
         subnets: Where its hosts run.

@@ -53,7 +53,8 @@ class ManagedGpuCapacity(ProviderCapacity):
     It depends on its roles and on the hosts' way to the network, so that both outlast the hosts when the stack is
     deleted.
 
-    Made by `GpuCluster.add_managed_capacity`, where the arguments are explained.
+    Made by `GpuCluster.add_managed_capacity`, where the arguments are explained; it has the attributes of
+    `ProviderCapacity` too.
 
     Attributes:
         encryption_key: Of the default log groups of tasks; None for a key of AWS.

@@ -47,6 +47,7 @@ class MultiNodeTraining(BatchWork):
     without a checkpoint is lost. ``torchrun`` ends with exit code 1 whatever its script ends with.
 
     Each container has an interface of its own in the security group of the queue's hosts, which is opened to itself.
+    Attributes besides the number of hosts are those of `BatchWork`.
 
     Args:
         scope: Where it is defined.
@@ -67,7 +68,7 @@ class MultiNodeTraining(BatchWork):
             writes and resumes. All its hosts share `volumes`.
 
     Attributes:
-        hosts: How many hosts it has. Its other attributes are those of `BatchWork`.
+        hosts: How many hosts it has.
     """
 
     @naming(JobOptions)
