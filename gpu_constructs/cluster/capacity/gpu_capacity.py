@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 class ImportedGpuCapacity(ProviderCapacity):
     """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.
 
-    Made by `GpuCapacity.from_attributes`, where the arguments are explained; it has the attributes of `ProviderCapacity`.
+    Made by `GpuCapacity.from_attributes`, where the arguments are explained. It has the attributes of
+    `ProviderCapacity` too.
 
     Attributes:
         mounts: Shared storage that every host mounts; see `HostStorage`.
@@ -97,7 +98,8 @@ class GpuCapacity(ProviderCapacity):
     (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_UpdateAutoScalingGroup.html). Serves CPU pools as
     well.
 
-    Made by `GpuCluster.add_capacity`, where the arguments are explained; it has the attributes of `ProviderCapacity` too.
+    Made by `GpuCluster.add_capacity`, where the arguments are explained. It has the attributes of `ProviderCapacity`
+    too.
 
     Attributes:
         subnets: Where its hosts run.
