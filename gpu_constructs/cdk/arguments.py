@@ -65,6 +65,23 @@ def whole_number(
     return number
 
 
+def number_of(
+    value: object,
+    argument: str,
+    *,
+    smallest: int,
+    largest: int = LARGEST_INTEGER,
+    unit: str = "",
+    fix: str,
+    rule: str | None = None,
+) -> int | Unknown:
+    """The same of the field of a frozen value that has the name of the argument, where the number is kept."""
+    given = getattr(value, argument)
+    number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
+    object.__setattr__(value, argument, known_or(given, number))
+    return number
+
+
 def known_number(
     argument: str,
     value: object,

@@ -16,7 +16,7 @@ from gpu_constructs.errors import IncompatibleError
 
 @cache
 def service_of_this_account(name: str) -> iam.ServicePrincipal:
-    """A service that a role trusts only while it acts for the account of the stack.
+    """A service, such as ``states.amazonaws.com``, that a role trusts only while it acts for the account of the stack.
 
     Without a condition, somebody in another account may lead the service to assume the role, which is called the
     confused deputy (https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html). The condition fits only
@@ -29,9 +29,6 @@ def service_of_this_account(name: str) -> iam.ServicePrincipal:
       (https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html).
 
     AWS Batch says nothing of the roles of its jobs, and EC2 hands roles to instances without the key.
-
-    Args:
-        name: Such as ``states.amazonaws.com``.
     """
     return iam.ServicePrincipal(name, conditions=_condition())
 

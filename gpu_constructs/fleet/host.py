@@ -75,11 +75,7 @@ class UserData:
     actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
-        """The value of an agent variable; None if it is not set.
-
-        Args:
-            variable: Such as ``ECS_ENABLE_GPU_SUPPORT``.
-        """
+        """The value of an agent variable such as ``ECS_ENABLE_GPU_SUPPORT``; None if it is not set."""
         return dict(self.agent).get(variable)
 
     @property
@@ -88,11 +84,7 @@ class UserData:
         return _PROXY.search(self.text) is not None
 
     def turns_off(self, variable: str) -> bool:
-        """Whether it gives an agent variable a value that the ECS agent takes for false.
-
-        Args:
-            variable: Such as ``ECS_ENABLE_TASK_ENI``.
-        """
+        """Whether it gives an agent variable a value that the ECS agent takes for false."""
         value = self.get(variable)
         return isinstance(value, str) and value.strip().lower() in _OFF
 

@@ -45,9 +45,5 @@ GPU_WORDS = frozenset(
 
 
 def plain(key: str) -> str:
-    """A key without what people most often get wrong: case, hyphens, underscores.
-
-    Args:
-        key: As written, with dots between levels.
-    """
+    """A key, with dots between levels, without what people most often get wrong: case, hyphens, underscores."""
     return "".join(each for each in key.lower()[:LABEL] if each.isalnum() or each == ".")

@@ -78,12 +78,7 @@ class Origin:
         return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in steps).removeprefix(".")
 
     def at(self, *path: str | int, line: int | None = None) -> Origin:
-        """A place further down in the same resource.
-
-        Args:
-            *path: Keys and indexes below this one.
-            line: Its line; by default this one's.
-        """
+        """A place further down in the same resource, by keys and indexes; its line is by default this one's."""
         return replace(self, path=(*self.path, *path), line=self.line if line is None else line)
 
 

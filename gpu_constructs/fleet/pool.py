@@ -156,11 +156,7 @@ class HostImage:
 
     @classmethod
     def own(cls, image: Image) -> HostImage:
-        """An AMI of the user's own.
-
-        Args:
-            image: What its owner declares.
-        """
+        """An AMI of the user's own, with what its owner declares."""
         return cls(image=image, release=_OWN)
 
     @property
@@ -371,10 +367,5 @@ class Pool(HostSetup):
 
 
 def values_of(choice: TypeChoice, kind: type[TypeChoice] | None = None) -> dict[str, Any]:
-    """Fields by name, for something that has more of them: ``Pool(name="gpu", **values_of(setup))``.
-
-    Args:
-        choice: What has the values.
-        kind: Only the fields of this class; by default all.
-    """
+    """Fields by name, all or those of a class, for what has more of them: ``Pool(name="gpu", **values_of(setup))``."""
     return {each.name: getattr(choice, each.name) for each in fields(kind or choice)}

@@ -49,11 +49,7 @@ class ResourceRequirement:
 
     @classmethod
     def gpus(cls, count: int | Unknown) -> ResourceRequirement:
-        """Whole GPUs that the container has to itself.
-
-        Args:
-            count: How many, 1 or more.
-        """
+        """Whole GPUs that the container has to itself, 1 or more."""
         return cls(value=count if isinstance(count, Unknown) else str(count))
 
     @property

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import aws_cdk as cdk
 from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, number_of, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, argument_named, unexpected
@@ -50,21 +50,17 @@ class GpuShare:
     max_compute_percent: int | None = None
 
     def __post_init__(self) -> None:
-        memory = whole_number(
-            "memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096", rule=_RULE
-        )
-        object.__setattr__(self, "memory_mib", known_or(self.memory_mib, memory))
+        number_of(self, "memory_mib", smallest=1, unit="MiB of one GPU", fix="memory_mib=4096", rule=_RULE)
         if self.max_compute_percent is not None:
-            percent = whole_number(
+            number_of(
+                self,
                 "max_compute_percent",
-                self.max_compute_percent,
                 smallest=1,
                 largest=MAX_PERCENT,
                 unit="percent",
                 fix="leave it out for no limit",
                 rule=_RULE,
             )
-            object.__setattr__(self, "max_compute_percent", known_or(self.max_compute_percent, percent))
 
 
 Gpus: TypeAlias = float | Literal["ALL"] | GpuShare

@@ -316,9 +316,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             image: Its image, with the Neuron runtime.
             devices: Neuron devices, 1 or more, or ``"ALL"`` of the host, which all hosts must have the same number of.
             **options: Every argument of `ContainerOptions`, as in `add_gpu_container`.
-
-        Returns:
-            The container; ports, mounts and dependencies are added to it as to any other.
         """
         return self.counted.add_neuron(construct_id, image, devices, options)
 

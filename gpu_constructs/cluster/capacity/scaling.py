@@ -8,7 +8,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, known_number, known_or, require_kind, whole_number
+from gpu_constructs.cdk.arguments import flag, known_number, number_of, require_kind
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -115,8 +115,7 @@ class WarmHosts:
     state: str = "Stopped"
 
     def __post_init__(self) -> None:
-        hosts = whole_number("hosts", self.hosts, smallest=1, unit="hosts", fix="WarmHosts(hosts=1), or no warm hosts")
-        object.__setattr__(self, "hosts", known_or(self.hosts, hosts))
+        number_of(self, "hosts", smallest=1, unit="hosts", fix="WarmHosts(hosts=1), or no warm hosts")
         if not isinstance(self.state, str) or self.state not in _STATES:
             raise InvalidValueError(
                 _NO_HIBERNATION if self.state == "Hibernated" else f"no such state, {shown(self.state)}",
@@ -193,13 +192,11 @@ class HostScaling(HostPart):
     def __post_init__(self) -> None:
         numbers: dict[str, int | Unknown] = {}
         for argument, setting, unit, example in _NUMBERS:
-            given = getattr(self, argument)
-            if given is not None:
+            if getattr(self, argument) is not None:
                 smallest, largest = MANAGED_SCALING[setting]
-                numbers[argument] = whole_number(
-                    argument, given, smallest=smallest, largest=largest, unit=unit, fix=f"{argument}={example}"
+                numbers[argument] = number_of(
+                    self, argument, smallest=smallest, largest=largest, unit=unit, fix=f"{argument}={example}"
                 )
-                object.__setattr__(self, argument, known_or(given, numbers[argument]))
         least, most = numbers.get("minimum_scaling_step_size"), numbers.get("maximum_scaling_step_size")
         if isinstance(least, int) and isinstance(most, int) and least > most:
             raise InvalidValueError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gpu_constructs.cdk.arguments import flag, known_or, texts, whole_number
+from gpu_constructs.cdk.arguments import flag, number_of, texts
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
@@ -39,15 +39,14 @@ class ManagedOperation:
     def __post_init__(self) -> None:
         flag("automatic_repair", self.automatic_repair)
         if self.scale_in_after_seconds is not None:
-            seconds = whole_number(
+            number_of(
+                self,
                 "scale_in_after_seconds",
-                self.scale_in_after_seconds,
                 smallest=-1,
                 largest=MAX_IDLE_SECONDS,
                 unit="seconds, -1 for never",
                 fix="leave it out for ECS's own default",
             )
-            object.__setattr__(self, "scale_in_after_seconds", known_or(self.scale_in_after_seconds, seconds))
 
     def provider_data(self) -> Mapping[str, object]:
         """What it adds to the ``ManagedInstancesProvider``, where aws-cdk-lib 2.275 has no words for it."""
@@ -73,10 +72,7 @@ class ManagedStorage:
     local_disks: bool = False
 
     def __post_init__(self) -> None:
-        volume = whole_number(
-            "volume_gib", self.volume_gib, smallest=1, largest=GP3_MAX_GIB, unit="GiB", fix="volume_gib=100"
-        )
-        object.__setattr__(self, "volume_gib", known_or(self.volume_gib, volume))
+        number_of(self, "volume_gib", smallest=1, largest=GP3_MAX_GIB, unit="GiB", fix="volume_gib=100")
         flag("local_disks", self.local_disks)
 
     def template_data(self) -> Mapping[str, object]:
