@@ -99,7 +99,7 @@ def kept_up(context: Context) -> Problems:
                 about=pool,
                 message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
                 fix="an image of Amazon Linux 2023",
-                ways=one_way(f"imageType {_OF_BATCH[name]}", new),
+                ways=one_way(f"ImageType {_OF_BATCH[name]}", new),
                 property_name="ImageType",
             )
             continue

@@ -7,7 +7,7 @@ resource, older ones in their own configuration.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 
 from gpu_constructs.facts import IMAGES
@@ -19,6 +19,7 @@ from gpu_constructs.template.terraform.plan import Instance, Object, Plan, steps
 
 _PARAMETER, _IMAGE = "aws_ssm_parameter", "aws_ami"
 _LEAF = "/image_id"
+_MAKES = re.compile("ami|artifact|external|image|null_|parameter|terraform_data")
 
 
 class Images:
@@ -26,11 +27,16 @@ class Images:
 
     Args:
         instances: Resources and data sources.
+
+    Attributes:
+        may_be_made: Whether an image may get its id by the apply. Where none does, an override that only the apply
+            knows is one that nobody wrote: the provider fills it in.
     """
 
-    def __init__(self, instances: Iterable[Instance]) -> None:
+    def __init__(self, instances: Collection[Instance]) -> None:
         self._parameters: list[tuple[str, str]] = []
         self._named: dict[str, str] = {}
+        self.may_be_made = any(each.unknown and _MAKES.search(each.type) for each in instances)
         for each in instances:
             if not each.is_data:
                 continue

@@ -70,7 +70,7 @@ class _Translation:
         links = Links(plan)
         self._links = links
         self._known = Known(
-            links=links, images=Images(plan.instances.values()), by_id=_by_id(plan), by_name=_by_name(plan)
+            links=links, images=Images(tuple(plan.instances.values())), by_id=_by_id(plan), by_name=_by_name(plan)
         )
         self._written = cache(self._write)
 

@@ -89,7 +89,7 @@ _PHRASES = (
     ),
     (" stands in CloudFormation", " stands in a template and a data source aws_ssm_parameter in Terraform"),
 )
-_NAMED = re.compile(r"AWS::\w+::\w+|(?<![\w./-])[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*")
+_NAMED = re.compile(r"AWS::\w+::\w+|(?<![\w./-])[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*(?!\w)")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

@@ -20,7 +20,8 @@ from gpu_constructs.template.terraform.plan import Instance, Object
 
 Names = tuple[str, ...]
 
-_IMAGE: Final = frozenset({"ami", "image_id", "image_id_override"})
+_OVERRIDE: Final = "image_id_override"
+_IMAGE: Final = frozenset({"ami", "image_id", _OVERRIDE})
 _GROUP: Final = ("aws_autoscaling_group",)
 _TEMPLATE: Final = ("aws_launch_template",)
 _TASK: Final = ("aws_ecs_task_definition",)
@@ -263,7 +264,8 @@ class Writer:
         """What only the apply knows; None where nobody asked for it, so that AWS has its own default."""
         is_written, expression = written
         types = _POINTS_AT.get(".".join(names[-2:])) or _POINTS_AT.get(names[-1], ())
-        if is_written and expression is None:
+        nobody_wrote = names[-1] == _OVERRIDE and not self._known.images.may_be_made
+        if expression is None and (is_written or nobody_wrote):
             return None
         links = self._known.links
         references = expression.get("references") if isinstance(expression, dict) else None

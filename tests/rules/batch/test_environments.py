@@ -246,7 +246,7 @@ def test_a_new_environment_on_amazon_linux_2_is_refused(image: str, fix: str) ->
     found = asked(OF_BATCH, _environment("g5.xlarge", image=image))
     assert list(found) == ["GPU003"]
     assert f"refuses new compute environments on {image} since 2026-06-30" in found["GPU003"].message
-    assert found["GPU003"].fix == f"imageType {fix}"
+    assert found["GPU003"].fix == f"ImageType {fix}"
     assert found["GPU003"].severity is Severity.ERROR
 
 

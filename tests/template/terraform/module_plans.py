@@ -311,8 +311,12 @@ def cloudposse(gpus: int = 1, instance_type: str = "g6.xlarge") -> dict[str, Any
     return plan(changes, {"module_calls": calls})
 
 
-def batch_module(gpus: int = 1, instance_type: str = "g6.xlarge") -> dict[str, Any]:
-    """terraform-aws-modules/batch with one environment, one queue and one job."""
+def batch_module(gpus: int = 1, instance_type: str = "g6.xlarge", image_type: str | None = None) -> dict[str, Any]:
+    """terraform-aws-modules/batch with one environment, one queue and one job.
+
+    Its blocks are dynamic, so that a plan shows nothing of what is written in them, and an id of an image that nobody
+    wrote as one that only the apply knows.
+    """
     resources = {
         "type": "EC2",
         "instance_type": [instance_type],
@@ -322,6 +326,8 @@ def batch_module(gpus: int = 1, instance_type: str = "g6.xlarge") -> dict[str, A
         "security_group_ids": ["sg-0123456789abcdef0"],
         "instance_role": PROFILE[0]["arn"],
     }
+    configuration = {} if image_type is None else {"ec2_configuration": [{"image_type": image_type}]}
+    later = [{"ec2_configuration": [{"image_id_override": True}]}] if configuration else False
     container = {
         "image": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/train:1",
         "resourceRequirements": [
@@ -333,7 +339,8 @@ def batch_module(gpus: int = 1, instance_type: str = "g6.xlarge") -> dict[str, A
     changes = [
         planned(
             'module.batch.aws_batch_compute_environment.this["gpu"]',
-            {"name": "gpu", "type": "MANAGED", "compute_resources": [resources]},
+            {"name": "gpu", "type": "MANAGED", "compute_resources": [resources | configuration]},
+            compute_resources=later,
         ),
         planned(
             'module.batch.aws_batch_job_queue.this["high"]',

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.rules import Severity
-from tests.template.terraform.module_plans import aws_modules, batch_module, cloudposse
+from tests.template.terraform.module_plans import aws_modules, batch_module, cloudposse, planned
 
 Make = Callable[..., dict[str, Any]]
 EVERY = [aws_modules, cloudposse, batch_module]
@@ -53,3 +53,14 @@ def test_a_link_that_may_be_to_either_of_two_is_not_inferred() -> None:
     report = check_files([plan])
     assert grave(report) == []
     assert report.unchecked
+
+
+@pytest.mark.parametrize(("image_type", "rule"), [("ECS_AL2023", "GPU052"), ("ECS_AL2_NVIDIA", "GPU003")])
+def test_the_image_type_of_a_dynamic_block_is_what_its_hosts_have(image_type: str, rule: str) -> None:
+    written = batch_module(image_type=image_type)
+    found = {each.rule: each for each in check_files([written]).findings}
+    assert found[rule].severity is Severity.ERROR
+    assert found[rule].fix == "image_type ECS_AL2023_NVIDIA"
+    # An image that is made by the same apply may be what is meant.
+    written["resource_changes"].append(planned("aws_ami_copy.own", {"name": "own"}, id=True))
+    assert rule not in {each.rule for each in check_files([written]).findings}
