@@ -10,16 +10,14 @@ from importlib import import_module
 
 from gpu_constructs.check.repository import top_of, upwards
 from gpu_constructs.facts.budget import BYTES
-from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TABLE
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.documents.node import Path, Position
 from gpu_constructs.template.model import UnreadableError
 
 PYPROJECT = "pyproject.toml"
 _TOOL = "gpu-constructs"
-_TABLE = re.compile(
-    r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*(?:gpu-constructs|\"gpu-constructs\"|'gpu-constructs')", re.MULTILINE
-)
+_WRONG = "gpu_constructs"
 
 
 def nearest(paths: Sequence[str]) -> str | None:
@@ -34,7 +32,7 @@ def nearest(paths: Sequence[str]) -> str | None:
         names = [os.path.join(folder, each) for each in CONFIGURATION_FILES]
         table = os.path.join(folder, PYPROJECT)
         found = [each for each in names if os.path.isfile(each)]
-        found += [table] if os.path.isfile(table) and _TABLE.search(_text(table)) else []
+        found += [table] if os.path.isfile(table) and re.search(CONFIGURATION_TABLE, _text(table)) else []
         named = [min(os.path.relpath(each), each, key=len) for each in found]
         if len(named) > 1:
             fix = "delete one, or take --config"
@@ -70,17 +68,21 @@ def document_of(file: str) -> Document:
         table = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"not TOML: {error}", file=file) from None
-    own = table.get("tool", {}).get(_TOOL) if isinstance(table.get("tool", {}), dict) else None
+    tools = table.get("tool") if isinstance(table.get("tool"), dict) else {}
+    own, find = tools.get(_TOOL), _Places(text).find
+    if _WRONG in tools:
+        line = None if (place := find(())) is None else place.line
+        raise UnreadableError(f"[tool.{_WRONG}] is not read", file=file, line=line, fix=f"[tool.{_TOOL}]")
     if own is None and os.path.basename(file) != PYPROJECT:
         own = table
-    return Document(file=file, data=own, find=_Places(text).find)
+    return Document(file=file, data=own, find=find)
 
 
 class _Places:
     """Where the keys of the table are: as TOML's reader says no lines, the first line that is about a key."""
 
     def __init__(self, text: str) -> None:
-        found = _TABLE.search(text)
+        found = re.search(CONFIGURATION_TABLE, text)
         self._start = found.start() if found else 0
         self._text = text
 

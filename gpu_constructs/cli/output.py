@@ -15,7 +15,7 @@ from typing import TextIO, cast
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import BYTES, MESSAGE
-from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TABLE
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -215,6 +215,6 @@ def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
 def _has_table(file: str) -> bool:
     try:
         with open(file, encoding="utf-8") as opened:
-            return re.search(r"tool\s*\.\s*[\"']?gpu-constructs", opened.read(BYTES)) is not None
+            return re.search(CONFIGURATION_TABLE, opened.read(BYTES)) is not None
     except (OSError, ValueError):
         return False

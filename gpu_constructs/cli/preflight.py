@@ -113,7 +113,7 @@ def _region(profile: str | None) -> str | None:
 
 def _code(results: Sequence[Result], *, strict: bool) -> int:
     verdicts = {each.verdict for each in results}
-    if results and verdicts.isdisjoint({Verdict.OK, Verdict.SHORT}):
+    if verdicts.isdisjoint({Verdict.OK, Verdict.SHORT}):
         return _COULD_NOT
     return int(Verdict.SHORT in verdicts or (strict and Verdict.NOT_CHECKED in verdicts))
 

@@ -31,6 +31,9 @@ from gpu_constructs.facts.records import InstanceTypes, read
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
 """Files of the working directory that the command line and cfn-lint read."""
 
+CONFIGURATION_TABLE = r"""(?m)^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*["']?gpu[-_]constructs\b"""
+"""Where a ``pyproject.toml`` says the same, by the name of its table; what is nearly that name is refused."""
+
 
 RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""

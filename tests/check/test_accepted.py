@@ -112,6 +112,17 @@ def test_a_table_of_pyproject_is_told_at_its_line(capsys: pytest.CaptureFixture[
     assert "gpu-constructs.yaml: there is pyproject.toml too" in checked(".", capsys=capsys)[2]
 
 
+def test_a_table_with_the_name_of_the_package_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    put("pyproject.toml", "[tool.gpu_constructs]\nregion = 'eu-west-1'\n")
+    put("t.json", template())
+    code, _, said = checked(".", capsys=capsys)
+    assert code == 2
+    assert "pyproject.toml:1: [tool.gpu_constructs] is not read" in said
+    assert "; fix: [tool.gpu-constructs]" in said
+
+
 def test_a_baseline_tells_what_is_new_and_what_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
     put("new/t.json", template())
     assert "no baseline is named" in checked(".", "--update-baseline", capsys=capsys)[2]

@@ -233,7 +233,7 @@ def test_without_files_hosts_or_boto3_it_says_so(
     assert "PATH: nothing to check" in capsys.readouterr().err
     body: dict[str, Any] = {"Resources": {"Queue": {"Type": "AWS::SQS::Queue"}}}
     path = written(body, tmp_path / "template.json")
-    assert asked(capsys, path) == (0, "no hosts to check\n")
+    assert asked(capsys, path) == (2, "no hosts to check\n")
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.preflight.asking")
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.calls", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)

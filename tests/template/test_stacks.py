@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,17 @@ def test_nothing_on_the_standard_input_is_told() -> None:
 def test_a_file_without_an_end_is_too_large() -> None:
     with pytest.raises(UnreadableError, match="/dev/zero: larger than 20 MiB"):
         read_stacks(["/dev/zero"])
+
+
+def test_the_pipe_of_a_shell_is_read_and_a_named_one_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(UnreadableError, match=r"pipe.json: a named pipe, .* allowed: a plain file, or -"):
+        read_stacks([tmp_path / "pipe.json"])
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps(template(1)).encode())
+    os.close(writing)
+    assert in_service(read_stacks([f"/dev/fd/{reading}"])) == 1
+    os.close(reading)
 
 
 @pytest.mark.parametrize("path", ["a\0b", "", "x" * 5000])

@@ -154,6 +154,9 @@ def _decoded(content: bytes, file: str) -> str:
     return text
 
 
+_PLAIN = "a plain file, or - for the standard input"
+
+
 class Files:
     """The files of one call.
 
@@ -194,12 +197,16 @@ class Files:
         return document
 
     def read(self, file: str, *, only_plain: bool = False) -> Document:
-        """A file that the user named, which may be a pipe; or one that must be a plain file."""
+        """A file that the user named, which may be the pipe of a shell; or one that must be a plain file."""
         if file in self.documents:
             return self.documents[file]
         try:
-            if only_plain and not stat.S_ISREG(os.stat(file).st_mode):
+            mode = os.stat(file).st_mode
+            if only_plain and not stat.S_ISREG(mode):
                 raise UnreadableError("a device, a pipe or a directory", file=file, allowed="a plain file")
+            # What a shell opens for <(...) is not on the disk.
+            if stat.S_ISFIFO(mode) and not os.path.realpath(file).startswith(("/dev/", "/proc/")):
+                raise UnreadableError("a named pipe, to which nothing may ever write", file=file, allowed=_PLAIN)
             with open(file, "rb") as opened:
                 content = opened.read(BYTES + 1)
         except (OSError, ValueError) as error:
