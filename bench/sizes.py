@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from bench.workloads import Hosts, Reference, Share, Workload
-from gpu_constructs.cluster.capacity.user_data import host_attributes
+from gpu_constructs.cluster.capacity.user_data import attributes_set, host_attributes
 from gpu_constructs.facts import InstanceType, default_image, instance_type
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.placement import share_of
@@ -33,7 +33,7 @@ def hosts_of(*names: str, shares: tuple[Share, ...] | None = None) -> Hosts:
         gpus=types[0].gpus,
         image_parameter=HostImage(image=image, release=image.known_release).ssm_parameter,
         device=image.image_device,
-        attributes=host_attributes(types)["ECS_INSTANCE_ATTRIBUTES"],
+        attributes=attributes_set(host_attributes(types))["ECS_INSTANCE_ATTRIBUTES"],
         shares=shares or tuple(_share(types, gpus) for gpus in range(1, types[0].gpus + 1)),
     )
 

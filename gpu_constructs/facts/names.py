@@ -25,6 +25,25 @@ SELF_TEST = "gpu-constructs-self-test"
 HOST_LOG = "gpu-constructs-hosts"
 """The log group where a host of this library writes why it ends itself; it outlives the stack of the host."""
 
+IN_BOTTLEROCKET: Mapping[str, str] = {
+    "ECS_AWSVPC_BLOCK_IMDS": "awsvpc-block-imds",
+    "ECS_CLUSTER": "cluster",
+    "ECS_CONTAINER_STOP_TIMEOUT": "container-stop-timeout",
+    "ECS_ENABLE_CONTAINER_METADATA": "enable-container-metadata",
+    "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "enable-spot-instance-draining",
+    "ECS_ENGINE_TASK_CLEANUP_WAIT_DURATION": "task-cleanup-wait",
+    "ECS_IMAGE_CLEANUP_INTERVAL": "image-cleanup-wait",
+    "ECS_IMAGE_MINIMUM_CLEANUP_AGE": "image-cleanup-age",
+    "ECS_IMAGE_PULL_BEHAVIOR": "image-pull-behavior",
+    "ECS_LOGLEVEL": "loglevel",
+    "ECS_NUM_IMAGES_DELETE_PER_CYCLE": "image-cleanup-delete-per-cycle",
+    "ECS_RESERVED_MEMORY": "reserved-memory",
+}
+"""Settings of the ECS agent that Bottlerocket has, by the agent's variable: what it calls them in ``[settings.ecs]``.
+
+https://bottlerocket.dev/en/os/latest/api/settings/ecs/
+"""
+
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
 _MOST = 3
 _ALIKE = 0.8

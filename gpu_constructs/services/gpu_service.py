@@ -31,13 +31,12 @@ from gpu_constructs.services.scaling import ScaleBy
 from gpu_constructs.services.security_rules import write_rules_once
 from gpu_constructs.services.service_options import (
     ServiceOptions,
-    constraints_of,
     known_count,
     with_defaults,
     write_past_cdk,
 )
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.task_target import Capacity, constraints_of
 from gpu_constructs.tasks.workload import capacity_used, keep_exported, require_accelerators
 
 
@@ -76,6 +75,8 @@ class GpuService(ecs.Ec2Service):
         enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
+        one_task_per_host: Whether no two tasks of the service share a host (``distinctInstance``), for which managed
+            scaling counts too few hosts at a time where several tasks fit on one. By default they may.
         **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions`.
     """
 
@@ -96,8 +97,12 @@ class GpuService(ecs.Ec2Service):
         enable_execute_command: bool = False,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        one_task_per_host: bool = False,
         **options: Unpack[ServiceOptions],
     ) -> None:
+        if one_task_per_host:
+            given = options.get("placement_constraints") or ()
+            options["placement_constraints"] = [*given, ecs.PlacementConstraint.distinct_instances()]
         count = known_count(
             desired_count, service_name=service_name, health_check_grace_period=health_check_grace_period
         )

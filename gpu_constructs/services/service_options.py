@@ -11,9 +11,8 @@ from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.arguments import whole_number, whole_seconds
-from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown
 
 
 class ServiceOptions(TypedDict, total=False):
@@ -120,12 +119,3 @@ def _packed(rebalancing: ecs.AvailabilityZoneRebalancing | None) -> list[ecs.Pla
     if rebalancing is not ecs.AvailabilityZoneRebalancing.ENABLED:
         return packed
     return [ecs.PlacementStrategy.spread_across(ecs.BuiltInAttributes.AVAILABILITY_ZONE), *packed]
-
-
-def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
-    """Placement constraints as every check reads them."""
-    written = [each for constraint in given or () for each in constraint.to_json()]
-    return tuple(
-        PlacementConstraint(type=each.type, expression=None if each.expression is None else known_text(each.expression))
-        for each in written
-    )

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import texts, whole_number
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import Vendor
 from gpu_constructs.fleet import NEURON_DEVICE, Container, GpuNeeds, Pool, PoolKind, ResourceRequirement, Task, known
 from gpu_constructs.placement import FairShare, demand_of
-from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
+from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_one_more
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
 from gpu_constructs.tasks.host_share import require_met
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 NeuronDevices: TypeAlias = int | Literal["ALL"]
 
-_DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+_DRIVER_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_COMPUTE = ("compute", "utility")
+# https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+_CAPABILITIES_OF_DRIVER = (*_COMPUTE, "video", "graphics", "display", "compat32", "ngx", "all")
 
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
 # (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
@@ -84,7 +87,7 @@ def plan_gpu_container(
     pools: Sequence[Pool],
     gpus: Gpus,
     needs: GpuNeeds | None,
-    options: ContainerOptions,
+    options: GpuContainerOptions,
     kept: FairShare,
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool."""
@@ -97,13 +100,29 @@ def plan_gpu_container(
         task=task,
         pools=pools,
         options=options,
-        variables_by_default=_DRIVER_CAPABILITIES,
+        variables_by_default=_of_driver(options),
         arguments=_GPU_ARGUMENTS,
         given={"gpus": gpus},
         kept=kept,
     )
     require_met(with_one_more(task, asked), pools)
     return replace(plan, gpu_count=ask.gpu_count, requirement=ask.written, ulimits=_GPU_LIMITS)
+
+
+def _of_driver(options: GpuContainerOptions) -> dict[str, str]:
+    """The variable that says what of the driver a container is given."""
+    given = texts("driver_capabilities", options.get("driver_capabilities") or (), example="['video']")
+    unknown = [each for each in given if each not in _CAPABILITIES_OF_DRIVER]
+    said = _DRIVER_CAPABILITIES in {*(options.get("environment") or ()), *(options.get("secrets") or ())}
+    if unknown or (given and said):
+        raise InvalidValueError(
+            f"NVIDIA's driver offers no {shown(unknown[0])}" if unknown else f"{_DRIVER_CAPABILITIES} is set as well",
+            argument="driver_capabilities",
+            value=given,
+            allowed=", ".join(_CAPABILITIES_OF_DRIVER),
+            fix="driver_capabilities=['video'] or ['graphics']" if unknown else "leave one of them out",
+        )
+    return {_DRIVER_CAPABILITIES: "all" if "all" in given else ",".join(dict.fromkeys((*_COMPUTE, *given)))}
 
 
 def plan_neuron_container(

@@ -93,7 +93,14 @@ class ContainerOptions(PassedOn, total=False):
 
 
 class GpuContainerOptions(ContainerOptions, GpuNeedOptions, total=False):
-    """Arguments of `GpuTaskDefinition.add_gpu_container` that `GpuTaskDefinition.add_model_server` takes as well."""
+    """Arguments of `GpuTaskDefinition.add_gpu_container` that `GpuTaskDefinition.add_model_server` takes as well.
+
+    Attributes:
+        driver_capabilities: What of the driver the container is given besides ``compute`` and ``utility``: ``video`` to
+            encode and decode, ``graphics`` for OpenGL and Vulkan, ``display``, ``compat32``, ``ngx``, or ``all``.
+    """
+
+    driver_capabilities: Sequence[str] | None
 
 
 def passed_on(options: ContainerOptions) -> PassedOn:

@@ -25,7 +25,7 @@ from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.counted_containers import CountedContainers, require_no_gpus
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
+from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, with_constraints, write_landing
 from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         log_retention: How long the default log group keeps them. By default a month.
         task_role: What the containers may do on AWS. By default a role that may do nothing.
         execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
+        placement_constraints: Where its tasks may be placed, besides on the types of `capacity`; hosts of each must
+            satisfy them. By default anywhere there.
+        volumes: Volumes that its containers may mount, as with `add_volume`. By default none.
+        enable_fault_injection: Whether its containers take requests of AWS FIS, in network mode ``awsvpc`` or ``host``.
+            By default not.
 
     Raises:
         IncompatibleError: The capacities have different architectures, for which no one image runs, or Managed
@@ -87,12 +92,18 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         task_role: iam.IRole | None = None,
         execution_role: iam.IRole | None = None,
+        placement_constraints: Sequence[ecs.PlacementConstraint] | None = None,
+        volumes: Sequence[ecs.Volume] | None = None,
+        enable_fault_injection: bool | None = None,
     ) -> None:
         landing = landing_on(capacity)
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
         mode = landing.network_mode(network_mode)
         task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
+        if placement_constraints:
+            task = with_constraints(task, placement_constraints, [each.pool for each in capacity])
+        of_types = map(ecs.PlacementConstraint.member_of, landing.expressions)
         super().__init__(
             scope,
             construct_id,
@@ -102,9 +113,9 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             pid_mode=pid_mode,
             task_role=task_role,
             execution_role=execution_role,
-            placement_constraints=None
-            if landing.expression is None
-            else [ecs.PlacementConstraint.member_of(landing.expression)],
+            placement_constraints=[*of_types, *(placement_constraints or ())] or None,
+            volumes=None if volumes is None else list(volumes),
+            enable_fault_injection=enable_fault_injection,
         )
         if task_role is None:
             trust_this_account(self)
@@ -224,8 +235,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         """Adds a container that has GPUs to itself, or a share of one.
 
         ECS sets ``NVIDIA_VISIBLE_DEVICES`` to the GPUs it reserves. ``NVIDIA_DRIVER_CAPABILITIES``, which it leaves
-        unset, becomes ``compute,utility`` unless `environment` says otherwise. Locked memory is unlimited and the stack
-        64 MiB, as CUDA and NCCL expect.
+        unset, becomes ``compute,utility`` and `driver_capabilities` unless `environment` says otherwise. Locked memory
+        is unlimited and the stack 64 MiB, as CUDA and NCCL expect.
 
         Args:
             construct_id: The container's name.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.refusal import require_yes
+from gpu_constructs.cdk.refusal import require_served, require_yes
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.declared import metadata_of as types_written
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, Pool, PoolKind, Task
+from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.placement.query import instance_type_in, render
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _MANAGED_INSTANCES = "MANAGED_INSTANCES"
 # CPU architectures as ``runtimePlatform`` spells them.
 _SPELLED = {Architecture.X86_64: "X86_64", Architecture.ARM64: "ARM64"}
 _LINUX = "LINUX"
+_OF_CONSTRAINTS = ("GPU040", "GPU070")
 _MODES: Mapping[str, str] = {"NetworkMode": "network_mode", "IpcMode": "ipc_mode"}
 
 
@@ -37,7 +39,7 @@ class Landing:
     """Where tasks may be placed, and what a task definition for that looks like.
 
     Attributes:
-        expression: The placement constraint that is true on every host of the capacity and on no other. None where
+        expressions: The placement constraint that is true on every host of the capacity and on no other. None where
             Managed Instances are the only ones: a provider launches nothing but its own types, and CDK writes no
             constraint there either.
         compatibilities: Launch types that ECS checks the task definition for.
@@ -45,7 +47,7 @@ class Landing:
             where it is not.
     """
 
-    expression: str | None
+    expressions: tuple[str, ...]
     compatibilities: tuple[str, ...]
     architecture: Architecture | None
 
@@ -80,9 +82,9 @@ class Landing:
             compatibilities=self.compatibilities,
             architecture=self.architecture,
             operating_system=None if self.architecture is None else _LINUX,
-            constraints=()
-            if self.expression is None
-            else (PlacementConstraint(type="memberOf", expression=known_text(self.expression)),),
+            constraints=tuple(
+                PlacementConstraint(type=MEMBER_OF, expression=known_text(each)) for each in self.expressions
+            ),
         )
         require_yes(task, "GPU047", arguments=_MODES)
         return task
@@ -99,6 +101,23 @@ class Landing:
             cpu_architecture=_SPELLED[self.architecture], operating_system_family=_LINUX
         )
         return {"requires_compatibilities": list(self.compatibilities), "runtime_platform": platform}
+
+
+def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
+    """Placement constraints as every check reads them."""
+    written = [each for constraint in given or () for each in constraint.to_json()]
+    return tuple(
+        PlacementConstraint(type=each.type, expression=None if each.expression is None else known_text(each.expression))
+        for each in written
+    )
+
+
+def with_constraints(task: Task, given: Sequence[ecs.PlacementConstraint], pools: Sequence[Pool]) -> Task:
+    """A task with more constraints; refused are those that ECS cannot read or that hosts of a capacity do not meet."""
+    task = replace(task, constraints=(*task.constraints, *constraints_of(given)))
+    for pool in pools:
+        require_served(task, [pool], {"PlacementConstraints.Expression": "placement_constraints"}, also=_OF_CONSTRAINTS)
+    return task
 
 
 def write_landing(resource: ecs.CfnTaskDefinition, landing: Landing, capacity: Sequence[Capacity]) -> None:
@@ -130,9 +149,9 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
         names = dict.fromkeys(name for each in capacity for name in each.instance_type_names)
         # Managed Instances take constraints on ecs.instance-type, of four attributes, so that a task which may run on
         # both kinds keeps its own.
-        expression = None if only_managed else _one_of_types(names)
+        expressions = () if only_managed else (_one_of_types(names),)
     return Landing(
-        expression=expression,
+        expressions=expressions,
         compatibilities=(*(() if only_managed else (_EC2,)), *((_MANAGED_INSTANCES,) if True in managed else ())),
         architecture=next(iter(architectures)) if True in managed else None,
     )

@@ -58,7 +58,10 @@ def _possible(capacity: dict[str, Any]) -> dict[str, Any]:
     storage = capacity["storage"] if "m7i.large" not in types and "g5g.2xlarge" not in types else None
     takes_image = not {"g5g.2xlarge", "m7i.large"} & {*types}
     image = GpuMachineImage.custom(OWN_IMAGE, **capacity["image"]) if capacity["image"] and takes_image else None
-    return {**capacity, "scaling": warm, "storage": storage, "image": image}
+    commands = ec2.UserData.custom("\n".join(("#!/bin/bash", *capacity["user_data"])))
+    runs_them = capacity["user_data"] and "g5g.2xlarge" not in types
+    own = {"image": image, "user_data": commands if runs_them else None}
+    return {**capacity, "scaling": warm, "storage": storage, **own}
 
 
 OWN_IMAGE = ec2.MachineImage.from_ssm_parameter("/golden/gpu")
@@ -72,6 +75,11 @@ capacities = st.fixed_dictionaries(
         "min_instances": st.integers(0, 1),
         "capacity_provider_name": st.sampled_from([None, "chosen"]),
         "image": st.sampled_from([None, {"driver_branch": 580, **SHARES}, {"driver_version": "580.95.05"}]),
+        "agent_settings": st.sampled_from([None, {"ECS_IMAGE_CLEANUP_INTERVAL": "15m"}]),
+        "instance_attributes": st.sampled_from([None, {"team": "speech and vision", "rack/row": "7"}]),
+        "user_data": st.sampled_from(
+            [(), ("echo hello",), ("curl -s https://x.test | sh",), ("echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config",)]
+        ),
         "scaling": st.builds(
             HostScaling,
             managed_termination_protection=st.booleans(),
@@ -114,6 +122,7 @@ apps = st.fixed_dictionaries(
         "sidecars": st.lists(sidecars, max_size=1),
         "service": st.none() | services,
         "network_mode": st.sampled_from([None, ecs.NetworkMode.AWS_VPC, ecs.NetworkMode.HOST]),
+        "placement": st.sampled_from([None, "attribute:ecs.os-type == linux"]),
         "region": st.sampled_from([None, "us-east-1", "eu-west-1"]),
     }
 )
@@ -135,7 +144,11 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
     gpus = [each for each in made if each.gpus and each.architecture is made[0].architecture]
     if gpus:
         image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
-        task = GpuTaskDefinition(stack, "Task", capacity=gpus, network_mode=plan["network_mode"])
+        constraint = plan["placement"] and [ecs.PlacementConstraint.member_of(plan["placement"])]
+        mode = plan["network_mode"]
+        task = GpuTaskDefinition(
+            stack, "Task", capacity=gpus, network_mode=mode, placement_constraints=constraint or None
+        )
         for number, arguments in enumerate(plan["sidecars"]):
             task.add_container(f"sidecar{number}", image=image, **arguments)
         for number, arguments in enumerate(plan["gpu_containers"]):

@@ -58,7 +58,10 @@ def test_a_host_has_a_port_once_so_a_copy_stops_before_the_next_one_starts(
 
 
 def test_copies_on_different_hosts_are_counted_by_hosts(site: Site) -> None:
-    serve(site, desired_count=4, placement_constraints=[ecs.PlacementConstraint.distinct_instances()])
+    linux = ecs.PlacementConstraint.member_of("attribute:ecs.os-type == linux")
+    serve(site, desired_count=4, one_task_per_host=True, placement_constraints=[linux])
+    written = site.only("AWS::ECS::Service")["PlacementConstraints"]
+    assert [each["Type"] for each in written] == ["memberOf", "distinctInstance"]
     assert (deployment(site)["MinimumHealthyPercent"], deployment(site)["MaximumPercent"]) == (75, 100)
     assert site.warnings() == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
@@ -9,6 +11,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
     CapacityChoice,
+    GpuConstructsError,
     GpuTaskDefinition,
     HostNetwork,
     IncompatibleError,
@@ -19,7 +22,7 @@ from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import Task
 from gpu_constructs.placement import NOTHING_KEPT, fit
 from gpu_constructs.tasks.accelerated_container import plan_gpu_container
-from tests.synthesis import Landlord, Site, Tenant, unwritten
+from tests.synthesis import Ground, Landlord, Site, Tenant, unwritten
 
 
 @pytest.mark.parametrize(("instance_type", "gpus"), [("g6.xlarge", 1), ("g6.12xlarge", 3), ("p5.48xlarge", 8)])
@@ -53,6 +56,67 @@ def test_the_users_environment_wins_over_the_default(tenant: Tenant) -> None:
         "NVIDIA_DRIVER_CAPABILITIES": "all",
         "SEED": "7",
     }
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "variable"),
+    [(["video"], "compute,utility,video"), (("graphics", "compute"), "compute,utility,graphics"), (["all"], "all")],
+)
+def test_a_container_gets_more_of_the_driver(tenant: Tenant, capabilities: list[str], variable: str) -> None:
+    tenant.task().add_gpu_container("encode", image=tenant.image, driver_capabilities=capabilities)
+    assert tenant.container()["Environment"] == [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": variable}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"driver_capabilities": ["nvenc"]}, "NVIDIA's driver offers no 'nvenc'.*video"),
+        ({"driver_capabilities": "video"}, r"expects a list of text.*\['video'\]"),
+        ({"driver_capabilities": ["video"], "environment": {"NVIDIA_DRIVER_CAPABILITIES": "all"}}, "is set as well"),
+    ],
+)
+def test_what_the_driver_does_not_offer_is_refused(tenant: Tenant, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"(?s){message}"):
+        tenant.task().add_gpu_container("encode", image=tenant.image, **arguments)
+
+
+def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
+    in_zone = "attribute:ecs.availability-zone == us-east-1a"
+    task = tenant.task(
+        network_mode=ecs.NetworkMode.HOST,
+        enable_fault_injection=True,
+        placement_constraints=(ecs.PlacementConstraint.member_of(in_zone),),
+        volumes=(ecs.Volume(name="scratch", host=ecs.Host(source_path="/scratch")),),
+    )
+    task.add_gpu_container("train", image=tenant.image)
+    found = tenant.only("AWS::ECS::TaskDefinition")
+    assert [each["Expression"] for each in found["PlacementConstraints"]] == [
+        "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]",
+        in_zone,
+    ]
+    assert found["Volumes"] == [{"Name": "scratch", "Host": {"SourcePath": "/scratch"}}]
+    assert found["EnableFaultInjection"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"enable_fault_injection": True}, "Only AWS_VPC and HOST"),
+        (
+            {"placement_constraints": [ecs.PlacementConstraint.distinct_instances()]},
+            "distinctInstance, which only services and RunTask take",
+        ),
+        ({"placement_constraints": [ecs.PlacementConstraint.member_of("gpu = 1")]}, "cannot be read.*gpu = 1"),
+        (
+            {"placement_constraints": [ecs.PlacementConstraint.member_of("attribute:gpu.name == H100")]},
+            "no host of L4 satisfies the placement constraints.*gpu.name",
+        ),
+        ({"volumes": ["scratch"]}, "expects a list of ecs.Volume"),
+    ],
+)
+def test_options_of_cdk_that_cannot_work_are_refused(ground: Ground, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(GpuConstructsError, match=f"(?s){message}"):
+        ground.task(**arguments)
 
 
 def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:

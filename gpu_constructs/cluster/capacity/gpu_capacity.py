@@ -145,8 +145,8 @@ class GpuCapacity(ProviderCapacity):
             self, group, plan.pool, name=name or hosts.provider_name(self)
         )
         hosts.association.attach(self.provider, name)
-        if after_join:
-            user_data.add_commands(*after_join)
+        if last := (*after_join, *plan.adds.last_commands):
+            user_data.add_commands(*last)
         if self.pool.public_subnets is True or self.pool.zones_are_open:
             # Whether its user wants a placement group is for the user to say.
             announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
@@ -213,6 +213,7 @@ def launch_template_of(
         require_imdsv2=True,
         http_put_response_hop_limit=1,
         instance_initiated_shutdown_behavior=shutdown_of(image.operating_system),
+        **plan.adds.launch_arguments,
         **own,
     )
     data = {**plan.adds.launch_template, **interfaces_data(plan.pool, group, of_efa)}
@@ -275,6 +276,7 @@ def _auto_scaling_group(
         mixed_instances_policy=mixed,
         min_capacity=plan.choice.min_instances,
         max_capacity=plan.choice.max_instances,
+        **plan.adds.group_arguments,
     )
     node, adds = made.node, plan.adds
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so

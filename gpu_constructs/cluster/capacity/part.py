@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import NO_USER_DATA, Pool, UserData
 
 
 @dataclass(slots=True, kw_only=True)
@@ -14,6 +15,11 @@ class Contribution:
     Attributes:
         agent: Settings of the ECS agent, by the names of its variables.
         boot_commands: Lines of user data that run before the agent starts.
+        last_commands: Lines of user data that the user gave, which run after all others.
+        told_by_user: What they tell the agent, as a reader of the template sees it.
+        attributes: Custom attributes of the hosts, besides those of their types.
+        group_arguments: Arguments of CDK's Auto Scaling group.
+        launch_arguments: Arguments of CDK's launch template.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
         group: Properties that CDK's Auto Scaling group has no argument for, as `autoscaling.CfnAutoScalingGroup` takes
             them.
@@ -23,6 +29,11 @@ class Contribution:
 
     agent: dict[str, str] = field(default_factory=dict)
     boot_commands: list[str] = field(default_factory=list)
+    last_commands: list[str] = field(default_factory=list)
+    told_by_user: UserData = NO_USER_DATA
+    attributes: dict[str, str] = field(default_factory=dict)
+    group_arguments: dict[str, Any] = field(default_factory=dict)
+    launch_arguments: dict[str, Any] = field(default_factory=dict)
     launch_template: dict[str, object] = field(default_factory=dict)
     group: dict[str, object] = field(default_factory=dict)
     update_policy: dict[str, object] = field(default_factory=dict)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 
 import aws_cdk as cdk
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
-from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import known_or, of_kind, whole_number
 from gpu_constructs.cdk.calls import require_construct_id
@@ -18,10 +18,12 @@ from gpu_constructs.cluster.capacity.images import GpuMachineImage, image_for
 from gpu_constructs.cluster.capacity.join_deadline import deadline_lines
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
+from gpu_constructs.cluster.capacity.passed_on import PASSED_ON, HostOptions, PassedOn
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.scaling import HostScaling
 from gpu_constructs.cluster.capacity.storage import HostStorage
 from gpu_constructs.cluster.capacity.user_data import (
+    attributes_set,
     host_attributes,
     kernel_lines,
     settings_of_image,
@@ -52,8 +54,10 @@ _OF_THE_TYPES = "GPU053"
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 
 
-class CapacityOptions(TypedDict, total=False):
+class CapacityOptions(HostOptions, total=False):
     """Arguments that `GpuCluster.add_capacity`, `GpuCluster.add_family` and `CapacityChoice` share.
+
+    The others are explained at `HostOptions`.
 
     Attributes:
         min_instances: Hosts that are always there. By default none.
@@ -101,18 +105,30 @@ class CapacityChoice:
     vpc_subnets: ec2.SubnetSelection | None = None
     join_within: cdk.Duration | None = None
     capacity_provider_name: str | None = None
+    capacity_rebalance: bool | None = None
+    default_instance_warmup: cdk.Duration | None = None
+    group_metrics: Sequence[autoscaling.GroupMetrics] | None = None
+    health_checks: autoscaling.HealthChecks | None = None
+    instance_monitoring: autoscaling.Monitoring | None = None
+    max_instance_lifetime: cdk.Duration | None = None
+    notifications: Sequence[autoscaling.NotificationConfiguration] | None = None
+    termination_policies: Sequence[autoscaling.TerminationPolicy] | None = None
+    user_data: ec2.UserData | None = None
+    agent_settings: Mapping[str, str] | None = None
+    instance_attributes: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Refuses what no construct id ends with."""
         require_construct_id(self.construct_id)
 
-    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork]:
+    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, PassedOn]:
         """Its parts, defaults for those that were left out; what one needs to know of others comes before."""
         return (
             of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
             of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
             of_kind("storage", self.storage, HostStorage, example="HostStorage(root_volume_gib=200)"),
             of_kind("network", self.network, HostNetwork, example="HostNetwork.efa()"),
+            PassedOn({name: value for name in PASSED_ON if (value := getattr(self, name)) is not None}),
         )
 
 
@@ -149,7 +165,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    purchase, scaling, storage, network = parts = choice.parts()
+    purchase, scaling, storage, network, _ = parts = choice.parts()
     for mount in storage.mounts:
         mount.require_near(hosts)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
@@ -177,9 +193,11 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
     adds = _added(pool, image.host_image, parts, choice.join_within)
-    told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
+    own = adds.told_by_user
+    settings = {**adds.agent, **dict(own.agent)}
+    told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, settings)
     before = pool
-    pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
+    pool = replace(pool, user_data=replace(told, complete=own.complete, local_disks=pool.user_data.local_disks))
     # The types decide before the image, and both before the parts. The image that drives the types by default, one type
     # alone, and a name that CloudFormation makes are right by themselves.
     asked = (
@@ -252,7 +270,9 @@ def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart], join_within:
     for part in parts:
         part.contribute(adds, pool)
     if pool.types_are_known:
-        adds.agent |= host_attributes(pool.instance_types)
+        adds.attributes |= host_attributes(pool.instance_types)
+    if adds.attributes:
+        adds.agent |= attributes_set(adds.attributes)
     if any(each.declared for each in pool.instance_types):
         adds.metadata[DECLARED_TYPES] = metadata_of(pool.instance_types)
     return adds

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
+from gpu_constructs.facts.names import IN_BOTTLEROCKET
 from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, HostImage, Unknown, UserData, UserDataFormat
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
@@ -26,22 +27,19 @@ OFF_ACCELERATORS = f"attribute:{_VENDOR} == {_NONE} or attribute:{_VENDOR} !exis
 ON_NVIDIA = f"attribute:{_VENDOR} == {Vendor.NVIDIA.value}"
 """The placement constraint of tasks that are for hosts with NVIDIA GPUs alone."""
 
+ATTRIBUTES = frozenset({_VENDOR, "gpu.count", "gpu.name", "gpu.memory-gib"})
+"""Attributes that hosts of this library have by themselves."""
+
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
 # drains instead of dying under its tasks.
-_SETTINGS: Mapping[str, str] = {
+SETTINGS: Mapping[str, str] = {
     # So that what is assumed of hosts is true of these.
     "ECS_RESERVED_MEMORY": str(ASSUMED_RESERVE_MIB),
     "ECS_AWSVPC_BLOCK_IMDS": "true",
     "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "true",
 }
-_IN_TOML = {
-    "ECS_RESERVED_MEMORY": "reserved-memory",
-    "ECS_AWSVPC_BLOCK_IMDS": "awsvpc-block-imds",
-    "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "enable-spot-instance-draining",
-    "ECS_IMAGE_PULL_BEHAVIOR": "image-pull-behavior",
-}
-"""What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
+"""Settings of the agent that all hosts of this library have."""
 
 
 def settings_of_image(found: HostImage) -> Mapping[str, str]:
@@ -55,15 +53,25 @@ def settings_of_image(found: HostImage) -> Mapping[str, str]:
     return {GPU_SUPPORT: "true"} if found.is_own and is_nvidia and on_linux else {}
 
 
-def host_attributes(types: Sequence[InstanceType]) -> Mapping[str, str]:
-    """The agent's setting for what placement constraints can ask about the accelerators of a host.
+def host_attributes(types: Sequence[InstanceType]) -> dict[str, str]:
+    """What placement constraints can ask about the accelerators of a host, by the name of the attribute.
 
     ``accelerator`` is the vendor or ``none``; on NVIDIA hosts ``gpu.count``, ``gpu.name`` and ``gpu.memory-gib`` of one
     GPU, rounded down, are there as well. An attribute in which types of one capacity differ is left out.
     """
     of_each = [_attributes_of(each) for each in types]
-    shared = {name: value for name, value in of_each[0].items() if all(each.get(name) == value for each in of_each)}
-    return {INSTANCE_ATTRIBUTES: json.dumps(shared, sort_keys=True, separators=(",", ":"))}
+    return {name: value for name, value in of_each[0].items() if all(each.get(name) == value for each in of_each)}
+
+
+def attributes_set(attributes: Mapping[str, str]) -> Mapping[str, str]:
+    """The agent's setting for attributes of a host."""
+    return {INSTANCE_ATTRIBUTES: json.dumps(attributes, sort_keys=True, separators=(",", ":"))}
+
+
+def generation_of(instance_type: InstanceType) -> str | None:
+    """The architecture of its GPUs as the attribute ``gpu.arch`` says it, such as ``Ada``; None where not known."""
+    devices = instance_type.accelerators
+    return None if devices is None or devices.generation is None else devices.generation.replace(" ", "-")
 
 
 def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
@@ -89,7 +97,7 @@ def kernel_lines(operating_system: OperatingSystem, types: Sequence[InstanceType
 
 def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
     """Lines that set the agent's settings."""
-    settings = {**_SETTINGS, **more}
+    settings = {**SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
         return tuple(line for variable, value in settings.items() for line in _in_toml(variable, value))
     lines = (f"{variable}={value}" for variable, value in settings.items())
@@ -120,11 +128,11 @@ def host_lines(
 
 
 def what_hosts_are_told(
-    operating_system: OperatingSystem, cluster_name: str | Unknown, more: Mapping[str, str]
+    operating_system: OperatingSystem, cluster_name: str | Unknown, more: Mapping[str, str | Unknown]
 ) -> UserData:
     """The same as a value."""
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
-    agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
+    agent = tuple(sorted({**SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
     return UserData(format=form, agent=agent)
 
 
@@ -133,7 +141,7 @@ def _in_toml(variable: str, value: str) -> Iterator[str]:
         # Not as a table of their own, so that settings that are added after them are still the agent's.
         yield from (f'instance-attributes."{name}" = "{each}"' for name, each in json.loads(value).items())
     else:
-        yield f"{_IN_TOML[variable]} = {_toml(value)}"
+        yield f"{IN_BOTTLEROCKET[variable]} = {_toml(value)}"
 
 
 def _toml(value: str) -> str:

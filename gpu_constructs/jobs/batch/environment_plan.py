@@ -11,6 +11,7 @@ from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.part import HostPart
+from gpu_constructs.cluster.capacity.passed_on import PASSED_ON
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, hosts_told, image_of, pool_of, types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.user_data import agent_lines, what_hosts_are_told
@@ -45,6 +46,7 @@ _ARGUMENTS: Mapping[str, str] = {
 _NOT_OF_BATCH: Mapping[str, str] = {
     "scaling": "AWS Batch starts and ends the hosts of its queues itself",
     "capacity_provider_name": "a compute environment of AWS Batch has no capacity provider",
+    **dict.fromkeys(PASSED_ON, "AWS Batch makes the Auto Scaling group and starts the agent of its hosts itself"),
 }
 
 # BEST_FIT, the default of the API, never updates its hosts in place:
@@ -76,7 +78,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     _require_of_batch(choice)
     names, chosen = _types(choice)
     types = chosen.instance_types
-    purchase, scaling, storage, network = parts = choice.parts()
+    purchase, scaling, storage, network, _ = parts = choice.parts()
     low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
     pool = replace(

@@ -16,6 +16,7 @@ from email.errors import MessageError
 from functools import partial
 
 from gpu_constructs.facts.budget import DEPTH, LABEL, USER_DATA
+from gpu_constructs.facts.names import IN_BOTTLEROCKET
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
@@ -77,17 +78,10 @@ _DONE_BY = {
     ),
 }
 
-# Bottlerocket's names for the variables that a rule asks for.
-_VARIABLES = {
-    "awsvpc-block-imds": "ECS_AWSVPC_BLOCK_IMDS",
-    "cluster": "ECS_CLUSTER",
-    "enable-spot-instance-draining": "ECS_ENABLE_SPOT_INSTANCE_DRAINING",
-    "image-pull-behavior": "ECS_IMAGE_PULL_BEHAVIOR",
-    "reserved-memory": "ECS_RESERVED_MEMORY",
-}
+_VARIABLES = {name: variable for variable, name in IN_BOTTLEROCKET.items()}
 _ATTRIBUTES = "instance-attributes."
 _TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
-_PAIR = re.compile(r"([\w.\"-]+)\s*=\s*(.*)", re.ASCII)
+_PAIR = re.compile(r"([\w.\"/-]+)\s*=\s*(.*)", re.ASCII)
 _VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
 _PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")
 _LAST_OF_LIST = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\]$")
