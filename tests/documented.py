@@ -31,6 +31,7 @@ PAGES = (
     "docs/updates.md",
     "docs/security.md",
     "docs/existing-clusters.md",
+    "docs/placement.md",
     "docs/planning.md",
     "docs/terraform.md",
 )

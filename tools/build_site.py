@@ -49,6 +49,7 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "Train on several hosts": "training.md",
         "Buy and reserve GPUs": "capacity.md",
         "Share a GPU": "sharing.md",
+        "Say where tasks go": "placement.md",
         "Watch GPUs": "monitoring.md",
         "Pay less": "planning.md",
         "Understand a waiting task": "waiting.md",
