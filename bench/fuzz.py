@@ -36,7 +36,8 @@ from bench import odd_values
 from bench.fuzz_texts import QUERY_SEEDS, QUERY_TEXTS, TEMPLATE_SEEDS, TEMPLATE_TEXTS
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.placement.query import describe, parse, render
+from gpu_constructs.placement.query.ast import describe, render
+from gpu_constructs.placement.query.parser import parse
 
 __all__ = ["TARGETS", "Tally", "Target", "main", "tried"]
 

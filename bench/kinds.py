@@ -15,8 +15,7 @@ from types import MappingProxyType
 from bench.sizes import hosts_of
 from bench.workloads import Hosts, Share, Workload
 from gpu_constructs.facts import InstanceType, instance_type
-from gpu_constructs.placement import expected_memory_mib
-from gpu_constructs.placement.pool_profile import cpu_units
+from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib
 
 __all__ = [
     "BLOCK",

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.placement import prove
+from gpu_constructs.placement.prover import prove
 from tests.properties.judged_worlds import checked, disagreements, is_not_worked_out, truth_of
 from tests.properties.oracle import always, ever, runs_daemons
 from tests.properties.small_fleets import small_fleet

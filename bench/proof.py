@@ -22,9 +22,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bench.fleets import fleet_of
 from gpu_constructs.check.planning import plan
-from gpu_constructs.placement import prove
 from gpu_constructs.placement.packing import Load, Need, Room, pack
 from gpu_constructs.placement.proof import least_hosts
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import check
 
 __all__ = ["main"]

@@ -10,7 +10,7 @@ from bench.workloads import Hosts, Reference, Share, Workload
 from gpu_constructs.cluster.capacity.user_data import attributes_set, host_attributes
 from gpu_constructs.facts import InstanceType, default_image, instance_type
 from gpu_constructs.fleet import HostImage
-from gpu_constructs.placement import share_of
+from gpu_constructs.placement.pool_profile import share_of
 
 __all__ = ["WORKLOADS", "hosts_of", "reference"]
 

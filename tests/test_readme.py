@@ -14,7 +14,7 @@ from gpu_constructs.cli.program import main
 from gpu_constructs.cluster.capacity.purchase import DRAIN_MINUTES
 from gpu_constructs.facts import accelerated, instance_type
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.placement import share_of
+from gpu_constructs.placement.pool_profile import share_of
 from gpu_constructs.rules import RULES, Severity
 from tests.documented import APPS, BLOCKS, PAGES, blocks_of, names_of
 from tests.synthesis import ROOT

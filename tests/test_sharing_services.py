@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.check.report import check_files
-from gpu_constructs.placement import Rollout, can_go_on
+from gpu_constructs.placement.rollout import Rollout, can_go_on
 from tests.examples import times
 from tests.reaching import Estate
 from tests.sharing_services import BALANCERS, MODES, STACKS, Shared, build

@@ -138,14 +138,7 @@ def texts(of: Thing, name: str) -> tuple[str, ...]:
 
 
 def aws(service: str, command: str, region: str | None, **options: object) -> str:
-    """A command of the AWS command line, with every word quoted that needs it.
-
-    Args:
-        service: The service.
-        command: The command, such as ``create-subnet``.
-        region: The region; None for none.
-        **options: Options with underscores for hyphens, and their values; of several values, a list.
-    """
+    """A command of the AWS command line, with every word quoted that needs it; options have underscores for hyphens."""
     words = [service, command]
     for name, value in {**options, **({"region": region} if region else {})}.items():
         values = value if isinstance(value, (list, tuple)) else [value]
@@ -162,10 +155,5 @@ def policy(actions: Mapping[str, Iterable[str]]) -> dict[str, object]:
 
 
 def in_region(fix: str, region: str | None) -> str:
-    """A fix with the region in it where it is a command; other words stay as they are.
-
-    Args:
-        fix: What to do.
-        region: Where it was asked about; None for the one that the AWS CLI takes, which is that of the command as well.
-    """
+    """A fix with the region in it where it is a command; without a region, both take that of the AWS CLI."""
     return f"{fix} --region {shlex.quote(region)}" if region and fix.startswith("aws ") else fix

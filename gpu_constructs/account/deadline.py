@@ -49,11 +49,7 @@ class Deadline:
         self._ends: float | None = None
 
     def call(self, what: str, make: Callable[[], _Answer]) -> _Answer:
-        """The answer of a call, or what it raises.
-
-        Args:
-            what: What is called, such as ``ecs:DescribeTasks``.
-            make: Makes the call; what it answers after the deadline is dropped.
+        """The answer of a call, or what it raises; what it answers after the deadline is dropped.
 
         Raises:
             UnansweredError: There was no answer in time.

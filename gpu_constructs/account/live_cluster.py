@@ -163,11 +163,6 @@ def about(
 def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Described:
     """Describes the hosts of a cluster, and what starts hosts for it.
 
-    Args:
-        clients: Clients of boto3.
-        cluster: Its name or ARN.
-        region: Where it is; None for the one that the AWS CLI takes.
-
     Raises:
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
@@ -222,12 +217,6 @@ def clusters_of(
     clients: Clients, *, stack: str, region: str | None = None, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
     """The ECS clusters that a CloudFormation stack has.
-
-    Args:
-        clients: Clients of boto3.
-        stack: Its name or id.
-        region: Where it is; None for the one that the AWS CLI takes.
-        deadline: That of the whole command; by default that of this call.
 
     Raises:
         GpuConstructsError: There is no such stack, it has no cluster, or AWS did not answer.

@@ -19,9 +19,7 @@ from botocore.exceptions import (
     SSOError,
     TokenRetrievalError,
 )
-from botocore.exceptions import (
-    ConnectionError as NotConnectedError,
-)
+from botocore.exceptions import ConnectionError as NotConnectedError
 from botocore.parsers import ResponseParserError
 
 from gpu_constructs.account.answers import UnansweredError

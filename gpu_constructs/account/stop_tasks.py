@@ -101,10 +101,6 @@ class StopTasks:
     def stop(self, tasks: Sequence[LooseTask], *, seconds: float) -> Iterator[tuple[str, str | None]]:
         """Stops tasks that are not stopping already, and waits until all have ended.
 
-        Args:
-            tasks: Those to stop.
-            seconds: How long it waits for all of them.
-
         Returns:
             What is known of a task by then, each time that more is: its ARN, and why it may still run, or None once
             it has ended.

@@ -12,7 +12,7 @@ from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, Incompati
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
 from gpu_constructs.rules import Finding, Rule, Severity, check, check_alone, rules_of
 from gpu_constructs.rules import tasks as rules_of_tasks
-from gpu_constructs.rules.words import in_arguments
+from gpu_constructs.rules.finding import in_arguments
 
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",

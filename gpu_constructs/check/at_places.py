@@ -17,8 +17,7 @@ from gpu_constructs.facts import InstanceType, instance_type
 from gpu_constructs.fleet import Container, Fleet, HostImage, Origin, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules import Finding
 from gpu_constructs.rules.evidence.fixes import of_types, priced
-from gpu_constructs.rules.finding import Way
-from gpu_constructs.rules.words import Text, joined
+from gpu_constructs.rules.finding import Text, Way, joined
 from gpu_constructs.template import Places
 from gpu_constructs.template.documents.node import Node, Path
 

@@ -13,7 +13,7 @@ from gpu_constructs.facts.budget import READINGS, work
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.words import or_list
+from gpu_constructs.rules.finding import or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks
 
 _STEPS_OF_RESOURCE = 200

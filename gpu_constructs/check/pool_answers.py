@@ -8,16 +8,16 @@ from functools import cached_property
 
 from gpu_constructs.facts.prices import Price, dollars, on_demand_price
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task
-from gpu_constructs.placement import demand_of, profile_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand
 from gpu_constructs.placement.fit import fit_demand
+from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reach import beside
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules import Finding, Rule, check
 from gpu_constructs.rules.evidence.fixes import asking_less, hosts_for
-from gpu_constructs.rules.finding import Way
+from gpu_constructs.rules.finding import Way, and_list
 from gpu_constructs.rules.hosts.images import drives, made_for
-from gpu_constructs.rules.words import and_list
 
 
 @dataclass(frozen=True, kw_only=True)

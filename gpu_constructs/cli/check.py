@@ -29,9 +29,9 @@ from gpu_constructs.cli.output import (
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
-from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.rules.finding import and_list, or_list
+from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
-from gpu_constructs.rules.words import and_list, or_list
 
 _UNREADABLE = 2
 

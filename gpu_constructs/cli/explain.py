@@ -15,14 +15,14 @@ from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.workload import find_task
-from gpu_constructs.placement import alternatives
 from gpu_constructs.placement.destinations import answer_of, routes_of
+from gpu_constructs.placement.fit import alternatives
 from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Answer, Elsewhere, Route, TypeFit
 from gpu_constructs.rules import Finding, Severity, rules_without
-from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
+from gpu_constructs.rules.finding import and_list, or_list
+from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
-from gpu_constructs.rules.words import and_list, or_list
 
 _EXAMPLE_TYPES = 3
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"

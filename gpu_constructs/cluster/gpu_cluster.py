@@ -32,7 +32,7 @@ from gpu_constructs.cluster.hosts.given_cluster import (
 from gpu_constructs.cluster.hosts.providers import require_strategy
 from gpu_constructs.cluster.monitoring.options import KEPT, MonitoringOptions
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.placement import FairShare
+from gpu_constructs.placement.pool_profile import FairShare
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms

@@ -127,22 +127,14 @@ class Work:
         self.left = steps
 
     def takes(self, steps: int) -> bool:
-        """Takes steps if there are as many; whether it did.
-
-        Args:
-            steps: How many are needed for all of something.
-        """
+        """Takes steps if there are as many; whether it did."""
         if steps > self.left:
             return False
         self.left -= steps
         return True
 
     def spend(self, steps: int) -> bool:
-        """Takes steps that were needed in any case, and nothing is left where there were fewer; whether there were.
-
-        Args:
-            steps: How many it took.
-        """
+        """Takes steps that were needed in any case, and nothing is left where there were fewer; whether there were."""
         self.left -= steps
         if self.left >= 0:
             return True
@@ -160,11 +152,7 @@ def work() -> Work:
 
 @contextmanager
 def one_call(steps: int | None = None) -> Iterator[Work]:
-    """Counts all work within this context together.
-
-    Args:
-        steps: How many steps there are; by default what is left of the call around it, and `STEPS` where there is none.
-    """
+    """Counts all work in this context together: by default up to what is left of the call around it, or `STEPS`."""
     around = _OF_THE_CALL.get(None)
     if steps is None and around is not None:
         yield around

@@ -20,12 +20,7 @@ from types import MappingProxyType
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.model import Accelerators, InstanceType
-from gpu_constructs.facts.names import (
-    letters_of,
-    name_problem,
-    nearest_families,
-    nearest_types,
-)
+from gpu_constructs.facts.names import letters_of, name_problem, nearest_families, nearest_types
 from gpu_constructs.facts.records import InstanceTypes, read
 
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
@@ -40,10 +35,7 @@ RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 
 
 def instance_type(name: str) -> InstanceType:
-    """Look an instance type up by the name AWS prints.
-
-    Args:
-        name: Such as ``g6.xlarge`` or ``p6-b200.48xlarge``; upper case and blanks are not accepted, as by AWS.
+    """The type of a name as AWS prints it, such as ``g6.xlarge``; upper case and blanks are not accepted, as by AWS.
 
     Raises:
         InvalidValueError: If it is not a string, or blank.
@@ -107,10 +99,7 @@ def near_types(name: str) -> tuple[str, ...]:
 
 
 def family(name: str) -> tuple[InstanceType, ...]:
-    """All types of a family, smallest first: by whole devices, part of a device, vCPUs, memory, name.
-
-    Args:
-        name: The part of the type's name before the dot: ``g6``, ``p6-b200``.
+    """All types of a family such as ``g6``, smallest first: by whole devices, part of a device, vCPUs, memory, name.
 
     Raises:
         InvalidValueError: If it is not a string, or blank.
@@ -149,11 +138,7 @@ def general() -> tuple[InstanceType, ...]:
 
 
 def may_be_accelerated(name: str) -> bool:
-    """Whether a type that is not in the catalogue may have accelerators: its family begins as one that has some.
-
-    Args:
-        name: Such as ``g9.xlarge``.
-    """
+    """Whether a type that is not in the catalogue may have accelerators: its family begins as one that has some."""
     return letters_of(name) in _accelerated_letters()
 
 
@@ -232,7 +217,8 @@ def known_name(names: Callable[[], tuple[str, ...]], argument: str, value: objec
     spelled = {name.lower(): name for name in names()}
     if value.lower() in spelled:
         return spelled[value.lower()]
-    nearest = tuple(spelled[name] for name in _nearest(value.lower(), spelled))
+    # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
+    nearest = tuple(spelled[name] for name in get_close_matches(value.lower()[:NAME], spelled, n=3, cutoff=0.6))
     raise UnknownNameError(
         f"the catalogue of {RECORDED} has no {value!r}",
         argument=argument,
@@ -248,11 +234,6 @@ def _families_having(model: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(each.family for each in sorted(of_model, key=lambda each: (each.gpus == 0, each.family)))
     )
-
-
-def _nearest(wanted: str, names: Iterable[str]) -> tuple[str, ...]:
-    # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
-    return tuple(get_close_matches(wanted[:NAME], names, n=3, cutoff=0.6))
 
 
 _OF_THE_PROCESS: dict[str, InstanceType] = {}

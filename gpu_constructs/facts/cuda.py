@@ -215,12 +215,7 @@ def runs_on(compute_capability: Cuda, target: Cuda, features: str = "") -> bool:
 
 
 def is_target(target: Cuda, features: str = "") -> bool:
-    """Whether code can be compiled for a target.
-
-    Args:
-        target: The compute capability, as (major, minor).
-        features: The letter of the target.
-    """
+    """Whether code can be compiled for a target, a compute capability with the letter of its features."""
     return target >= _FIRST_WITH_FEATURES.get(features, target)
 
 

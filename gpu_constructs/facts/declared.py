@@ -273,11 +273,6 @@ Fields = Mapping[str, tuple[str, Callable[[object], object | None]]]
 def checked_value(field: str, value: object, fields: Fields) -> object:
     """The value that a field keeps, such as a tuple for a list.
 
-    Args:
-        field: Its name.
-        value: As given.
-        fields: The fields of the declaration.
-
     Raises:
         InvalidValueError: The field cannot have it.
     """
@@ -289,12 +284,7 @@ def checked_value(field: str, value: object, fields: Fields) -> object:
 
 
 def fields_by_key(written: Mapping[str, object], fields: Iterable[str], of: str) -> dict[str, str]:
-    """The key of each field that a file writes, as ``memory_mib`` or ``MemoryMib``.
-
-    Args:
-        written: Values by key.
-        fields: Every field.
-        of: Whose fields they are, in words.
+    """The key of each field that a file writes, as ``memory_mib`` or ``MemoryMib``; `of` says whose fields they are.
 
     Raises:
         UnknownNameError: There is no such field.

@@ -44,11 +44,7 @@ class Drivers:
 
     @classmethod
     def of(cls, text: str) -> Drivers:
-        """One version, or every version of a branch.
-
-        Args:
-            text: Such as ``580.178.04`` or ``580``.
-        """
+        """One version, such as ``580.178.04``, or every version of a branch, such as ``580``."""
         version = tuple(map(int, text.split(".")))
         return cls(lowest=version, highest=(*version, _LAST) if len(version) == 1 else version)
 
@@ -217,14 +213,7 @@ DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
 
 
 def driver_support(devices: Accelerators) -> DriverSupport | None:
-    """Find the row of a GPU.
-
-    Args:
-        devices: The accelerators of an instance type.
-
-    Returns:
-        The row, or None for a GPU that the table does not know.
-    """
+    """The row of a GPU; None for one that the table does not know."""
     capability = devices.compute_capability
     if capability is None:
         return None
@@ -239,15 +228,7 @@ def driver_support(devices: Accelerators) -> DriverSupport | None:
 
 
 def drives(drivers: Drivers, support: DriverSupport) -> bool | None:
-    """Tell whether a driver drives a GPU, whichever of the versions it is.
-
-    Args:
-        drivers: What the driver may be.
-        support: The row of the GPU.
-
-    Returns:
-        None if some of these versions do and others do not, or no source says it.
-    """
+    """Whether all versions that a driver may be drive a GPU; None if some do and others not, or no source says it."""
     inside = (each for each in support.turns if drivers.lowest < each <= drivers.highest)
     answers = {support.has(each) for each in (drivers.lowest, *inside, drivers.highest)}
     return answers.pop() if len(answers) == 1 else None

@@ -54,12 +54,7 @@ class Range(Generic[_Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An instance type and what it costs.
-
-    Attributes:
-        instance_type: The type.
-        price: Its on-demand list price; None if no list has it.
-    """
+    """An instance type and its on-demand list price; None if no list has it."""
 
     instance_type: InstanceType
     price: Price | None
@@ -273,14 +268,6 @@ def _of_device(offer: Offer, fact: str) -> Any:  # noqa: ANN401 - as the field h
     return getattr(offer.instance_type.accelerators, fact, None)
 
 
-def _gpu_memory_total(offer: Offer) -> int | None:
-    return None if offer.instance_type.gpu_memory_mib is None else _of_device(offer, "total_memory_mib")
-
-
-def _takes(offer: Offer, name: str) -> bool:
-    return (_of_device(offer, "compute_capability") or (0, 0)) >= precision(name).lowest
-
-
 def _amount(fact: Callable[[Offer], float | None]) -> _Filter:
     return _Filter(_amounts, lambda offer, wanted: fact(offer) in wanted)
 
@@ -292,7 +279,9 @@ def _yes_or_no(fact: Callable[[Offer], bool | None]) -> _Filter:
 _ROWS: Mapping[str, _Filter] = {
     "gpus": _amount(lambda offer: offer.instance_type.gpus),
     "gpu_memory_mib": _amount(lambda offer: offer.instance_type.gpu_memory_mib),
-    "gpu_memory_total_mib": _amount(_gpu_memory_total),
+    "gpu_memory_total_mib": _amount(
+        lambda offer: offer.instance_type.gpu_memory_mib and _of_device(offer, "total_memory_mib")
+    ),
     "accelerators": _amount(lambda offer: _of_device(offer, "logical_count") or 0),
     "models": _Filter(
         partial(_each, partial(known_name, models)), lambda offer, wanted: _of_device(offer, "model") in wanted
@@ -301,7 +290,9 @@ _ROWS: Mapping[str, _Filter] = {
     "compute_capability": _Filter(
         _capabilities, lambda offer, wanted: _of_device(offer, "compute_capability") in wanted
     ),
-    "precision": _Filter(_format, _takes),
+    "precision": _Filter(
+        _format, lambda offer, wanted: (_of_device(offer, "compute_capability") or (0, 0)) >= precision(wanted).lowest
+    ),
     "nvlink": _yes_or_no(lambda offer: _of_device(offer, "has_nvlink")),
     "efa": _yes_or_no(lambda offer: offer.instance_type.network.efa_supported),
     "network_gbps": _amount(lambda offer: offer.instance_type.network.gbps),
@@ -322,19 +313,16 @@ _ROWS: Mapping[str, _Filter] = {
 
 SORT_ORDERS: Mapping[str, Callable[[Offer], float | None]] = {
     "price": lambda offer: offer.usd_per_hour,
-    "price-per-gpu": lambda offer: offer.usd_per_accelerator_hour if _has_gpus(offer) else None,
+    "price-per-gpu": lambda offer: (
+        offer.usd_per_accelerator_hour if _of_device(offer, "vendor") in {Vendor.NVIDIA, Vendor.AMD} else None
+    ),
 }
 """What types can be sorted by: name of the order and the fact; types of which it is unknown follow those with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one condition, after all before it, leaves over.
-
-    Attributes:
-        name: The field of `InstanceNeeds`, or the name of the condition.
-        left: How many types.
-    """
+    """How many types a condition leaves over after all before it, by the field of `InstanceNeeds` or its name."""
 
     name: str
     left: int
@@ -389,7 +377,3 @@ def choose(needs: InstanceNeeds | None = None, *, also: Sequence[Condition] = ()
         return not is_offered, fact is None, fact or 0, by_size(offer.instance_type)
 
     return Choice(offers=tuple(sorted(left, key=order)), steps=tuple(steps))
-
-
-def _has_gpus(offer: Offer) -> bool:
-    return _of_device(offer, "vendor") in {Vendor.NVIDIA, Vendor.AMD}

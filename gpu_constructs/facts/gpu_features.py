@@ -78,10 +78,7 @@ _BY_NAME = {each.name: each for each in PRECISIONS}
 
 
 def precision(name: str) -> Precision:
-    """Look a number format up.
-
-    Args:
-        name: Such as ``bf16`` or ``fp8``, or another common name of it such as ``bfloat16``; in any case.
+    """Looks a number format up: ``bf16``, or another common name of it such as ``bfloat16``; in any case.
 
     Raises:
         InvalidValueError: If it is not a string.

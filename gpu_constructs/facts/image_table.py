@@ -88,12 +88,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageVolume:
-    """The volume of a host that holds container images.
-
-    Attributes:
-        device: Device name.
-        gib: Its size where a launch template gives none.
-    """
+    """The device of a host that holds container images, and its size where a launch template gives none."""
 
     device: str
     gib: int

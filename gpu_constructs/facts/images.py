@@ -6,7 +6,6 @@ The rows are in `image_table`; this module holds the pure functions over them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from difflib import get_close_matches
 from functools import cache, lru_cache
 
@@ -69,10 +68,7 @@ _BY_NAME = {each.name: each for each in IMAGES}
 
 
 def image(name: str) -> Image:
-    """Look an image up by its name in `IMAGES`.
-
-    Args:
-        name: Such as ``al2023-gpu``.
+    """Looks an image up by its name in `IMAGES`, such as ``al2023-gpu``.
 
     Raises:
         InvalidValueError: If it is not a string.
@@ -87,21 +83,12 @@ def image(name: str) -> Image:
 
 
 def newest_release(image: Image, region: str | None) -> str | None:
-    """The newest release that is known to be in a region: `Image.known_release` wherever nothing else is recorded.
-
-    Args:
-        image: The image.
-        region: Where it is to run; None if that is only known at deploy time.
-    """
+    """The newest release that is known to be in a region: `Image.known_release` wherever nothing else is recorded."""
     return dict(image.stopped_in or ()).get(region or "", image.known_release)
 
 
 def is_supported(image: Image) -> bool:
-    """Whether AWS still promised updates of an image on the day of the data.
-
-    Args:
-        image: The image.
-    """
+    """Whether AWS still promised updates of an image on the day of the data."""
     return image.end_of_life is None or image.end_of_life >= catalogue.RECORDED
 
 
@@ -110,11 +97,6 @@ def is_published(image: Image, release: str, region: str | None) -> bool | None:
 
     No region gets an older release later than a newer one, so one that had stopped has none of those that came after,
     as far as the records go. What is newer than all records is taken for published where the region kept up.
-
-    Args:
-        image: The image.
-        release: The release.
-        region: Where it is to run; None if that is only known at deploy time.
     """
     if image.stopped_in is None or image.known_release is None or region not in catalogue.regions():
         return None
@@ -130,14 +112,9 @@ def is_published(image: Image, release: str, region: str | None) -> bool | None:
 
 @lru_cache(maxsize=4096)  # a large fleet has few images and types, and many rules ask
 def compatibility(image: Image, instance_type: InstanceType, release: str | None = None) -> Compatibility:
-    """Tell whether an image runs on an instance type and drives what the type carries.
+    """Whether an image, in a release or the newest, runs on an instance type and drives what the type carries.
 
     Whether the image is past its end of life is another question, see `Image.end_of_life`.
-
-    Args:
-        image: The image.
-        instance_type: The type.
-        release: The release that the image is pinned to; by default the newest.
     """
     reason = _obstacle(image, instance_type, release)
     if reason is not None:
@@ -158,23 +135,12 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
 
 
 def may_run(image: Image, instance_type: InstanceType, release: str | None = None) -> bool:
-    """Whether an image runs on an instance type, or it is not known that it does not.
-
-    Args:
-        image: The image.
-        instance_type: The type.
-        release: The release that the image is pinned to; by default the newest.
-    """
+    """Whether an image runs on an instance type, or it is not known that it does not."""
     return compatibility(image, instance_type, release).verdict is not Verdict.CANNOT
 
 
 def drivers_of(image: Image, release: str | None = None) -> Drivers | None:
-    """The NVIDIA driver of an image, as far as it is known; None without one, or where its owner does not say it.
-
-    Args:
-        image: The image.
-        release: The release that the image is pinned to; by default the newest.
-    """
+    """The NVIDIA driver of an image, as far as it is known; None without one, or where its owner does not say it."""
     number = _number(image, release)
     line = release_line(image) if number is not None else None
     if line is not None and number is not None:
@@ -184,12 +150,7 @@ def drivers_of(image: Image, release: str | None = None) -> Drivers | None:
 
 
 def first_release(image: Image, instance_type: InstanceType) -> str | None:
-    """The first recorded release of an image that drives a type, or may; None if none does.
-
-    Args:
-        image: The image.
-        instance_type: The type.
-    """
+    """The first recorded release of an image that drives a type, or may; None if none does."""
     line = release_line(image)
     for wanted in ((Verdict.DRIVES,), (Verdict.DRIVES, Verdict.UNCONFIRMED)):
         for each in line.releases.values() if line is not None else ():
@@ -206,11 +167,7 @@ def images_by_folder() -> Mapping[str, Image]:
 
 
 def system_of_parameter(text: str) -> OperatingSystem | None:
-    """The operating system of an image that may not be in the table, by the SSM parameter that a text names.
-
-    Args:
-        text: Such as ``{{resolve:ssm:/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/latest/image_id}}``.
-    """
+    """The operating system of an image that may not be in the table, by the SSM parameter that a text names."""
     return OperatingSystem.BOTTLEROCKET if "/aws/service/bottlerocket/" in text else None
 
 
@@ -324,7 +281,7 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
     has = f"{_named_with_release(image, release)} has {drivers}"
     first = shown_version(support.since[0]) if support.since else ""
     number = _number(image, release)
-    if support.published is not None and number and len(number) == 1 and number < (_as_day(support.published),):
+    if support.published is not None and number and len(number) == 1 and number < (int(f"{support.published:%Y%m%d}"),):
         older = f"{_named_with_release(image, release)} is older than driver {first} of {support.published}"
         return Compatibility(verdict=Verdict.CANNOT, reason=f"{older}, the first that drives {devices.model}")
     answer = drives(drivers, support)
@@ -338,10 +295,6 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
         bound = f"{shown_version(support.certain_since)} is the first for certain"
     verdict = Verdict.UNCONFIRMED if answer is None else Verdict.CANNOT
     return Compatibility(verdict=verdict, reason=f"{has}, {bound} that drives {devices.generation} ({devices.model})")
-
-
-def _as_day(day: date) -> int:
-    return int(f"{day:%Y%m%d}")
 
 
 def _instead(instance_type: InstanceType) -> str:

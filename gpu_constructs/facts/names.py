@@ -96,12 +96,7 @@ def nearest_families(wanted: str, families: Collection[str]) -> tuple[str, ...]:
 
 
 def nearest_types(wanted: str, families: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Types that a name may stand for: another size of its family, or the same size of a family like it.
-
-    Args:
-        wanted: A name in lower case that no type has.
-        families: Names of the types of each family, the smallest first.
-    """
+    """Types that a name in lower case may stand for: another size of its family, or its size of a family like that."""
     wanted = wanted[:NAME]
     before, dot, size = wanted.partition(".")
     if dot and before in families:

@@ -67,13 +67,16 @@ class InstanceTypes(Mapping[str, InstanceType]):
         return len(self._rows)
 
     def _type(self, name: str, row: Row) -> InstanceType:
-        family = name.partition(".")[0]
+        family, devices = name.partition(".")[0], row.get("accelerators")
         return InstanceType(
             name=name,
             vcpus=row["vcpus"],
             memory_mib=row["memory_mib"],
             architecture=Architecture(row["architecture"]),
-            accelerators=_devices(row["accelerators"]) if "accelerators" in row else None,
+            accelerators=devices
+            and Accelerators(
+                **{"logical_count": devices["count"], **_frozen(devices), "vendor": Vendor(devices["vendor"])}
+            ),
             network=_network(row.get("network", {})),
             local_disks=tuple(LocalDisk(count=count, size_gb=size) for count, size in row.get("local_disks", ())),
             purchase_classes=tuple(PurchaseClass(value) for value in row.get("purchase_classes", ())),
@@ -89,10 +92,6 @@ class InstanceTypes(Mapping[str, InstanceType]):
 
 
 _NO_TRAITS = FamilyTraits()
-
-
-def _devices(row: Row) -> Accelerators:
-    return Accelerators(**{"logical_count": row["count"], **_frozen(row), "vendor": Vendor(row["vendor"])})
 
 
 def _network(row: Row) -> Network:

@@ -84,11 +84,7 @@ class ReleaseLine:
     least: Drivers
 
     def drivers(self, number: Number) -> Drivers:
-        """The driver that a release has, as far as its neighbours say it: an image never gets an older one.
-
-        Args:
-            number: Of the release, which may be missing in the records.
-        """
+        """The driver that a release has, as far as its neighbours say it: an image never gets an older one."""
         known = self._with_driver()
         return Drivers(
             lowest=max([driver.lowest for each, driver in known if each <= number], default=self.least.lowest),
@@ -115,21 +111,12 @@ class ReleaseLine:
 
 
 def release_line(image: Image) -> ReleaseLine | None:
-    """The releases of an image; None for images without an NVIDIA driver and for those of a user.
-
-    Args:
-        image: The image.
-    """
+    """The releases of an image; None for images without an NVIDIA driver and for those of a user."""
     return _line(image.line)
 
 
 def release_number(image: Image, release: str) -> Number | None:
-    """The number of a release, which says whether it is before another one; None where its name does not say it.
-
-    Args:
-        image: The image.
-        release: The name of an AMI on Amazon Linux, a version on Bottlerocket.
-    """
+    """The number of a release, which says whether it is before another one; None where its name does not say it."""
     if image.operating_system is OperatingSystem.BOTTLEROCKET:
         version = _BOTTLEROCKET.fullmatch(release)
         return version and tuple(map(int, version.groups()))
@@ -138,12 +125,7 @@ def release_number(image: Image, release: str) -> Number | None:
 
 
 def release_problem(image: Image, release: str) -> str | None:
-    """Why an image of the table cannot have a release, in words that come after its name; None if it can.
-
-    Args:
-        image: The image.
-        release: As it stands in an SSM parameter.
-    """
+    """Why an image of the table cannot have a release, in words that come after its name; None if it can."""
     number = release_number(image, release)
     is_of_amazon_linux = image.operating_system is not OperatingSystem.BOTTLEROCKET
     if is_of_amazon_linux and not _is_named_as(image.known_release or "", release):

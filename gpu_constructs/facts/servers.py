@@ -65,11 +65,7 @@ class ServerFacts:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
-        """Its command in a published image; without one, in the form that every version has taken so far.
-
-        Args:
-            image: Its name; a tag that is no version counts as a new one.
-        """
+        """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""
         if self.names_model_first is None or image is None:
             return self.command
         found = _VERSION.match(image.rpartition(":")[2])

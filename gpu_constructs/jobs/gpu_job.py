@@ -44,7 +44,7 @@ from gpu_constructs.jobs.machine import machine_of_tasks, one_at_a_time, require
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
 from gpu_constructs.jobs.starts import not_started, on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of, longest_seconds
-from gpu_constructs.placement import task_slots
+from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (

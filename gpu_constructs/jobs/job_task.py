@@ -21,7 +21,7 @@ from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
 from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Starter, Step, Task, Unknown, Workload
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS
-from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import CapacityShare
 

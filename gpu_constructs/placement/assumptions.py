@@ -54,16 +54,7 @@ def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
 
 
 def need_of(demand: Demand, room: Room, assumption: Assumption) -> Need | None:
-    """What one copy of a task takes of a host.
-
-    Args:
-        demand: What it asks for.
-        room: The host it goes to, because ``ALL`` takes what that has.
-        assumption: Which case.
-
-    Returns:
-        None where nothing about it is certain.
-    """
+    """What one copy of a task takes of a host, of which ``ALL`` takes what it has; None where nothing is certain."""
     if demand.all_gpus or demand.part:
         return _need(demand, room, assumption)
     certain, possible = _needs_anywhere(demand)

@@ -96,12 +96,7 @@ def full_hosts(pool: Pool) -> int | Unknown:
 
 
 def most_of_last(pool: Pool, hosts: int) -> int:
-    """The most vCPUs that are there when the last host starts, whatever its type, if hosts may go above the limit.
-
-    Args:
-        pool: A pool whose types are known.
-        hosts: How many hosts of the smallest type come to its limit.
-    """
+    """The most vCPUs that are there when the last host starts, where so many of the smallest type come to the limit."""
     sizes = [each.vcpus for each in pool.instance_types]
     return max(0, hosts * min(sizes) - 1) // gcd(*sizes) * gcd(*sizes)
 
@@ -127,11 +122,7 @@ class Counted(NamedTuple):
 def vcpus_of(pool: Pool, hosts: int | Unknown) -> Iterator[tuple[Counted, int]]:
     """Quotas, and the vCPUs that hosts of a pool count against each at most.
 
-    What is not known is left out.
-
-    Args:
-        pool: The pool.
-        hosts: How many hosts; of AWS Batch, as many of the smallest type.
+    Of AWS Batch, `hosts` are as many of the smallest type. What is not known is left out.
     """
     if isinstance(hosts, Unknown):
         return

@@ -13,21 +13,12 @@ from functools import lru_cache
 from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
 from gpu_constructs.facts.catalogue import by_size, is_offered
 from gpu_constructs.facts.values import by_identity
-from gpu_constructs.fleet import (
-    PlacementConstraint,
-    Pool,
-    PoolKind,
-    Task,
-    Unknown,
-)
+from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.machine import unmet_needs
 from gpu_constructs.placement.one_host import on_host, query_reasons
-from gpu_constructs.placement.pool_profile import (
-    PoolProfile,
-    profile_of,
-)
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,

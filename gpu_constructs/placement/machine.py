@@ -301,7 +301,8 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
                 f"{needs.precision.strip().lower()}, which takes compute capability {_dotted(lowest)},",
                 here,
             )
-    if needs.nvlink and _has_several(container, instance_type) and not devices.has_nvlink:
+    gpus = instance_type.gpus if container.takes_all_gpus else container.gpus
+    if needs.nvlink and not isinstance(gpus, Unknown) and gpus > 1 and not devices.has_nvlink:
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
 
 
@@ -320,12 +321,6 @@ def _lowest(name: str) -> tuple[int, int] | None:
         return precision(name).lowest
     except GpuConstructsError:
         return None
-
-
-def _has_several(container: Container, instance_type: InstanceType) -> bool:
-    if container.takes_all_gpus:
-        return instance_type.gpus > 1
-    return not isinstance(container.gpus, Unknown) and container.gpus > 1
 
 
 def _dotted(capability: tuple[int, int]) -> str:

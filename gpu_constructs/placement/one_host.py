@@ -18,14 +18,7 @@ from functools import lru_cache
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import Accelerators, InstanceType, Vendor
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
-from gpu_constructs.fleet import (
-    RESERVED_TCP,
-    TASK_INTERFACES,
-    UNKNOWN,
-    PoolKind,
-    Unknown,
-    known,
-)
+from gpu_constructs.fleet import RESERVED_TCP, TASK_INTERFACES, UNKNOWN, PoolKind, Unknown, known
 from gpu_constructs.placement.assumptions import NEURON_TASK, Assumption, need_of, rooms_on
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Need, Room, copies_per_host
@@ -39,16 +32,10 @@ from gpu_constructs.placement.pool_profile import (
     left_out,
     most_memory_mib,
 )
-from gpu_constructs.placement.query import (
-    SUBNET,
-    ZONE,
-    Attribute,
-    Query,
-    QuerySyntaxError,
-    conditions,
-    judge,
-    parse,
-)
+from gpu_constructs.placement.query.ast import Query, conditions
+from gpu_constructs.placement.query.evaluate import SUBNET, ZONE, judge
+from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
+from gpu_constructs.placement.query.subjects import Attribute
 from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,

@@ -68,13 +68,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Copies of one task that go to these hosts.
-
-    Attributes:
-        need: What each copy takes.
-        copies: How many there are.
-        distinct: Whether no two of them may be on one host.
-    """
+    """Copies of one task that go to these hosts; no two `distinct` ones may be on one host."""
 
     need: Need
     copies: int
@@ -368,14 +362,7 @@ def _taken(group: HostGroup, load: Load, copies: int, hosts: int, room: Room) ->
 
 
 def copies_on_gpus(need: Need, copies: int, shared: Sequence[int], room: Room) -> list[int]:
-    """How many copies each GPU in sharing mode takes: those that are shared first, then others.
-
-    Args:
-        need: What one copy takes, a part of the memory of one GPU among it.
-        copies: How many go to the host.
-        shared: What is left of the memory of each GPU in sharing mode.
-        room: What the host has.
-    """
+    """How many copies each GPU in sharing mode takes, whose memory is left in `shared`: those first, then others."""
     here = []
     for left in shared:
         here.append(min(copies, left // need.shared_mib))

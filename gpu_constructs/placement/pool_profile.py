@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
     UserData,
 )
 from gpu_constructs.placement.demand import LOG_DRIVER, Demand
-from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
+from gpu_constructs.placement.query.evaluate import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -55,12 +55,7 @@ doubts, never for a refusal.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairShare:
-    """CPU and memory, such as what belongs to a number of GPUs on the smallest host.
-
-    Attributes:
-        cpu: CPU units, 1024 to a vCPU.
-        memory_mib: Memory in MiB.
-    """
+    """CPU in units of 1024 to a vCPU and memory, such as what belongs to a number of GPUs on the smallest host."""
 
     cpu: int = 0
     memory_mib: int = 0
@@ -95,13 +90,9 @@ def cpu_units(instance_type: InstanceType) -> int:
 
 
 def share_of(parts: Mapping[InstanceType, Fraction], kept: FairShare = NOTHING_KEPT) -> FairShare:
-    """The CPU and memory that go with a part of a host; the smallest of them.
+    """The CPU and memory that go with a part of each type, once daemons have what they keep; the smallest of them.
 
     Memory is a part of what a host is expected to register, see `expected_memory_mib`.
-
-    Args:
-        parts: The part of each type.
-        kept: What daemons keep of every host, before it is shared.
     """
     return FairShare(
         cpu=min(int((cpu_units(each) - kept.cpu) * part) for each, part in parts.items()),
@@ -266,13 +257,9 @@ class PoolProfile:
     daemons: tuple[Daemon, ...] = ()
 
     def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
-        """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.
+        """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking: certain, or at most.
 
         https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html
-
-        Args:
-            instance_type: What the host is.
-            certain: Whether only those count that it certainly has, where nothing says how many it takes.
         """
         if not self.gives_interfaces:
             return 0
@@ -280,12 +267,7 @@ class PoolProfile:
         return max(0, (instance_type.network.max_interfaces or unknown) - self.occupied)
 
     def host(self, instance_type: InstanceType, place: HostPlace = ()) -> Host:
-        """A host as a placement constraint sees it.
-
-        Args:
-            instance_type: What the host is.
-            place: One of `places`.
-        """
+        """A host as a placement constraint sees it, in one of `places`."""
         linux = (("ecs.os-type", "linux"),) if self.is_linux else ()
         return host_of(instance_type, attributes=dict((*linux, *self.attributes, *place)), absent=self.absent)
 
@@ -296,6 +278,7 @@ def profile_of(pool: Pool) -> PoolProfile:
     reserved = pool.reserved_memory_mib
     ports, expected_ports = reserved_ports_of(pool.user_data)
     told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
+    may_scale = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider
     return _of_settings(
         Identical(*pool.instance_types),
         kind=pool.kind,
@@ -313,7 +296,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         reserved_ports=ports,
         may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
-        smallest_decides=_smallest_decides(pool),
+        smallest_decides=may_scale and pool.managed_scaling,
         may_have_hosts=isinstance(pool.min_instances, Unknown) or pool.min_instances > 0,
         unknown_types=_unknown_types(pool),
     )
@@ -325,12 +308,6 @@ def _of_settings(types: Identical[InstanceType], **settings: Any) -> PoolProfile
     architectures = {each.architecture for each in types.values}
     architecture = architectures.pop() if len(architectures) == 1 else None
     return PoolProfile(instance_types=types.values, architecture=architecture, **settings)
-
-
-def _smallest_decides(pool: Pool) -> bool | Unknown:
-    if pool.kind is not PoolKind.AUTO_SCALING_GROUP or not pool.has_provider:
-        return False
-    return pool.managed_scaling
 
 
 def _unknown_types(pool: Pool) -> str:

@@ -25,7 +25,7 @@ from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import is_complete, started_by_strategies
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
+from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Packing, Room, more_fit, pack
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import (
     Bound,
@@ -279,14 +279,10 @@ def _lacking_for_gpus(packing: Packing) -> Callable[[HostGroup], tuple[str, ...]
             return ()
         # The smallest of those that the idle GPUs were enough for says what is missing.
         enough = min((need for need in of_gpus if need.units[0] <= idle), key=lambda need: need.units, default=None)
-        return () if enough is None else _exhausted(enough, group)
+        units = () if enough is None else zip(UNITS, group.free, enough.units, strict=True)
+        return tuple(unit for unit, free, asked in units if asked > free)
 
     return lacking
-
-
-def _exhausted(need: Need, group: HostGroup) -> tuple[str, ...]:
-    """What a host with tasks on it has too little of for one more, in words."""
-    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)
 
 
 def _prove_workload(

@@ -174,13 +174,10 @@ def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
         return ()
     found = _by_cluster(fleet).get(workload.cluster, ())
     # Every region of an account has a default cluster.
-    return found if workload.cluster is not None else tuple([each for each in found if _may_meet(each, workload)])
-
-
-def _may_meet(pool: Pool, workload: Workload) -> bool:
-    """Whether both may be in one place."""
-    here, there = pool.origin, workload.origin
-    return here is None or there is None or here.place.may_be(there.place)
+    there = workload.origin
+    if workload.cluster is not None or there is None:
+        return found
+    return tuple([each for each in found if each.origin is None or each.origin.place.may_be(there.place)])
 
 
 def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:

@@ -82,11 +82,6 @@ def may_stop(desired_count: int, percent: Rollout) -> bool:
 def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
     """How many more copies of a workload a pool takes beside all that is to run there.
 
-    Args:
-        workload: What is deployed, which runs there.
-        proof: The pool with everything that runs there.
-        most_hosts: Hosts that it may have.
-
     Returns:
         Unknown also where not everything has room.
     """
@@ -101,11 +96,6 @@ def copies_beside_all(workload: Workload, shared: Sequence[PoolProof], proof: Pr
 
     The proof of a pool counts all copies that may come to it. Some may come to any of several pools, such as those of
     a service without a strategy; here each of them is on one, where it leaves the most room.
-
-    Args:
-        workload: What is deployed.
-        shared: Its pools with everything that runs there.
-        proof: All pools.
 
     Returns:
         Unknown also where not everything has room.
@@ -228,11 +218,6 @@ def slots_taken(
     """How many copies of a workload have no room while all copies of another run, on whichever hosts those are.
 
     A fleet that was larger once has its tasks wherever they were placed then, and a task does not move.
-
-    Args:
-        needs: What one copy takes of its pools.
-        others: What one copy of the other takes of its own.
-        copies: Copies of the other at most.
     """
     pools = needs.keys() & others.keys()
     if not pools:

@@ -24,9 +24,8 @@ from gpu_constructs.rules.catalogue import (
     rules_of,
     rules_without,
 )
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
-from gpu_constructs.rules.rule import Problem, Rule, error, info, warning
+from gpu_constructs.rules.rule import Context, Problem, Rule, error, info, warning
 
 __all__ = [
     "RULES",

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.facts.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.finding import Finding, Severity, Text, Word, parts_of
 from gpu_constructs.rules.retired import id_now, is_gone
-from gpu_constructs.rules.rule import Causes, Problem, Rule
+from gpu_constructs.rules.rule import Causes, Context, Problem, Rule
 from gpu_constructs.rules.trials import Trials
-from gpu_constructs.rules.words import Text, Word, parts_of
 
 if TYPE_CHECKING:
     from gpu_constructs.template import Files
@@ -33,12 +31,7 @@ Choice: TypeAlias = "Iterable[Rule] | Callable[[Rule], bool]"
 
 
 def _has_things(context: Context) -> bool:
-    fleet = context.fleet
-    return bool(fleet.tasks or fleet.workloads)
-
-
-def _is_constrained(context: Context) -> bool:
-    return any(each.constraints for each in context.tasks) or any(each.constraints for each in context.fleet.workloads)
+    return bool(context.fleet.tasks or context.fleet.workloads)
 
 
 def _has_hosts(context: Context) -> bool:
@@ -47,11 +40,6 @@ def _has_hosts(context: Context) -> bool:
 
 def _is_run(context: Context) -> bool:
     return _has_hosts(context) or bool(context.fleet.workloads or context.fleet.provider_lists)
-
-
-def _has_work(context: Context) -> bool:
-    fleet = context.fleet
-    return bool(fleet.workloads or fleet.steps or fleet.submissions)
 
 
 def _is_of_batch(context: Context) -> bool:
@@ -63,21 +51,19 @@ def _is_of_batch(context: Context) -> bool:
     )
 
 
-def _always(_: Context) -> bool:
-    return True
-
-
 _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
     "tasks": _has_things,
     "fit": _has_things,
-    "expressions": _is_constrained,
+    "expressions": lambda context: (
+        any(each.constraints for each in context.tasks) or any(each.constraints for each in context.fleet.workloads)
+    ),
     "hosts": _has_hosts,
     "purchase": _has_hosts,
     "scaling": _is_run,
     "clusters": _is_run,
-    "jobs": _has_work,
+    "jobs": lambda context: bool(context.fleet.workloads or context.fleet.steps or context.fleet.submissions),
     "batch": _is_of_batch,
-    "files": _always,
+    "files": lambda _: True,
 }
 """The rooms of rules by subject, in the order of ``docs/rules.md``, with where one of their rules may find something.
 
@@ -88,7 +74,6 @@ _READ_SECTIONS = frozenset(
     {
         "clusters.balancing",
         "clusters.load_balancers",
-        "clusters.roles",
         "files.metrics",
         "scaling.awaited_hosts",
         "tasks.roles",
@@ -207,7 +192,10 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     causes = {id_: Causes(found.get(id_, ())) for id_ in preferred}
     trials = Trials(fleet, _grave)
     if beyond := [id_ for id_, problems in found.items() if len(problems) == FOUND]:
-        found[_UNREAD] = (*found.get(_UNREAD, ()), *map(_cut, beyond))
+        cut = [
+            Problem(about=id_, message=f"{id_} found {FOUND:,} places, and was not asked for more") for id_ in beyond
+        ]
+        found[_UNREAD] = (*found.get(_UNREAD, ()), *cut)
         asked = tuple(dict.fromkeys((*asked, find_rule(_UNREAD))))
     findings = (
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
@@ -217,10 +205,6 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     )
     marked = _marked(fleet, dict.fromkeys(findings))
     return tuple(sorted(marked, key=lambda each: (each.severity.rank, each.rule)))
-
-
-def _cut(rule: str) -> Problem:
-    return Problem(about=rule, message=f"{rule} found {FOUND:,} places, and was not asked for more")
 
 
 def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -1,14 +1,77 @@
-"""What a rule finds in one thing, and a fix as a change of a fleet, so that it can be tried before it is shown."""
+"""What a rule finds in one thing, in which words, and a fix as a change of a fleet, to be tried before it is shown.
+
+The words are for readers of files, and constructors put some of them into those of their arguments. A rule marks these
+where it writes them::
+
+    Text("raise ", Word("MaxSize"), f" of {pool.name} to {size}")
+
+A value inside a text is never taken for such a word, whatever somebody has written there. An f-string makes plain text
+of a `Text`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import TypeAlias, TypeVar
+from itertools import chain
+from operator import is_
+from typing import TypeAlias, TypeVar, final
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.placement.reasons import listed
+
+
+class Word(str):
+    """What a constructor may call otherwise, such as the property ``MaxSize``: one word or several that go together."""
+
+    __slots__ = ()
+
+
+@final
+class Text(str):
+    """A text with the words in it that a constructor may call otherwise."""
+
+    __slots__ = ("_parts",)
+    _parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Text:  # noqa: D102 - its arguments are those of the class
+        text = super().__new__(cls, "".join(parts))
+        text._parts = tuple(chain.from_iterable(map(parts_of, parts)))
+        return text
+
+
+def joined(between: str, texts: Iterable[str]) -> Text:
+    """Texts one after the other, as ``str.join`` has them."""
+    parts = [part for each in texts for part in (between, each)]
+    return Text(*parts[1:])
+
+
+def in_arguments(text: str, arguments: Mapping[str, str]) -> str:
+    """The text of a finding in the words of a constructor, by word."""
+    return "".join(arguments.get(each, each) if isinstance(each, Word) else each for each in parts_of(text))
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """The parts of a text, the words among them; plain text is its only part."""
+    return text._parts if isinstance(text, Text) else (text,)  # noqa: SLF001 - the texts of this module
+
+
+def or_list(names: Iterable[object]) -> str:
+    """``a, b or c``, cut short where there are many."""
+    return listed(names, "or")
+
+
+def and_list(names: Iterable[object]) -> str:
+    """``a, b and c``, cut short where there are many."""
+    return listed(names)
+
+
+def with_verb(names: Iterable[object], one: str, several: str) -> str:
+    """``a asks`` or ``a and b ask``; there is at least one name."""
+    who = tuple(names)
+    return f"{and_list(who)} {one if len(who) == 1 else several}"
 
 
 class Severity(str, Enum):
@@ -149,10 +212,6 @@ def _joined(workload: Workload, pools: Mapping[str, Pool], tasks: Mapping[str, T
         replace(item, pool=pools[item.pool.name]) if item.pool is not None and item.pool.name in pools else item
         for item in workload.strategy
     )
-    if task is workload.task and all(map(_is_same, strategy, workload.strategy)):
+    if task is workload.task and all(map(is_, strategy, workload.strategy)):
         return workload
     return replace(workload, task=task, strategy=strategy)
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other

@@ -1,17 +1,120 @@
-"""A rule: one question to a fleet or to a part of it, with what its answer rests on."""
+"""A rule: one question to a fleet or to a part of it, with what its answer rests on, and what rules look at."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Finding, Severity, Way, Ways
-from gpu_constructs.rules.words import joined
+from gpu_constructs.fleet import Container, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
+from gpu_constructs.placement.proof import Proof
+from gpu_constructs.placement.prover import prove
+from gpu_constructs.placement.reach import tasks_of
+from gpu_constructs.placement.route import Assignment, Route
+from gpu_constructs.rules.finding import Finding, Severity, Way, Ways, joined
+
+if TYPE_CHECKING:
+    from gpu_constructs.template import Files
+    from gpu_constructs.template.model import Resource
+    from gpu_constructs.template.resources.index import Index
+    from gpu_constructs.template.resources.section import Section
+
+
+_Derived = TypeVar("_Derived")
+
+
+class Context:
+    """A fleet with what several rules ask about it.
+
+    Attributes:
+        fleet: What was asked for.
+        now: The time of the check, for rules about what may have ended; without one they are silent.
+        files: What the fleet was read from, for rules about how resources refer to each other; without it they are
+            silent. Constructs have none.
+    """
+
+    def __init__(self, fleet: Fleet, now: dt.datetime | None = None, files: Files | None = None) -> None:
+        self.fleet = fleet
+        self.now = now
+        self.files = files
+        self._known: dict[object, object] = {}
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """Every task once, including tasks that only a workload names."""
+        return tasks_of(self.fleet)
+
+    def section(self, thing: Pool | Task | Workload) -> Section | None:
+        """The properties of the resource that defines a thing; None where no file that was read does."""
+        return None if self.files is None else self.files.section(thing)
+
+    def resource(self, thing: Pool | Task | Workload) -> Resource | None:
+        """The resource that defines a thing; None where no file that was read does."""
+        return None if self.files is None else self.files.resource(thing)
+
+    def group(self, pool: Pool) -> Resource | None:
+        """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
+        return None if self.files is None else self.files.group(pool)
+
+    @cached_property
+    def index(self) -> Index:
+        """Every resource of the files; none where there are no files."""
+        from gpu_constructs.template.resources.index import Index  # noqa: PLC0415 - constructors read no files
+
+        return Index(()) if self.files is None else self.files.index
+
+    @cached_property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The workloads that have pools, with the pools that their tasks may go to."""
+        return assignments(self.fleet)
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether all workloads have room together at their desired counts."""
+        return prove(self.fleet)
+
+    @cached_property
+    def routes(self) -> tuple[Route, ...]:
+        """Every way to hosts: of each workload, and of each task that no workload runs."""
+        return all_routes(self.fleet)
+
+    @cached_property
+    def gpu_workloads(self) -> Mapping[str, tuple[Workload | Task, ...]]:
+        """Workloads, and GPU tasks without one, whose copies certainly go to a pool, by the name of the pool."""
+        return gpu_workloads(self.fleet)
+
+    def routed(self, suspect: Callable[[Task], bool]) -> Iterator[Route]:
+        """The routes of tasks of a kind, as `assigned` has assignments."""
+        if any(map(suspect, self.tasks)):
+            yield from (each for each in self.routes if suspect(each.task))
+
+    def assigned(self, suspect: Callable[[Task], bool]) -> Iterator[Assignment]:
+        """The assignments of tasks of a kind; without such a task nothing is placed to find them."""
+        if any(map(suspect, self.tasks)):
+            yield from (each for each in self.assignments if suspect(each.task))
+
+    def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload | Task, ...]]]:
+        """Pools of a kind to which copies of GPU tasks certainly go, with the workloads."""
+        for pool in self.fleet.pools:
+            if suspect(pool) and (waiting := self.gpu_workloads.get(pool.name)):
+                yield pool, waiting
+
+    def of_files(self, derive: Callable[[Index], _Derived]) -> _Derived:
+        """What a function works out about all resources of the files; it is called the first time only."""
+        if derive not in self._known:
+            self._known[derive] = derive(self.index)
+        return cast("_Derived", self._known[derive])
+
+    def once(self, derive: Callable[[Context], _Derived]) -> _Derived:
+        """What a function works out about this context; the function is called the first time only."""
+        if derive not in self._known:
+            self._known[derive] = derive(self)
+        return cast("_Derived", self._known[derive])
+
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""

@@ -15,7 +15,7 @@ from gpu_constructs.cdk.arguments import known_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
-from gpu_constructs.placement import pool_needs, task_slots
+from gpu_constructs.placement.rollout import pool_needs, task_slots
 from gpu_constructs.services.deployment import Filling, Percentages, Sharer
 from gpu_constructs.services.endpoint import Targets
 from gpu_constructs.services.scaling import ScaleBy, Scaling, add_policies

@@ -11,8 +11,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
-from gpu_constructs.placement import rollout_percentages, slots_taken
-from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less
+from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less, rollout_percentages, slots_taken
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import CapacityShare
 

@@ -18,7 +18,8 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import Vendor
 from gpu_constructs.fleet import NEURON_DEVICE, Container, GpuNeeds, Pool, PoolKind, ResourceRequirement, Task, known
-from gpu_constructs.placement import FairShare, demand_of
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.pool_profile import FairShare
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_one_more
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools

@@ -14,7 +14,7 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
-from gpu_constructs.placement import NOTHING_KEPT, FairShare
+from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, ContainerOptions, host_ports, refused_on_managed
 from gpu_constructs.tasks.host_share import (
     default_shared_memory_mib,

@@ -16,9 +16,9 @@ from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Container, Pool, Task, Unknown
-from gpu_constructs.placement import NOTHING_KEPT, FairShare
+from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
 from gpu_constructs.tasks.accelerated_container import (
     NeuronDevices,
     define_container,

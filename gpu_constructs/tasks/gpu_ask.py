@@ -25,7 +25,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import is_target
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
-from gpu_constructs.placement import alternatives
+from gpu_constructs.placement.fit import alternatives
 
 _RULE = "GPU020"
 

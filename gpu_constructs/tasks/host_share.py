@@ -15,8 +15,9 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.placement import NOTHING_KEPT, Demand, FairShare, demand_of, share_of
+from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import refusals
+from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare, share_of
 from gpu_constructs.rules import check, one_of
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used

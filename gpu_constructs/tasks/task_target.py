@@ -16,7 +16,7 @@ from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.declared import metadata_of as types_written
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, Pool, PoolKind, Task
 from gpu_constructs.placement.demand import MEMBER_OF
-from gpu_constructs.placement.query import instance_type_in, render
+from gpu_constructs.placement.query.ast import instance_type_in, render
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms

@@ -15,7 +15,8 @@ from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.errors import InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task, Unknown, Workload
-from gpu_constructs.placement import demand_of, task_slots
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 

@@ -8,10 +8,9 @@ from copy import copy
 from dataclasses import replace
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
-from gpu_constructs.template.documents.document import is_plan
+from gpu_constructs.template.documents.document import TEMPLATE_ENDINGS, is_plan
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Keys
-from gpu_constructs.template.documents.sources import TEMPLATE_ENDINGS
 from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UndeclaredError, UnreadableError
 

@@ -6,8 +6,10 @@ import pytest
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import Task
-from gpu_constructs.placement import alternatives, demand_of, profile_of, runs_somewhere
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import alternatives, runs_somewhere
 from gpu_constructs.placement.one_host import on_host
+from gpu_constructs.placement.pool_profile import profile_of
 from tests.placement.given import a_pool, a_task, neuron, shares
 
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from gpu_constructs.facts import Architecture, InstanceType, accelerated
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
-from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
-from gpu_constructs.placement.fit import refusals
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import fit, refusals
 from gpu_constructs.placement.one_host import on_host
+from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.reasons import DoubtKind, HostResource, ObstacleKind, Shortfall
 from tests.placement.given import a_pool, a_task, member_of, told
 
 NVIDIA = [each for each in accelerated() if each.gpus]

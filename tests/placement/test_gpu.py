@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, PoolKind, ResourceRequirement, Task
-from gpu_constructs.placement import DoubtKind, fit
+from gpu_constructs.placement.fit import fit
+from gpu_constructs.placement.reasons import DoubtKind
 from tests.placement.given import a_pool, a_task, neuron, shares
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, ResourceRequirement, Task, Unknown
-from gpu_constructs.placement import NeedKind, alternatives, unmet_needs
+from gpu_constructs.placement.fit import alternatives
+from gpu_constructs.placement.machine import NeedKind, unmet_needs
 
 
 def needing(needs: GpuNeeds, gpus: str | Unknown = "1") -> Task:

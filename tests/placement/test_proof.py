@@ -22,7 +22,9 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.placement import Counts, Proof, cost_of, prove
+from gpu_constructs.placement.costs import cost_of
+from gpu_constructs.placement.proof import Counts, Proof
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reach import split
 
 

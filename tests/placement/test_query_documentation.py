@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement.query import Host, evaluate, parse, render
+from gpu_constructs.placement.query.ast import render
+from gpu_constructs.placement.query.evaluate import Host, evaluate
+from gpu_constructs.placement.query.parser import parse
 
 # cluster-query-language.html, task-placement-constraints.html and their examples of list-container-instances:
 # the expression, a host that it "selects" and one that it does not.

@@ -4,7 +4,8 @@ import pytest
 
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement.query import Host, evaluate, host_of, judge, parse
+from gpu_constructs.placement.query.evaluate import Host, evaluate, host_of, judge
+from gpu_constructs.placement.query.parser import parse
 
 G6 = host_of(instance_type("g6.xlarge"), attributes={"stack": "prod", "token": UNKNOWN, "bare": None})
 

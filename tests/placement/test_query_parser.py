@@ -5,22 +5,9 @@ import random
 import pytest
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.placement.query import (
-    And,
-    Attribute,
-    Comparison,
-    Exists,
-    Field,
-    In,
-    Matches,
-    Not,
-    Operator,
-    Or,
-    QuerySyntaxError,
-    describe,
-    parse,
-    render,
-)
+from gpu_constructs.placement.query.ast import And, Comparison, Exists, In, Matches, Not, Or, describe, render
+from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator
 from tests.examples import times
 
 A, B, C = (Exists(Attribute(name)) for name in "abc")

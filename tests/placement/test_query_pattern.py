@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.placement.query import Attribute, Host, Matches, evaluate, judge, parse
-from gpu_constructs.placement.query.subjects import MalformedPatternError, matches_whole, read_pattern
+from gpu_constructs.placement.query.ast import Matches
+from gpu_constructs.placement.query.evaluate import Host, evaluate, judge
+from gpu_constructs.placement.query.parser import parse
+from gpu_constructs.placement.query.subjects import Attribute, MalformedPatternError, matches_whole, read_pattern
 from tests.pace import paces
 
 # What java.util.regex of OpenJDK 17 answers to Pattern.compile(pattern).matcher(value).matches().

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gpu_constructs.facts import instance_type
 from gpu_constructs.facts.values import Identical
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
-from gpu_constructs.placement import Assumption, rollout, rollout_percentages, task_slots
+from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies
-from gpu_constructs.placement.rollout import PoolNeed, _slots_per_copy
+from gpu_constructs.placement.rollout import PoolNeed, _slots_per_copy, rollout, rollout_percentages, task_slots
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:

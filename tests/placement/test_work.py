@@ -9,9 +9,10 @@ import pytest
 
 from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
-from gpu_constructs.placement import packing, prove, prover
+from gpu_constructs.placement import packing, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, pack
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reach import STEPS_OF_PAIR, unjudged
 from gpu_constructs.rules import check
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, service

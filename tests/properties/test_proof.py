@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs.placement import Counts, prove
+from gpu_constructs.placement.proof import Counts
+from gpu_constructs.placement.prover import prove
 from tests.examples import times
 from tests.properties import oracle
 from tests.properties.oracle import Job, Kind, Provider, World, always, ever, runs_daemons

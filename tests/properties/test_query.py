@@ -9,24 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement.query import (
-    And,
-    Attribute,
-    Comparison,
-    Exists,
-    Field,
-    Host,
-    In,
-    Matches,
-    Not,
-    Operator,
-    Or,
-    Query,
-    Subject,
-    describe,
-    evaluate,
-    parse,
-)
+from gpu_constructs.placement.query.ast import And, Comparison, Exists, In, Matches, Not, Or, Query, describe
+from gpu_constructs.placement.query.evaluate import Host, evaluate
+from gpu_constructs.placement.query.parser import parse
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
 
 NAMES = ["x", "y", "ecs.instance-type", "a/b\\c"]
 VALUES = ["a", "b", "g5.xlarge", "g5g.xlarge", "and", "it's", 'a "b', "a, b]", "(a)", "&&", "=a", "-1"]

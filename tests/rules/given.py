@@ -26,12 +26,10 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import Finding, Rule, check, rules_of
-from gpu_constructs.rules.expressions.constraints import (
-    satisfied_by_all_types,
-    satisfied_by_hosts,
-)
-from gpu_constructs.rules.fit import gpu_needs, task_fits, unused_tasks
-from gpu_constructs.rules.scaling import hosts_from_zero
+from gpu_constructs.rules.expressions.constraints import satisfied_by_all_types, satisfied_by_hosts
+from gpu_constructs.rules.fit import gpu_needs, task_fits
+from gpu_constructs.rules.fit.unused_tasks import fits_somewhere_here, has_gpu_hosts, some_type_can_run_it
+from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host, makes_hosts_scale_out
 from gpu_constructs.rules.tasks.containers import fed
 
 __all__ = [
@@ -58,9 +56,9 @@ __all__ = [
     "unpriced",
 ]
 
-_FIT = (task_fits, gpu_needs, unused_tasks, hosts_from_zero)
+_ALONE = (fed, fits_somewhere_here, has_gpu_hosts, some_type_can_run_it, has_a_first_host, makes_hosts_scale_out)
 _OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types)
-FIT_RULES = (fed, *_OF_CONSTRAINTS, *(each for module in _FIT for each in rules_of(module)))
+FIT_RULES = (*_ALONE, *_OF_CONSTRAINTS, *rules_of(task_fits), *rules_of(gpu_needs))
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
 _KNOWN = "the newest that is known"
 

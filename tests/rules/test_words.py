@@ -5,7 +5,7 @@ import pytest
 from gpu_constructs.cdk.refusal import raise_any
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.words import Text, Word, in_arguments, joined
+from gpu_constructs.rules.finding import Text, Word, in_arguments, joined
 
 NAMES = {"MaxSize": "max_instances", "MinSize": "min_instances"}
 

@@ -14,7 +14,8 @@ from gpu_constructs import CpuService, GpuCapacity, GpuCluster, GpuConstructsErr
 from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import profile_of
-from gpu_constructs.placement.query import evaluate, parse
+from gpu_constructs.placement.query.evaluate import evaluate
+from gpu_constructs.placement.query.parser import parse
 from tests.synthesis import Ground, Properties, Site
 
 SERVICE = "AWS::ECS::Service"

@@ -15,7 +15,7 @@ from ecs_emulator.step_scaling import Minute, Scaled
 from gpu_constructs import ScaleBy
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
-from gpu_constructs.placement import Rollout, can_go_on
+from gpu_constructs.placement.rollout import Rollout, can_go_on
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.services.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
 from tests.synthesis import Ground, Site, app_in

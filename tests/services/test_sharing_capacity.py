@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs import GpuService, GpuTaskDefinition
 from gpu_constructs.fleet import Pool, StrategyItem, Unknown, Workload, known, total
-from gpu_constructs.placement import pool_needs, task_slots
+from gpu_constructs.placement.rollout import pool_needs, task_slots
 from gpu_constructs.services.deployment import Percentages, Sharer
 from tests.examples import times
 from tests.placement.given import a_pool, a_task

@@ -19,7 +19,8 @@ from gpu_constructs import (
 )
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
-from gpu_constructs.placement import share_of, task_slots
+from gpu_constructs.placement.pool_profile import share_of
+from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks import accelerated_container
 from tests.synthesis import Site, Tenant, unwritten
 

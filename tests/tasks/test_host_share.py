@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.facts import InstanceType, accelerated, instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task
-from gpu_constructs.placement import ASSUMED_RESERVE_MIB, FairShare, expected_memory_mib, most_memory_mib
+from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, FairShare, expected_memory_mib, most_memory_mib
 from gpu_constructs.tasks.host_share import share_of_host
 
 GPU_TYPES = tuple(each for each in accelerated() if each.gpus)

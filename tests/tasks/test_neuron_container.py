@@ -11,7 +11,8 @@ from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Pool, PoolKind, Task
-from gpu_constructs.placement import fit, task_slots
+from gpu_constructs.placement.fit import fit
+from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks.accelerated_container import plan_neuron_container
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan

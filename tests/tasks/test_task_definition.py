@@ -20,7 +20,8 @@ from gpu_constructs import (
 from gpu_constructs.cluster.capacity.several import plan_family
 from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import Task
-from gpu_constructs.placement import NOTHING_KEPT, fit
+from gpu_constructs.placement.fit import fit
+from gpu_constructs.placement.pool_profile import NOTHING_KEPT
 from gpu_constructs.tasks.accelerated_container import plan_gpu_container
 from tests.synthesis import Ground, Landlord, Site, Tenant, unwritten
 

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpu_constructs.account.answers import Answers, Thing, listed, short_name, text, thing
+from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text, thing
 
 # With spaces, which the name of a capacity provider cannot have: those are the ids of what is described.
 _CLUSTER, _TASK = "the cluster", "the task"
@@ -17,13 +17,7 @@ _TYPE = "ecs.instance-type"
 
 
 def as_template(answers: Answers, *, definition: Thing, sent: Thing) -> dict[str, Any]:
-    """A template with one task definition, one service that runs it, and the capacity of the cluster.
-
-    Args:
-        answers: What was described.
-        definition: The task definition.
-        sent: The service or the task that runs it: its strategy or launch type, its placement constraints.
-    """
+    """A template with one task definition, a service for what was sent with it, and the capacity of the cluster."""
     capacity = capacity_template(answers)["Resources"]
     names = [name for name, resource in capacity.items() if resource["Type"] == _PROVIDER]
     return {
@@ -123,7 +117,7 @@ def _launch_data(answers: Answers, specification: Thing) -> dict[str, Any]:
     ]
     numbers = {str(each.get("VersionNumber")): each for each in found}
     default = next((each for each in found if each.get("DefaultVersion") is True), None)
-    newest = max(found, key=lambda each: _int(each.get("VersionNumber")), default=None)
+    newest = max(found, key=lambda each: number(each, "VersionNumber") or 0, default=None)
     chosen = {_DEFAULT: default, "$Latest": newest}.get(version, numbers.get(version))
     data = dict(thing(chosen or {}, "LaunchTemplateData"))
     written = _decoded(text(data, "UserData"))
@@ -180,7 +174,3 @@ def _decoded(user_data: str) -> str | None:
         return base64.b64decode(user_data, validate=True).decode() or None
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -204,9 +204,9 @@ def _meaning(said: str) -> tuple[Layer, str]:
 
 
 def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tuple[InstanceType, ...]) -> Cause:
-    said, last = _said(activities[0]), _minute(activities[0].get("StartTime"))
+    said, last = _said(activities[0]), when(activities[0].get("StartTime"))
     often = [f"{len(activities)} launches"] if len(activities) > 1 else []
-    times = ", ".join([*often, *([f"last at {last}"] if last else [])])
+    times = ", ".join([*often, *([f"last at {last:%Y-%m-%d %H:%M} UTC"] if last else [])])
     quotas = [each.quota for each in types if each.quota is not None]
     vcpus = _vcpus_needed(said, group, types)
     return Cause(
@@ -223,12 +223,6 @@ def resumed(group: Thing, processes: Sequence[str]) -> str:
     """The command that resumes processes of a group."""
     name = text(group, "AutoScalingGroupName")
     return aws("autoscaling", "resume-processes", None, auto_scaling_group_name=name, scaling_processes=processes)
-
-
-def _minute(given: object) -> str:
-    """A time to the minute in UTC; empty for anything else."""
-    moment = when(given)
-    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else ""
 
 
 def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> int | None:

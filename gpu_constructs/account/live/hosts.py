@@ -12,7 +12,9 @@ from gpu_constructs.facts.catalogue import known_type
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.query import INSTANCE_TYPE, Host, QuerySyntaxError, evaluate, parse
+from gpu_constructs.placement.query.ast import INSTANCE_TYPE
+from gpu_constructs.placement.query.evaluate import Host, evaluate
+from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
 from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
 
@@ -41,14 +43,7 @@ class Layer(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
-    """Resources of a host: those that it registered, or those that remain.
-
-    Attributes:
-        cpu: CPU units.
-        memory_mib: Memory in MiB.
-        gpus: Ids of its GPUs.
-        ports: Ports that are taken, with their protocol.
-    """
+    """Resources of a host, those that it registered or those that remain: with the ids of GPUs, and ports taken."""
 
     cpu: int
     memory_mib: int

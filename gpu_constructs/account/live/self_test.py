@@ -23,7 +23,7 @@ from gpu_constructs.facts.drivers import most_gpu_memory_mib
 from gpu_constructs.facts.names import SELF_TEST
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
 
 FAMILY = SELF_TEST
 """The family of its task definition, and its log group."""
@@ -135,7 +135,11 @@ def targets_of(answers: Answers, request: Request) -> tuple[Target, ...]:
     hosts = [each for each in registered_hosts(answers) if each.provider not in managed]
     if not request.hosts and not request.capacity:
         kinds = {each.type_name: each.instance_type for each in hosts if each.status == "ACTIVE"}
-        found = tuple(_of_type(kind) for kind in kinds.values() if kind is not None and kind.gpus)
+        found = tuple(
+            Target(about=str(kind), kind=kind, expression=f"attribute:ecs.instance-type == {kind}")
+            for kind in kinds.values()
+            if kind is not None and kind.gpus
+        )
         if not found:
             raise InvalidValueError(
                 f"cluster {brief(request.cluster, NAME)} has no host with a whole NVIDIA GPU",
@@ -143,10 +147,6 @@ def targets_of(answers: Answers, request: Request) -> tuple[Target, ...]:
             )
         return found
     return (*_of_hosts(request.hosts, hosts), *_of_capacity(request.capacity, answers, hosts))
-
-
-def _of_type(kind: InstanceType) -> Target:
-    return Target(about=str(kind), kind=kind, expression=f"attribute:ecs.instance-type == {kind}")
 
 
 def _of_hosts(names: Sequence[str], hosts: Sequence[RegisteredHost]) -> Iterator[Target]:
@@ -235,20 +235,15 @@ def read_self_test(log: str) -> SelfTest:
         raise InvalidValueError("the log has no GPU of nvidia-smi -q -x", fix="run nvidia-smi -q -x in the task")
     rows = tuple(_REDUCED.finditer(log))
     cuda = _CUDA.search(log)
+    # The columns after those of the GPUs are network cards and processors.
+    cells = (each.strip() for row in _LINKS.findall(log) for each in row.split("\t")[: len(memory)])
     return SelfTest(
         memory_mib=tuple(memory),
         cuda=int(cuda[1]) if cuda else None,
-        links=tuple(_links(log, len(memory))),
+        links=tuple(each for each in cells if each and each != _ITSELF),
         bus_gbps=max((float(each[name]) for each in rows for name in ("out", "into")), default=None),
         wrong=sum(int(each[name]) for each in rows for name in ("wrong", "wrong_in") if each[name] != "N/A"),
     )
-
-
-def _links(log: str, gpus: int) -> Iterator[str]:
-    """What joins each GPU to each other; the columns after those of the GPUs are network cards and processors."""
-    for row in _LINKS.findall(log):
-        cells = [each.strip() for each in row.split("\t")[:gpus]]
-        yield from (each for each in cells if each and each != _ITSELF)
 
 
 def task_definition(

@@ -10,7 +10,7 @@ from gpu_constructs.account.answers import Answers, Thing, listed, number, short
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import MESSAGE, NAME
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
 
 _MOST_NAMES = 3
 _COMPARED = 1_000
@@ -142,11 +142,6 @@ def _definition(answers: Answers, arn: str) -> Thing:
     return found[0]
 
 
-def _gpus(definition: Thing) -> Iterator[Thing]:
-    for container in listed(definition, "containerDefinitions"):
-        yield from (each for each in listed(container, "resourceRequirements") if text(each, "type") == "GPU")
-
-
 def _odd(definition: Thing) -> Iterator[str]:
     if not _is_list_of_things(definition.get("containerDefinitions")) or not definition["containerDefinitions"]:
         yield "it has no list of containers"
@@ -154,9 +149,10 @@ def _odd(definition: Thing) -> Iterator[str]:
         asked = container.get("resourceRequirements")
         if asked is not None and not (_is_list_of_things(asked) and all(text(each, "type") for each in asked)):
             yield "what a container asks for is not a list of types and values"
-    for each in _gpus(definition):
-        if _MPS not in each and not _AMOUNT.fullmatch(text(each, "value")):
-            yield f"{shown(each.get('value'))} is not a number of GPUs"
+    for container in listed(definition, "containerDefinitions"):
+        for each in listed(container, "resourceRequirements"):
+            if text(each, "type") == "GPU" and _MPS not in each and not _AMOUNT.fullmatch(text(each, "value")):
+                yield f"{shown(each.get('value'))} is not a number of GPUs"
 
 
 def _is_list_of_things(value: object) -> bool:
@@ -219,7 +215,8 @@ def progress_of(service: Thing) -> Progress:
     """How far a service is, as it is described."""
     newest = _newest(service)
     failed = text(newest, "rolloutState") == _FAILED
-    new_desired, new_running = number(newest, _desired(newest)), number(newest, "runningCount")
+    new_desired = number(newest, _COMPUTED if _COMPUTED in newest else "desiredCount")
+    new_running = number(newest, "runningCount")
     is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))
     return Progress(
         desired=number(service, "desiredCount"),
@@ -230,10 +227,6 @@ def progress_of(service: Thing) -> Progress:
         failed=(text(newest, "rolloutStateReason") or "without a reason") if failed else "",
         is_odd=not is_listed or (bool(newest) and (new_desired is None or new_running is None)),
     )
-
-
-def _desired(newest: Thing) -> str:
-    return _COMPUTED if _COMPUTED in newest else "desiredCount"
 
 
 def rolled_out(described: Thing) -> Thing:

@@ -40,12 +40,7 @@ class Check:
 
 
 def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
-    """Checks a cluster; what could not be looked at is said.
-
-    Args:
-        answers: What was described.
-        region: Where it is.
-    """
+    """Checks a cluster; what could not be looked at is said."""
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
     seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
     return tuple(each for look in _CHECKS for each in look(seen))

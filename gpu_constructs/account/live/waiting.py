@@ -25,7 +25,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
 
 _MOST_EVENTS = 3
 _MOST_REASONS = 3
@@ -100,16 +100,17 @@ class Diagnosis:
 def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Diagnosis:
     """Why something waits.
 
-    Args:
-        answers: What was described of its cluster.
-        subject: What is asked about.
-        region: Where the cluster is, for what is offered there.
-
     Raises:
         InvalidValueError: The answers do not say how many tasks a service has, or what they ask for.
     """
     progress = progress_of(subject.described) if subject.kind == "service" else None
-    state, waits = _state_of_task(subject) if progress is None else _state_of_service(subject, progress)
+    if progress is None:
+        status = text(subject.described, "lastStatus") or "of no status"
+        state, waits = f"is {status}", status != "RUNNING"
+    elif progress.is_there is None:
+        raise InvalidValueError(f"AWS does not say how many tasks service {shown(subject.name)} wants and runs")
+    else:
+        state, waits = str(progress), not progress.is_there
     causes = _causes(answers, subject, region) if waits else ()
     return Diagnosis(
         subject=subject,
@@ -134,17 +135,6 @@ def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
         is_asked = answers.were_asked("capacityProviders") and answers.were_asked("AutoScalingGroups")
         if name in FARGATE_PROVIDERS or (is_asked and group_of(answers, described.get(name, {})) is None):
             yield f"how {brief(name)} starts hosts"
-
-
-def _state_of_task(subject: Subject) -> tuple[str, bool]:
-    status = text(subject.described, "lastStatus") or "of no status"
-    return f"is {status}", status != "RUNNING"
-
-
-def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
-    if progress.is_there is None:
-        raise InvalidValueError(f"AWS does not say how many tasks service {shown(subject.name)} wants and runs")
-    return str(progress), not progress.is_there
 
 
 def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cause, ...]:
@@ -181,15 +171,7 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
 def _of_provider(
     answers: Answers, provider: Thing, place: PoolAnswer, asked: _Asked, hosts: Sequence[RegisteredHost]
 ) -> Iterator[Cause]:
-    """What holds a task up at a capacity provider.
-
-    Args:
-        answers: What was described.
-        provider: The provider.
-        place: Whether the task fits there, as `explain` says it.
-        asked: What is to be placed.
-        hosts: The hosts of the cluster.
-    """
+    """What holds a task up at a capacity provider."""
     pool = place.destination.pool
     if place.destination.answer is False:
         yield _never(place)

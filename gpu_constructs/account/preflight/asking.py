@@ -28,11 +28,7 @@ _IF_DENIED = "gpu-constructs preflight --policy prints the policy"
 
 
 def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[str], Ask]:
-    """What asks AWS, by region, with the credentials of a profile.
-
-    Args:
-        profile: Its name; None for those that boto3 finds.
-        deadline: That of all calls together; the usual one if left out.
+    """What asks AWS, by region, with the credentials of a profile, or those that boto3 finds without one.
 
     Raises:
         GpuConstructsError: There is no such profile.

@@ -94,11 +94,7 @@ class Answer:
         return _row(self.call, self.pages[0] if self.pages else None)
 
     def rows(self, key: str, *, whole: bool = True) -> Iterator[Row]:
-        """The objects of the lists of all pages.
-
-        Args:
-            key: The key of the lists.
-            whole: Whether they say something only if these are all.
+        """The objects of the lists of all pages; `whole` lists say something only if these are all.
 
         Raises:
             UnansweredError: They have another shape, or are not all.
@@ -180,14 +176,7 @@ Question: TypeAlias = "tuple[str, Callable[[Ask], Result]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is asked about: all that is deployed to one region.
-
-    Attributes:
-        region: The region.
-        pools: Its pools.
-        fleet: The whole fleet.
-        plan: What the fleet needs.
-    """
+    """What is asked about: all that is deployed to one region, of the whole fleet and its plan."""
 
     region: str
     pools: tuple[Pool, ...]

@@ -34,11 +34,6 @@ def _subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
     return {each.text("SubnetId"): each for each in found}
 
 
-def _type_questions(scope: Scope) -> Iterator[Question]:
-    for pool in scope.pools:
-        yield pool.name, partial(_types_found, pool, scope.region)
-
-
 def _types_found(pool: Pool, region: str, ask: Ask) -> Result:
     names = type_names(pool)
     if not names:
@@ -146,7 +141,7 @@ TYPES = Check(
     id="types",
     question="are the instance types of a pool offered in the Availability Zones of its subnets?",
     calls=(_OFFERED, _SUBNETS, _ZONES),
-    questions=_type_questions,
+    questions=lambda scope: ((each.name, partial(_types_found, each, scope.region)) for each in scope.pools),
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"""
 

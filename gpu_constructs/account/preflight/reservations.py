@@ -128,7 +128,8 @@ def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> tuple[int, 
     elif unknown:
         text += f"; how many hosts {listed(unknown)} can have is not known"
     else:
-        text += f" for {wanted}{whose}, {free} free now{_dates(rows)}"
+        ends = [end for each in rows if (end := each.time("EndDate")) is not None]
+        text += f" for {wanted}{whose}, {free} free now{f'; the first ends {_at(min(ends))}' if ends else ''}"
     return lacking, unchecked(text) if unknown and lacking <= 0 else ok(text)
 
 
@@ -175,11 +176,8 @@ def _rows(pool: Pool, ask: Ask) -> list[Row]:
 def _unusable(row: Row, pool: Pool) -> str:
     """Why a reservation takes no host of a pool; empty where it does."""
     name, state, kind = row.text("CapacityReservationId"), row.text("State"), row.text("InstanceType")
-    zones, zone, platform = (
-        {each.zone for each in pool.subnets},
-        row.text("AvailabilityZone"),
-        row.text("InstancePlatform"),
-    )
+    zone, platform = row.text("AvailabilityZone"), row.text("InstancePlatform")
+    zones = {each.zone for each in pool.subnets}
     end, start, needed = row.time("EndDate"), row.time("StartDate"), _starts(pool)
     is_late = needed is not None and start is not None and start > needed
     reasons = (
@@ -188,19 +186,13 @@ def _unusable(row: Row, pool: Pool) -> str:
         (bool(zones) and None not in zones and zone not in zones, f"is in {zone}, where the pool has no subnet"),
         (platform != _LINUX and not isinstance(pool.image, Unknown), f"is for {platform}"),
         (platform.startswith(_WINDOWS), f"is for {platform}"),
-        (end is not None and end <= (needed or _now()), f"ends {_at(end)}, before the hosts start"),
+        (
+            end is not None and end <= (needed or dt.datetime.now(dt.timezone.utc)),
+            f"ends {_at(end)}, before the hosts start",
+        ),
         (is_late, f"begins {_at(start)}, after the hosts start"),
     )
     return next((f"{name} {why}" for is_so, why in reasons if is_so), "")
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.timezone.utc)
-
-
-def _dates(rows: Sequence[Row]) -> str:
-    ends = [end for each in rows if (end := each.time("EndDate")) is not None]
-    return f"; the first ends {_at(min(ends))}" if ends else ""
 
 
 def _more(pool: Pool, hosts: int, region: str) -> str:
@@ -232,12 +224,6 @@ _DAYS, _WEEK, _LONGEST = 14, 7, 182
 _HOURS = 24
 # What AWS answers where the quota of Capacity Blocks leaves no room.
 _NO_ROOM = "CapacityBlockDescribeLimitExceeded"
-
-
-def _offer_questions(scope: Scope) -> Iterator[Question]:
-    for pool in scope.pools:
-        if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-            yield pool.name, partial(_offered, pool, scope.region)
 
 
 def _offered(pool: Pool, region: str, ask: Ask) -> Result:
@@ -308,7 +294,11 @@ BLOCK_OFFERINGS = Check(
     id="block-offerings",
     question="which Capacity Block does AWS offer for the hosts at MaxSize?",
     calls=(_OFFERINGS,),
-    questions=_offer_questions,
+    questions=lambda scope: (
+        (each.name, partial(_offered, each, scope.region))
+        for each in scope.pools
+        if each.bought.option is PurchaseOption.CAPACITY_BLOCK
+    ),
     without="no pool is in a Capacity Block",
     on_request=True,
 )

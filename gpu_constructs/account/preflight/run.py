@@ -11,17 +11,7 @@ from threading import Semaphore
 from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.answers import policy as policy_of
 from gpu_constructs.account.deadline import in_background
-from gpu_constructs.account.preflight.check import (
-    Ask,
-    Check,
-    Question,
-    Result,
-    Scope,
-    Verdict,
-    ok,
-    short,
-    unchecked,
-)
+from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, Verdict, ok, short, unchecked
 from gpu_constructs.account.preflight.offers import IMAGES, TYPES
 from gpu_constructs.account.preflight.quotas import QUOTAS
 from gpu_constructs.account.preflight.reservations import BLOCK_OFFERINGS, RESERVATIONS
@@ -89,12 +79,7 @@ _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
 
 
 def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mapping[str, object]:
-    """The least policy of IAM that lets checks ask.
-
-    Args:
-        checks: The checks.
-        region: A region of the partition that it is for; None for those outside of China and GovCloud.
-    """
+    """The least policy of IAM that lets checks ask, for the partition of a region."""
     partition = next((name for start, name in _PARTITIONS.items() if (region or "").startswith(start)), "aws")
     actions: dict[str, set[str]] = {}
     for call in (call for check in checks for call in check.calls):

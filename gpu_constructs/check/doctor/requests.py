@@ -10,7 +10,7 @@ from functools import partial
 from gpu_constructs.check.doctor.proposals import Proposal, below, member
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet.keys import GPU_WORDS, plain
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
 from gpu_constructs.template.documents.edits import TextEdits
 from gpu_constructs.template.documents.node import Node, Path
 

@@ -1,6 +1,6 @@
 """The plan of a fleet: hosts of each pool, what they cost, what they need of the account's quotas.
 
-It counts hosts of which a packing was found (`gpu_constructs.placement.prove`). Jobs are not among the copies that run
+It counts hosts of which a packing was found (`gpu_constructs.placement.prover`). Jobs are not among the copies that run
 all the time: `starts` says what one start takes. Service auto scaling keeps its minimum of copies at least, and that
 stands for a desired count that nothing else says.
 """
@@ -22,10 +22,12 @@ from gpu_constructs.check.planning.host_price import (
 from gpu_constructs.check.planning.starts import JobStart, per_host, starts_of
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
-from gpu_constructs.placement import PoolProof, Proof, percentages_of, prove
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
+from gpu_constructs.placement.proof import PoolProof, Proof
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reach import items_with_tasks
 from gpu_constructs.placement.reasons import listed
+from gpu_constructs.placement.rollout import percentages_of
 
 UNPLANNED = "the types of hosts are not in these files"
 """Why a compute environment of AWS Batch is not planned."""

@@ -25,8 +25,8 @@ from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.placement import fit
 from gpu_constructs.placement.costs import place_of
+from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.reasons import listed
 
 _NOTHING = "-"

@@ -12,8 +12,8 @@ from dataclasses import replace
 from gpu_constructs.check.planning.host_price import Usd, host_price
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PoolKind, Scheduler, Step, Submission, Task, Unknown, Workload
-from gpu_constructs.placement import Assumption, demand_of
-from gpu_constructs.placement.assumptions import need_of, rooms_of
+from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import assignments, by_hand
 from gpu_constructs.placement.packing import Room, copies_per_host
 from gpu_constructs.placement.reach import unjudged

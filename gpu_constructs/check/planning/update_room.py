@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gpu_constructs.fleet import Fleet, Origin, Pool, Workload, known
-from gpu_constructs.placement import PoolProof, prove
+from gpu_constructs.placement.proof import PoolProof
+from gpu_constructs.placement.prover import prove
 
 Id: TypeAlias = tuple[str, str]
 """A resource: the name of its stack on the new side, and its logical id."""

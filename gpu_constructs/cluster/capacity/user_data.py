@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
 from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, HostImage, Unknown, UserData, UserDataFormat
-from gpu_constructs.placement import ASSUMED_RESERVE_MIB
+from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB
 
 _VENDOR = "accelerator"
 _NONE = "none"

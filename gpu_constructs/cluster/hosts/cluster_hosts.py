@@ -21,8 +21,8 @@ from gpu_constructs.cluster.hosts.association import ClusterAssociation
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here, require_storage_in
 from gpu_constructs.cluster.hosts.permissions import ManagedRoles, host_role, host_security_group, let_key_be_used
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
-from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
+from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch

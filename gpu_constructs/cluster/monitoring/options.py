@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.placement import FairShare
+from gpu_constructs.placement.pool_profile import FairShare
 
 if TYPE_CHECKING:
     from aws_cdk import aws_logs as logs

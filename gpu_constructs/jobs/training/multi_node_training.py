@@ -24,7 +24,7 @@ from gpu_constructs.jobs.batch.job_options import JobOptions
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
-from gpu_constructs.rules.words import and_list, or_list
+from gpu_constructs.rules.finding import and_list, or_list
 
 # As `Purchase.capacity_block` writes times.
 _FORM = "%Y-%m-%dT%H:%M:%SZ"

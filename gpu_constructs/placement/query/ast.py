@@ -15,13 +15,7 @@ from dataclasses import field
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.placement.query.subjects import (
-    MAX_NESTING,
-    Attribute,
-    Operator,
-    Subject,
-    read_pattern,
-)
+from gpu_constructs.placement.query.subjects import MAX_NESTING, Attribute, Operator, Subject, read_pattern
 
 INSTANCE_TYPE = Attribute("ecs.instance-type")
 

@@ -101,11 +101,6 @@ def host_of(
 
     Its type and architecture are known; its AMI and what its agent registers are not, so every attribute that is not
     given may exist.
-
-    Args:
-        instance_type: What the host is.
-        attributes: More of its attributes, such as ``ecs.os-type`` or those of ``ECS_INSTANCE_ATTRIBUTES``.
-        absent: Attributes that it does not have.
     """
     if attributes or absent:
         known = {**_known(instance_type.name, instance_type.architecture), **(attributes or {})}
@@ -264,10 +259,9 @@ def _ordered(condition: Comparison, value: str | int) -> QueryAnswer:
         return _unknown(f"the agent's version `{value}` is not made of numbers")
     zeros = (0,) * abs(len(version) - len(wanted))
     padded = (version + zeros)[: max(len(version), len(wanted))], (wanted + zeros)[: max(len(version), len(wanted))]
-    return _agreed(
-        (order(version, wanted), order(*padded)),
-        f"it is not documented whether `{value}` and `{condition.argument}` are the same version",
-    )
+    if (answer := order(version, wanted)) == order(*padded):
+        return _bool(answer)
+    return _unknown(f"it is not documented whether `{value}` and `{condition.argument}` are the same version")
 
 
 def _is_negative(condition: Condition) -> bool:
@@ -282,10 +276,6 @@ def _bool(answer: bool) -> QueryAnswer:  # noqa: FBT001 # a verdict of it
 
 def _unknown(reason: str) -> QueryAnswer:
     return QueryAnswer(UNKNOWN, (reason,))
-
-
-def _agreed(answers: tuple[bool, bool], reason: str) -> QueryAnswer:
-    return _bool(answers[0]) if answers[0] == answers[1] else _unknown(reason)
 
 
 def _contrary(verdict: QueryAnswer) -> QueryAnswer:

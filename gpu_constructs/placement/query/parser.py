@@ -65,10 +65,7 @@ _EXCERPT = 50
 
 @lru_cache(maxsize=4096)
 def parse(expression: str) -> Query:
-    """Read an expression; one that was read before is remembered.
-
-    Args:
-        expression: The text of one ``memberOf`` constraint.
+    """Reads the text of one ``memberOf`` constraint; one that was read before is remembered.
 
     Raises:
         QuerySyntaxError: If the documentation has no such expression; it says where and what is expected.

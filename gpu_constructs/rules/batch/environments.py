@@ -12,11 +12,9 @@ from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.finding import Ways, either, first_of, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import Word, or_list
+from gpu_constructs.rules.finding import Ways, Word, either, first_of, one_way, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _MOST_NAMED = 4
 
@@ -37,7 +35,8 @@ def has_gpus(context: Context) -> Problems:
         others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and task.environments is None]
         is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
         lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
-        if lacks_gpus and task.scheduler is Scheduler.BATCH and not _asks_for_zero(task):
+        asked = [each.value for container in task.containers for each in container.gpu_requirements]
+        if lacks_gpus and task.scheduler is Scheduler.BATCH and any(each != "0" for each in asked):
             named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in environments[:_MOST_NAMED])
             yield Problem(
                 about=task,
@@ -64,8 +63,10 @@ def has_room(context: Context) -> Problems:
         pools, asked = pools_by_hand(context.fleet, task), task.cpu
         vcpus = 0 if isinstance(asked, Unknown) else -(-asked // CPU_UNITS_PER_VCPU)
         if all(isinstance(each.max_vcpus, int) and each.max_vcpus < vcpus for each in pools):
-            first = pools[0]
-            enough = max(vcpus, min((each.vcpus for each in first.instance_types), default=vcpus))
+            first, most = pools[0], pools[0].max_instances
+            smallest = min((each.vcpus for each in first.instance_types), default=vcpus)
+            enough = max(vcpus, smallest)
+            hosts = most if isinstance(most, Unknown) else max(1, most, enough // smallest)
             yield Problem(
                 about=first,
                 involves=(task,),
@@ -74,7 +75,7 @@ def has_room(context: Context) -> Problems:
                 message=f"{task.name} asks for {vcpus} vCPUs, and {first.name} has {first.max_vcpus} at most",
                 allowed=f"{enough} or more",
                 fix="more MaxvCpus",
-                ways=one_way(f"a MaxvCpus of {enough}", _with_vcpus(first, enough)),
+                ways=one_way(f"a MaxvCpus of {enough}", replace(first, max_vcpus=enough, max_instances=hosts)),
             )
         elif isinstance(task.nodes, int):
             yield from _short_of_hosts(task, task.nodes, pools)
@@ -136,17 +137,7 @@ def _newer(context: Context, pool: Pool, unlisted: Collection[InstanceType]) -> 
     return first_of((text, replace(pool, instance_types=(*each, *kept))) for text, each in types)
 
 
-def _asks_for_zero(task: Task) -> bool:
-    return all(each.value == "0" for container in task.containers for each in container.gpu_requirements)
-
-
 def _jobs(context: Context) -> Iterator[Task]:
     for task in unassigned(context.fleet):
         if task.scheduler is Scheduler.BATCH and pools_by_hand(context.fleet, task):
             yield task
-
-
-def _with_vcpus(pool: Pool, vcpus: int) -> Pool:
-    most = pool.max_instances
-    hosts = max(1, vcpus // min((each.vcpus for each in pool.instance_types), default=vcpus))
-    return replace(pool, max_vcpus=vcpus, max_instances=most if isinstance(most, Unknown) else max(most, hosts))

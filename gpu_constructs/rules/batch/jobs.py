@@ -12,12 +12,10 @@ from gpu_constructs.facts import known_type
 from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
 from gpu_constructs.placement.demand import node_type_of
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import first_of, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Word, and_list, or_list
+from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _A_DAY = 86_400
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
@@ -33,6 +31,9 @@ def nodes_stay(context: Context) -> Problems:
     for task, pools in gangs(context):
         kinds = [_without_gangs(context, each) for each in pools]
         if all(kinds):
+            # Strategies for Spot Instances are refused on demand.
+            is_for_spot = isinstance(pools[0].allocation, str) and pools[0].allocation.startswith("SPOT")
+            strategy = " with AllocationStrategy BEST_FIT_PROGRESSIVE" if is_for_spot else ""
             yield Problem(
                 about=pools[0],
                 involves=(task,),
@@ -41,14 +42,8 @@ def nodes_stay(context: Context) -> Problems:
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
                 allowed=Word("Type EC2"),
-                fix=Word(f"{_on_demand(pools[0])}, in a compute environment for these jobs"),
+                fix=Word(f"Type EC2{strategy}, in a compute environment for these jobs"),
             )
-
-
-def _on_demand(pool: Pool) -> str:
-    """What changes a compute environment to one on demand: strategies for Spot Instances are refused there."""
-    is_for_spot = isinstance(pool.allocation, str) and pool.allocation.startswith("SPOT")
-    return "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE" if is_for_spot else "Type EC2"
 
 
 def _without_gangs(context: Context, pool: Pool) -> str:

@@ -11,12 +11,12 @@ from functools import cached_property
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Task, Unknown
-from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
+from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 
 _V2 = "AWS::ElasticLoadBalancingV2::"
 _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
@@ -62,7 +62,7 @@ class Balancing:
 
     def __init__(self, context: Context) -> None:
         self._index = context.index
-        self._security = SecurityGroups(self._index)
+        self._security = context.of_files(SecurityGroups)
         self._known: dict[Reference, Groups] = {}
         self._orders: dict[Reference, Order] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
@@ -91,11 +91,12 @@ class Balancing:
         for groups, direction, others in ((targets, INGRESS, sources), (sources, EGRESS, targets)):
             ranges = self._security.open_ports(groups, direction, others) if groups else [ports]
             if not _covers(ranges, ports):
+                parts = ((max(first, ports[0]), min(last, ports[1])) for first, last in sorted(ranges))
                 return Gap(
                     group=groups[0],
                     is_of_load_balancer=direction == EGRESS,
                     ports=ports,
-                    open_ports=_within(ranges, ports),
+                    open_ports=tuple((int(first), int(last)) for first, last in parts if first <= last),
                     from_addresses=from_addresses,
                 )
         return None
@@ -170,10 +171,7 @@ class Balancing:
 
     def _groups_before(self, target_group: Resource) -> Groups:
         balancers = self._balancers_before(target_group)
-        return self._security.together(self._once(each, self._groups_of_balancer) for each in balancers)
-
-    def _groups_of_balancer(self, balancer: Resource) -> Groups:
-        return self._security.listed(_of(balancer), "SecurityGroups")
+        return self._security.together(self._security.listed(_of(each), "SecurityGroups") for each in balancers)
 
     def _groups_of_tasks(self, service: Section, task: Task) -> Groups:
         if task.network_mode == "awsvpc":
@@ -205,7 +203,8 @@ class Balancing:
 
     def _groups_of_template(self, template: Resource) -> Groups:
         data = _of(template).section("LaunchTemplateData")
-        if _chooses_ports(data.get("UserData")):
+        # Hosts may set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE.
+        if "port_range" in repr(data.get("UserData")).lower():
             return ()
         interfaces = data.sections("NetworkInterfaces")
         if not interfaces:
@@ -241,22 +240,12 @@ def _of(resource: Resource) -> Section:
     return Section.of(resource, [])
 
 
-def _chooses_ports(user_data: object) -> bool:
-    """Whether hosts set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE."""
-    return "port_range" in repr(user_data).lower()
-
-
 def _covers(ranges: Iterable[Ports], ports: tuple[int, int]) -> bool:
     reached, last = ports
     for first, end in sorted(ranges):
         if first <= reached <= end:
             reached = int(min(end, last)) + 1
     return reached > last
-
-
-def _within(ranges: Iterable[Ports], ports: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    parts = ((max(first, ports[0]), min(last, ports[1])) for first, last in sorted(ranges))
-    return tuple((int(first), int(last)) for first, last in parts if first <= last)
 
 
 def _ports_of_containers(task: Task) -> _PortsOfContainers:

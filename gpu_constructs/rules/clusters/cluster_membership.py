@@ -10,9 +10,8 @@ from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_CLUSTER_PROVIDERS, is_ecs_name, reserved_prefix
 from gpu_constructs.facts.budget import LABEL, NAME
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 
 @error(
@@ -52,14 +51,17 @@ def _missing(context: Context, workload: Workload, missing: Iterable[str]) -> Pr
     by_fix: dict[str, list[str]] = {}
     for name in missing:
         by_fix.setdefault(_meant(context, workload, name), []).append(name)
+    cluster = _named(workload.cluster)
     for fix, names in by_fix.items():
+        listed = and_list(map(brief, names))
         yield Problem(
             about=workload,
             property_name="CapacityProviderStrategy",
             value=names if len(names) > 1 else names[0],
-            message=f"the strategy of {workload.name} names {and_list(map(brief, names))}, which no list of "
-            f"capacity providers associates with the cluster {_named(workload.cluster)}",
-            fix=fix or _association(workload, names),
+            message=f"the strategy of {workload.name} names {listed}, which no list of capacity providers "
+            f"associates with the cluster {cluster}",
+            fix=fix
+            or f"add {listed} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}",
             involves=tuple(item.pool for item in workload.strategy if item.pool is not None),
         )
 
@@ -89,11 +91,6 @@ def _meant(context: Context, workload: Workload, name: str) -> str:
     own = context.once(_providers_of_clusters).get(workload.cluster, ())[:MAX_CLUSTER_PROVIDERS]
     meant = get_close_matches(name[:NAME], own, n=1, cutoff=0.7)
     return meant[0] if meant else ""
-
-
-def _association(workload: Workload, names: Iterable[str]) -> str:
-    added, cluster = and_list(map(brief, names)), _named(workload.cluster)
-    return f"add {added} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}"
 
 
 def _clusters_of_providers(context: Context) -> dict[str, str | Unknown | None]:

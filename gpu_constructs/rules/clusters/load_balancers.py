@@ -13,10 +13,9 @@ from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, RESERVED_PORTS, USUAL
 from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list, or_list
+from gpu_constructs.rules.finding import and_list, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.section import Section
 
@@ -168,7 +167,7 @@ def a_way_for_requests(context: Context) -> Problems:
         if target.group is not None:
             gap = balancing.gap(target.service, target.task, target.group, target.container_name, target.port)
         if gap is not None:
-            whose = _whose(target.task)
+            whose = "tasks" if target.task.network_mode == "awsvpc" else "hosts"
             yield Problem(
                 about=target.workload,
                 origin=gap.group.origin,
@@ -244,10 +243,6 @@ def _targets(context: Context) -> Iterator[_Target]:
     for workload, task, service in _services(context):
         for entry in service.sections("LoadBalancers"):
             yield _Target(workload, task, service, entry, balancing.target_group(entry))
-
-
-def _whose(task: Task) -> str:
-    return "tasks" if task.network_mode == "awsvpc" else "hosts"
 
 
 def _closed(gap: Gap, whose: str) -> str:

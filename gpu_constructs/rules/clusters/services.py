@@ -16,10 +16,9 @@ from gpu_constructs.facts.aws_limits import (
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.placement.reach import pools_of
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, accelerated_workloads
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list
+from gpu_constructs.rules.finding import Text, Word, and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
 

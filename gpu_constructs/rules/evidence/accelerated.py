@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
-from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problems, Rule
+from gpu_constructs.rules.rule import Context, Problems, Rule
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""

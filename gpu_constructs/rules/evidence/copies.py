@@ -9,22 +9,16 @@ from itertools import chain
 from gpu_constructs.facts.aws_limits import may_have_trunk
 from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import (
-    Assumption,
-    Counts,
-    PoolProfile,
-    PoolProof,
-    Proof,
-    copies_beside,
-    copies_beside_all,
-    demand_of,
-    prove,
-    task_slots,
-)
+from gpu_constructs.placement.assumptions import Assumption
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
+from gpu_constructs.placement.pool_profile import PoolProfile
+from gpu_constructs.placement.proof import Counts, PoolProof, Proof
+from gpu_constructs.placement.prover import prove
+from gpu_constructs.placement.rollout import copies_beside, copies_beside_all, task_slots
 from gpu_constructs.placement.route import Assignment, Destination
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.words import Text, Word, joined
+from gpu_constructs.rules.finding import Text, Word, joined
+from gpu_constructs.rules.rule import Context
 
 WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
 """When an error about the hosts of one capacity provider is a warning; see `Destination.is_spared`."""
@@ -200,15 +194,11 @@ def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknow
         kind = each.offer, each.pool.hosts_at_most
         slots = by_kind.get(kind)
         if slots is None:
-            slots = by_kind[kind] = _slots_on(each, assumption)
+            is_open = known(each.pool.max_instances) < 0
+            slots = 0 if each.fit.answer is False else UNKNOWN if is_open else slots_on(each, assumption)
+            by_kind[kind] = slots
         found.append(slots)
     return tuple(found)
-
-
-def _slots_on(there: Destination, assumption: Assumption) -> int | Unknown:
-    if there.fit.answer is False:
-        return 0
-    return UNKNOWN if known(there.pool.max_instances) < 0 else slots_on(there, assumption)
 
 
 def slots_on(there: Destination, assumption: Assumption) -> int | Unknown:

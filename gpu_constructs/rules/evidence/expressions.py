@@ -9,24 +9,12 @@ from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.facts.catalogue import recorded_type
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
-from gpu_constructs.placement.query import (
-    INSTANCE_TYPE,
-    And,
-    Attribute,
-    Comparison,
-    Condition,
-    In,
-    Operator,
-    Or,
-    Query,
-    QuerySyntaxError,
-    conditions,
-    evaluate,
-    host_of,
-    parse,
-)
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.words import or_list
+from gpu_constructs.placement.query.ast import INSTANCE_TYPE, And, Comparison, Condition, In, Or, Query, conditions
+from gpu_constructs.placement.query.evaluate import evaluate, host_of
+from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
+from gpu_constructs.placement.query.subjects import Attribute, Operator
+from gpu_constructs.rules.finding import or_list
+from gpu_constructs.rules.rule import Context
 
 _MOST_QUESTIONS = 20_000
 """Instance types times conditions of an expression that is tried on each of them."""

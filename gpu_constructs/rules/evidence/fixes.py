@@ -23,23 +23,13 @@ from gpu_constructs.fleet import (
     Workload,
     known,
 )
-from gpu_constructs.placement import (
-    Fit,
-    HostResource,
-    ObstacleKind,
-    Shortfall,
-    alternatives,
-    demand_of,
-    expected_memory_mib,
-    fit,
-    most_memory_mib,
-    profile_of,
-    runs_somewhere,
-)
-from gpu_constructs.placement.query import evaluate, host_of
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import alternatives, fit, runs_somewhere
+from gpu_constructs.placement.pool_profile import expected_memory_mib, most_memory_mib, profile_of
+from gpu_constructs.placement.query.evaluate import evaluate, host_of
+from gpu_constructs.placement.reasons import Fit, HostResource, ObstacleKind, Shortfall
 from gpu_constructs.rules.evidence.expressions import joined, readable
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.words import Text, Word, and_list
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way
 
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""

@@ -16,27 +16,23 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import declared_types, how_to_declare, recorded_names, recorded_type
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
-from gpu_constructs.placement.query import (
-    BUILT_IN_ATTRIBUTES,
+from gpu_constructs.placement.query.ast import (
     INSTANCE_TYPE,
-    Attribute,
     Comparison,
     Condition,
     In,
     Matches,
     conditions,
     describe,
-    evaluate,
-    host_of,
     instance_type_in,
 )
+from gpu_constructs.placement.query.evaluate import BUILT_IN_ATTRIBUTES, evaluate, host_of
+from gpu_constructs.placement.query.subjects import Attribute
 from gpu_constructs.placement.reach import pools_of
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, inherited, joined, readable, required_attributes
 from gpu_constructs.rules.expressions.constraints import unset_attributes
-from gpu_constructs.rules.finding import Way, Ways, either
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list, or_list
+from gpu_constructs.rules.finding import Way, Ways, and_list, either, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
@@ -273,7 +269,8 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
         if not isinstance(each, Matches) or each.subject != INSTANCE_TYPE or each.negated:
             continue
         words = {word for word in _FAMILY.findall(each.pattern) if word in families()}
-        matched = _families_that_begin(each, words)
+        begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
+        matched = {family for family in begun if any(_matched(each, (one.name for one in _types_of(family))))}
         meant = tuple(sorted(words & matched))
         others = tuple(
             sorted(
@@ -285,11 +282,6 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
         if meant and others:
             found.append((each.pattern, meant, others))
     return tuple(found)
-
-
-def _families_that_begin(pattern: Matches, words: set[str]) -> set[str]:
-    begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
-    return {family for family in begun if any(_matched(pattern, (each.name for each in _types_of(family))))}
 
 
 @lru_cache(maxsize=4096)
@@ -311,17 +303,15 @@ def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -
     Tasks with a strategy only run on hosts of its providers
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html).
     """
-    reached = [_reached(context, each) for each in workloads]
+    reached: list[tuple[Pool | None, ...]] = [
+        tuple(item.pool for item in each.strategy) if each.strategy else pools_of(context.fleet, each)
+        for each in workloads
+    ]
     return bool(reached) and all(
         pool is not None and pool.types_are_known and all(each.family != family for each in pool.instance_types)
         for pools in reached
         for pool in pools or (None,)
     )
-
-
-def _reached(context: Context, workload: Workload) -> tuple[Pool | None, ...]:
-    """The pools of its strategy, None for one that is not here; else those of its cluster."""
-    return tuple(item.pool for item in workload.strategy) if workload.strategy else pools_of(context.fleet, workload)
 
 
 def _types_of(family: str) -> tuple[InstanceType, ...]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, PlacementConstraint, Pool, Task, Workload
-from gpu_constructs.placement import DoubtKind, ObstacleKind
 from gpu_constructs.placement.demand import MEMBER_OF
-from gpu_constructs.rules.context import Context
+from gpu_constructs.placement.reasons import DoubtKind, ObstacleKind
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.expressions import (
     constrained,
@@ -19,9 +18,8 @@ from gpu_constructs.rules.evidence.expressions import (
     syntax_problem,
 )
 from gpu_constructs.rules.evidence.fixes import hosts_asked, own_strategies, provider_for
-from gpu_constructs.rules.finding import Way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import Way, and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _DISTINCT = "distinctInstance"
 _MOST_NAMED = 4

@@ -11,9 +11,8 @@ from typing import Final
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import PoolKind, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.resources.section import Section
 
 _READERS: Final = (

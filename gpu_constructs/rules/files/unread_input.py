@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.placement.reach import unjudged
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, info
+from gpu_constructs.rules.rule import Context, Problem, Problems, info
 
 
 @info(

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
-from gpu_constructs.fleet import RESERVED_TCP, PlacementConstraint, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import DoubtKind, ObstacleKind, demand_of, profile_of
+from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown, known, total
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reach import Share, readings
-from gpu_constructs.rules.context import Context
+from gpu_constructs.placement.reasons import DoubtKind, ObstacleKind
 from gpu_constructs.rules.evidence.copies import (
     ON_TRUNK,
     Copies,
@@ -21,9 +22,8 @@ from gpu_constructs.rules.evidence.copies import (
     wanted_copies,
 )
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Way, Ways, and_list, one_way, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 
 @error(
@@ -47,6 +47,7 @@ def room_for_all_copies(context: Context) -> Problems:
             held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
             all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
             trunk = is_short_of_interfaces(each, slots)
+            may_find = not each.assignment.every and may_find_host(context, each.assignment.destinations)
             yield Problem(
                 about=each.workload,
                 message=(
@@ -56,14 +57,10 @@ def room_for_all_copies(context: Context) -> Problems:
                 ),
                 fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise {each.limit}",
                 ways=() if trunk else _more_hosts(each, wanted, slots),
-                is_certain=each.assignment.is_closed and not trunk and not _may_find_host(context, each),
+                is_certain=each.assignment.is_closed and not trunk and not may_find,
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
-
-
-def _may_find_host(context: Context, copies: Copies) -> bool:
-    return not copies.assignment.every and may_find_host(context, copies.assignment.destinations)
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
@@ -154,6 +151,7 @@ def known_room(context: Context) -> Problems:
 def a_host_for_each_copy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
+            shared = tuple(one for one in each.workload.constraints if one.type != "distinctInstance")
             yield Problem(
                 about=each.workload,
                 message=f"{wanted} task{'s' * (wanted > 1)} must run on different hosts (distinctInstance), and "
@@ -161,7 +159,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 fix=f"raise {each.limit}, or remove distinctInstance",
                 ways=(
                     *_room_for(each, wanted),
-                    *one_way("remove distinctInstance", replace(each.workload, constraints=_shared(each.workload))),
+                    *one_way("remove distinctInstance", replace(each.workload, constraints=shared)),
                 ),
                 is_certain=each.assignment.is_closed,
             )
@@ -171,10 +169,6 @@ def _room_for(copies: Copies, hosts: int) -> Ways:
     if len(copies.pools) != 1:
         return ()
     return one_way(f"raise MaxSize to {hosts} host{'s' * (hosts > 1)}", replace(copies.pools[0], max_instances=hosts))
-
-
-def _shared(workload: Workload) -> tuple[PlacementConstraint, ...]:
-    return tuple(each for each in workload.constraints if each.type != "distinctInstance")
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Unknown, known, total
-from gpu_constructs.placement import Proof, Rollout, can_go_on, may_stop, percentages_of
-from gpu_constructs.placement.rollout import percent_for_one_less
-from gpu_constructs.rules.context import Context
+from gpu_constructs.placement.proof import Proof
+from gpu_constructs.placement.rollout import Rollout, can_go_on, may_stop, percent_for_one_less, percentages_of
 from gpu_constructs.rules.evidence.copies import (
     ON_TRUNK,
     Copies,
@@ -19,8 +18,8 @@ from gpu_constructs.rules.evidence.copies import (
     room_beside_others,
     wanted_copies,
 )
-from gpu_constructs.rules.rule import Problem, Problems, warning
-from gpu_constructs.rules.words import Text, and_list, with_verb
+from gpu_constructs.rules.finding import Text, and_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, warning
 
 
 @warning(

@@ -9,13 +9,10 @@ from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import Container, Pool, Task
-from gpu_constructs.placement import NeedKind, UnmetNeed, unmet_needs
-from gpu_constructs.placement.machine import gib_of
-from gpu_constructs.rules.context import Context
+from gpu_constructs.placement.machine import NeedKind, UnmetNeed, gib_of, unmet_needs
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.finding import Way
-from gpu_constructs.rules.rule import Problem, Problems, warning
-from gpu_constructs.rules.words import Text, Word, and_list
+from gpu_constructs.rules.finding import Text, Way, Word, and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, warning
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
 _SAID_TOGETHER: tuple[frozenset[NeedKind], ...] = (

@@ -7,22 +7,14 @@ from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType, Vendor
 from gpu_constructs.fleet import TASK_INTERFACES, Pool, Task
-from gpu_constructs.placement import (
-    Doubt,
-    DoubtKind,
-    HostResource,
-    Obstacle,
-    ObstacleKind,
-    Shortfall,
-    demand_of,
-    fit,
-)
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import carries_gpus, unassigned
+from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.machine import built_for_another
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
     LESS,
@@ -34,9 +26,8 @@ from gpu_constructs.rules.evidence.fixes import (
     with_memory,
     worst,
 )
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, joined, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, joined, one_way, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 
@@ -363,8 +354,10 @@ def _without(foreign: Collection[InstanceType], pool: Pool) -> Ways:
 
 
 def _joined(reasons: Iterable[Shortfall | Obstacle]) -> Text:
-    return joined("; ", (_said(each) if isinstance(each, Shortfall) else str(each) for each in reasons))
-
-
-def _said(short: Shortfall) -> Text:
-    return Text(f"{short.asks} ", Word("asked"), f", {short.has}")
+    return joined(
+        "; ",
+        (
+            Text(f"{each.asks} ", Word("asked"), f", {each.has}") if isinstance(each, Shortfall) else str(each)
+            for each in reasons
+        ),
+    )

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, may_have_trunk
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.facts.values import by_identity
-from gpu_constructs.fleet import Pool, Task, Unknown, Workload, known
-from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of
-from gpu_constructs.placement.assumptions import need_of, rooms_of
+from gpu_constructs.fleet import Pool, Unknown, Workload, known
+from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.costs import cost_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import UNITS, copies_per_host
+from gpu_constructs.placement.proof import PoolProof, Proof, Stranded
 from gpu_constructs.placement.reach import split
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.finding import Way, Ways
-from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-from gpu_constructs.rules.words import and_list, or_list
+from gpu_constructs.rules.finding import Way, Ways, and_list, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _ELSEWHERE = "move one of them to a separate capacity provider"
 _LOWER = "lower the MaxCapacity of service auto scaling"
@@ -87,13 +86,17 @@ def _at_most_copies(context: Context) -> Problems:
         return
     at_desired = {each.pool.name: each for each in context.proof.pools}
     proof = context.once(at_maximum)
+    most_copies = {
+        each.workload.name: "an unknown number of" if isinstance(each.copies, Unknown) else each.copies
+        for each in proof.workloads
+    }
     growing = {each.name for each in context.fleet.workloads if each.scaling is not None}
     is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
         is_new = is_open & set(names) or not _short(context.proof, at_desired[each.pool.name])
         if growing & set(names) and is_new and (short := _short(proof, each)):
-            counts = and_list(f"{name} at {_most_copies(proof, name)}" for name in names)
+            counts = and_list(f"{name} at {most_copies[name]}" for name in names)
             yield Problem(
                 about=each.pool,
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
@@ -115,6 +118,8 @@ def daemons(context: Context) -> Problems:
         task = each.workload.task
         if each.workload.daemon is not True or task is None or not task.least_gpus:
             continue
+        images = [one.image for one in task.containers if one.requirements]
+        only_watches = all(isinstance(image, str) and _WATCHERS.search(image) for image in images)
         for pool in (place.pool for place in each.places if place.fits is not False):
             gpus = min((host.gpus for host in pool.instance_types), default=0)
             if gpus:
@@ -123,7 +128,7 @@ def daemons(context: Context) -> Problems:
                     about=each.workload,
                     message=f"the daemon {each.workload.name} reserves {taken} on every host of {pool.name}, and other "
                     "tasks get the rest",
-                    fix=f"{'' if _only_watches(task) else 'if it only watches the GPUs, '}remove its request for them, "
+                    fix=f"{'' if only_watches else 'if it only watches the GPUs, '}remove its request for them, "
                     "and make its container Privileged with the driver of the host mounted: without a request it gets "
                     "neither, unless nvidia is the default Docker runtime of the hosts",
                 )
@@ -152,15 +157,18 @@ def stranded(context: Context) -> Problems:
             )
             continue
         for idle in each.stranded:
-            if _by_interfaces(idle) and any(one.network.max_interfaces is None for one in each.pool.instance_types):
+            by_interfaces = UNITS[-1] in idle.exhausted
+            if by_interfaces and any(one.network.max_interfaces is None for one in each.pool.instance_types):
                 continue  # it may take more of them
+            trunk = by_interfaces and any(map(may_have_trunk, each.pool.instance_types))
+            names = and_list(each.pool.instance_types)
+            of = names if idle.hosts == each.hosts_needed else f"of {idle.hosts} {names}"
             yield Problem(
                 about=each.pool,
-                message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, because "
-                f"tasks use up the {and_list(idle.exhausted)} of the host "
-                f"first{_room_left(context, each)}{_wasted(each, idle)}",
+                message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {of} stay idle, because tasks use up "
+                f"the {and_list(idle.exhausted)} of the host first{_room_left(context, each)}{_wasted(each, idle)}",
                 fix=f"ask for less {and_list(idle.exhausted)} in each task, or hosts with fewer GPUs"
-                f"{_trunking(each, idle)}",
+                f"{', or awsvpcTrunking, which gives hosts more network interfaces' if trunk else ''}",
             )
 
 
@@ -188,11 +196,6 @@ def two_from_zero(context: Context) -> Problems:
             )
 
 
-def _only_watches(task: Task) -> bool:
-    asking = [each for each in task.containers if each.requirements]
-    return all(isinstance(each.image, str) and _WATCHERS.search(each.image) for each in asking)
-
-
 def _is_open(workload: Workload) -> bool:
     """Whether nothing but its scaling says how many copies there are."""
     return workload.scaling is not None and isinstance(workload.desired_count, Unknown)
@@ -207,11 +210,6 @@ def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
                 if place.most != 0 and place.fits is not False:
                     found[place.pool.name].append(each.workload.name)
     return {pool: tuple(dict.fromkeys(names)) for pool, names in found.items()}
-
-
-def _most_copies(proof: Proof, name: str) -> str:
-    copies = next(each.copies for each in proof.workloads if each.workload.name == name)
-    return "an unknown number of" if isinstance(copies, Unknown) else str(copies)
 
 
 def _short(proof: Proof, each: PoolProof) -> str:
@@ -265,20 +263,6 @@ def _gpus_asked(context: Context) -> Mapping[str, frozenset[int]]:
             if each.fit.answer is not False and (is_open or demand.gpus):
                 found.setdefault(each.pool.name, set()).add(1 if is_open or route.task.submissions else demand.gpus)
     return {name: frozenset(sizes) for name, sizes in found.items()}
-
-
-def _by_interfaces(idle: Stranded) -> bool:
-    return UNITS[-1] in idle.exhausted
-
-
-def _trunking(each: PoolProof, idle: Stranded) -> str:
-    helps = _by_interfaces(idle) and any(map(may_have_trunk, each.pool.instance_types))
-    return ", or awsvpcTrunking, which gives hosts more network interfaces" if helps else ""
-
-
-def _hosts(each: PoolProof, idle: Stranded) -> str:
-    names = and_list(each.pool.instance_types)
-    return f"{names}" if idle.hosts == each.hosts_needed else f"of {idle.hosts} {names}"
 
 
 def _room_left(context: Context, each: PoolProof) -> str:
@@ -352,7 +336,7 @@ def starts_its_own_kind(context: Context) -> Problems:
         if task is None or workload.daemon is not False or any(map(asks_for_accelerator, task.containers)):
             continue
         is_all = bool(pools) and len(pools) == len(workload.strategy) and all(map(_only_accelerators, pools))
-        if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(_names(pools)):
+        if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(each.name for each in pools):
             named = and_list(f"{each.name} ({each.instance_types[0]})" for each in pools)
             yield Problem(
                 about=workload,
@@ -362,10 +346,6 @@ def starts_its_own_kind(context: Context) -> Problems:
                 "hosts, and takes their CPU and memory from GPU tasks",
                 fix="a capacity provider of hosts without GPUs, or Fargate",
             )
-
-
-def _names(pools: Iterable[Pool]) -> set[str]:
-    return {each.name for each in pools}
 
 
 def _only_accelerators(pool: Pool) -> bool:

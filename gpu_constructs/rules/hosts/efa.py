@@ -10,14 +10,12 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts import InstanceType, family
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.hosts.joining import launched, security_groups
-from gpu_constructs.rules.rule import Problem, Problems, Rule, error, warning
-from gpu_constructs.rules.words import Word, and_list, or_list, with_verb
-from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS
+from gpu_constructs.rules.finding import Way, Ways, Word, and_list, one_way, or_list, with_verb
+from gpu_constructs.rules.hosts.joining import launched
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.networks import EGRESS, INGRESS, SecurityGroups
 
 _PROPERTY = "NetworkInterfaces"
 _MOST_NAMED = 4
@@ -40,7 +38,8 @@ def taken_by_the_types(pool: Pool) -> Problems:
                 property_name=_PROPERTY,
             )
     without = _without(pool)
-    is_certain = pool.types_are_known and not _able(pool)
+    misplaced = {each: [*_misplaced(pool, each)] for each in pool.instance_types}
+    is_certain = pool.types_are_known and all(each in without or misplaced[each] for each in pool.instance_types)
     if without and is_certain and len(without) == len(pool.instance_types):
         yield Problem(
             message=f"{_support_none(without)}, and the launch template has EFA interfaces",
@@ -49,11 +48,13 @@ def taken_by_the_types(pool: Pool) -> Problems:
             property_name=_PROPERTY,
             value=[each.name for each in without],
         )
-    misplaced = [[*_misplaced(pool, each)] for each in pool.instance_types]
     if is_certain:
-        yield from (Problem(message="; ".join(each), property_name=_PROPERTY) for each in misplaced if each)
+        yield from (Problem(message="; ".join(each), property_name=_PROPERTY) for each in misplaced.values() if each)
         return
-    if reasons := [*([_support_none(without)] if without else []), *(each for one in misplaced for each in one)]:
+    if reasons := [
+        *([_support_none(without)] if without else []),
+        *(each for one in misplaced.values() for each in one),
+    ]:
         yield Problem(
             message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
             fix="types that take the same interfaces",
@@ -108,7 +109,7 @@ def open_to_itself(context: Context) -> Problems:
     for pool, data in launched(context):
         if pool.max_instances in {0, 1} or not _efa(pool):
             continue
-        security, closed = context.once(security_groups), dict[str, None]()
+        security, closed = context.of_files(SecurityGroups), dict[str, None]()
         for each in data.sections("NetworkInterfaces"):
             groups = security.listed(each, "Groups") if each.text("InterfaceType") in _TYPES[1:] else ()
             lacks = (side for side in (INGRESS, EGRESS) if security.without_all_traffic(groups, side))
@@ -124,12 +125,8 @@ def open_to_itself(context: Context) -> Problems:
             )
 
 
-def _and_of_gangs(rule: Rule) -> Rule:
-    """The rule, asked also of the hosts of multi-node jobs without EFA."""
-    return replace(rule, in_fleet=_of_gangs)
-
-
 def _of_gangs(context: Context) -> Problems:
+    """Hosts of multi-node jobs without EFA."""
     for task, pools in gangs(context):
         far = [each for each in pools if each.placement_group is False and each.zones is not None and each.zones > 1]
         if has_several_gpu_nodes(task) and far and not _efa(far[0]):
@@ -146,7 +143,6 @@ def _of_gangs(context: Context) -> Problems:
             )
 
 
-@_and_of_gangs
 @warning(
     "GPU095",
     question="are hosts with EFA, of a cluster placement group or of a multi-node job near each other?",
@@ -156,6 +152,7 @@ def _of_gangs(context: Context) -> Problems:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
     unless=("GPU294",),
     changes="PlacementGroup",
+    in_fleet=_of_gangs,
 )
 def together(pool: Pool) -> Problems:
     if pool.max_instances in {0, 1}:
@@ -180,7 +177,9 @@ def together(pool: Pool) -> Problems:
             )
         # The hosts of a Capacity Block are near each other anyway, and a reservation determines where its hosts are
         # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
-        if pool.placement_group is False and not _is_reserved(pool):
+        reservation = pool.bought.reservation
+        is_reserved = pool.bought.option in BOUGHT_IN_ADVANCE or (reservation is not None and reservation.comes_first)
+        if pool.placement_group is False and not is_reserved:
             yield Problem(
                 message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
                 fix="a placement group with strategy cluster",
@@ -202,11 +201,6 @@ def _in_one_zone(pool: Pool) -> Problems:
             property_name="VPCZoneIdentifier",
             changes="VPCZoneIdentifier",
         )
-
-
-def _is_reserved(pool: Pool) -> bool:
-    reservation = pool.bought.reservation
-    return pool.bought.option in BOUGHT_IN_ADVANCE or (reservation is not None and reservation.comes_first)
 
 
 def _efa(pool: Pool) -> list[NetworkInterface]:
@@ -231,11 +225,6 @@ def _with_efa(pool: Pool, without: Iterable[InstanceType]) -> Ways:
         if each is not None
     )
     return tuple(sizes), *one_way("no EFA", replace(pool, interfaces=()))
-
-
-def _able(pool: Pool) -> list[InstanceType]:
-    without = _without(pool)
-    return [each for each in pool.instance_types if each not in without and not any(_misplaced(pool, each))]
 
 
 def _positions(pool: Pool) -> Counter[tuple[int, int]]:

@@ -30,11 +30,9 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.fleet import HostAction, Pool, PoolKind, Unknown
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_image
-from gpu_constructs.rules.finding import Way, either, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import Text, Word, with_verb
+from gpu_constructs.rules.finding import Text, Way, Word, either, one_way, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")

@@ -36,11 +36,9 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types, priced
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-from gpu_constructs.rules.words import Text, Word, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, one_way, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
 _OWN = "an AMI of your own with a driver"

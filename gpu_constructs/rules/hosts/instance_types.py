@@ -6,7 +6,7 @@ choose types themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import partial
 
@@ -26,13 +26,11 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import how_to_declare
 from gpu_constructs.facts.names import EC2_VALUES, is_family_name, matches, name_problem
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, Scheduler, Shape, Task, satisfies
-from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
-from gpu_constructs.rules.context import Context
+from gpu_constructs.placement.fit import fit
 from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.finding import Way, Ways, either, first_of
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, either, first_of, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _PROPERTY = "InstanceType"
 _NEURON = Word("Neuron devices instead of GPUs")
@@ -101,7 +99,8 @@ def in_catalogue(context: Context) -> Problems:
     unless=("GPU052", "GPU099", "GPU101", "GPU117"),
 )
 def one_shape(context: Context) -> Problems:
-    mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
+    groups = [pool for pool in context.fleet.pools if pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider]
+    mixed = [pool for pool in groups if pool.managed_scaling is not False and len(pool.shapes) > 1]
     # GPU060 and GPU069 judge a task that is known, if it needs more than the smallest type has.
     known = {each.pool.name for one in context.assignments for each in one.destinations} if mixed else set()
     by_hand = [each for each in unassigned(context.fleet) if each.scheduler is Scheduler.ECS] if mixed else []
@@ -147,10 +146,6 @@ def usable(context: Context) -> Problems:
                 property_name=_PROPERTY,
                 involves=tuple(waiting),
             )
-
-
-def _is_scaled(pool: Pool) -> bool:
-    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is not False
 
 
 def _malformed(pool: Pool, name: str) -> str:
@@ -274,9 +269,8 @@ def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
     if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
         return False
-    if any(_outside(wanted, EC2_VALUES)) or unmatched(wanted):
-        return False
-    return not _some(accelerated(), wanted)
+    is_newer = any(not known.issuperset(getattr(wanted, field)) for field, known in EC2_VALUES.items())
+    return not is_newer and not unmatched(wanted) and not _some(accelerated(), wanted)
 
 
 def _contradicts(wanted: InstanceRequirements) -> bool:
@@ -331,12 +325,6 @@ def unmatched(wanted: InstanceRequirements | None) -> list[str]:
         if not _some(accelerated(), InstanceRequirements(allowed_instance_types=(each,)))
         and not _some(general(), InstanceRequirements(allowed_instance_types=(each,)))
     ]
-
-
-def _outside(wanted: InstanceRequirements | None, values: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
-    if wanted is None:
-        return []
-    return [(field, value) for field, known in values.items() for value in getattr(wanted, field) if value not in known]
 
 
 def _is_nvidia(each: InstanceType) -> bool:

@@ -16,9 +16,8 @@ from gpu_constructs.facts.aws_limits import (
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.facts.servers import is_large
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import or_list
+from gpu_constructs.rules.finding import or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _IN_CDK = "in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig makes one"
 
@@ -67,6 +66,7 @@ _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
     source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
 )
 def volumes_exist(pool: Pool) -> Problems:
+    is_linux = pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX
     for volume in pool.details.volumes:
         if volume.type in _PROVISIONED and volume.iops is None:
             yield Problem(
@@ -75,7 +75,8 @@ def volumes_exist(pool: Pool) -> Problems:
                 "which this type takes",
                 fix="Iops, or the type gp3",
             )
-        if _is_root_of_linux(pool, volume) and isinstance(volume.size_gib, int) and volume.size_gib < _ON_LINUX.gib:
+        is_root = is_linux and volume.device == ROOT_DEVICE
+        if is_root and isinstance(volume.size_gib, int) and volume.size_gib < _ON_LINUX.gib:
             yield Problem(
                 property_name="BlockDeviceMappings.Ebs.VolumeSize",
                 value=volume.size_gib,
@@ -94,10 +95,6 @@ def volumes_exist(pool: Pool) -> Problems:
                     f"{allowed}",
                     fix=fix,
                 )
-
-
-def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
-    return pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
 
 
 def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:

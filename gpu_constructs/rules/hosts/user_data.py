@@ -24,10 +24,9 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.scripts import keeps_agent_off, lacks_extras, waits_for_agent
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import and_list, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})

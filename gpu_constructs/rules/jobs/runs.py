@@ -7,19 +7,11 @@ from posixpath import join, normpath
 from typing import Final
 
 from gpu_constructs.errors import brief
-from gpu_constructs.fleet import (
-    PARTLY_SPOT,
-    Container,
-    Step,
-    Task,
-    Unknown,
-    Workload,
-)
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Unknown, Workload
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _MANY_RETRIES: Final = 100
 """More than a failure that goes away by itself takes; each of them takes a GPU host."""
@@ -34,7 +26,10 @@ _MANY_RETRIES: Final = 100
     source="https://docs.aws.amazon.com/step-functions/latest/dg/sfn-stuck-execution.html",
 )
 def ends_at_some_time(context: Context) -> Problems:
-    for step, task in _gpu_steps(context):
+    for step in context.fleet.steps:
+        task = step.task
+        if not step.waits or task is None or not is_accelerated(task):
+            continue
         if step.is_limited is False:
             yield Problem(
                 about=step,
@@ -67,12 +62,6 @@ def ends_at_some_time(context: Context) -> Problems:
                 fix="a smaller MaxAttempts, and more only for errors that go away by themselves, such as "
                 "ECS.AmazonECSException",
             )
-
-
-def _gpu_steps(context: Context) -> Iterator[tuple[Step, Task]]:
-    """States that run a task with GPUs and wait for its end, with that task."""
-    steps = (each for each in context.fleet.steps if each.waits)
-    return ((each, each.task) for each in steps if each.task is not None and is_accelerated(each.task))
 
 
 @error(

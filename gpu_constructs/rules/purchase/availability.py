@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
 from functools import partial
 
 from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, accelerated, general, instance_type, regions
 from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Shape, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types, priced
-from gpu_constructs.rules.finding import Way, Ways, first_of, one_way
-from gpu_constructs.rules.rule import Problem, Problems, info, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, first_of, one_way, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, info, warning
 
 _GIVE = "give the file that defines it too"
 _REFER = "a reference to the group, or the file that defines it"
@@ -73,9 +70,10 @@ def offered_here(pool: Pool) -> Problems:
         return
     missing = [each for each in pool.instance_types if each.regions and pool.region not in each.regions]
     if missing:
+        here = (pool.region or "").partition("-")[0]  # the same part of the world comes first
+        regions_of = sorted(missing[0].regions, key=lambda each: each.partition("-")[0] != here)
         yield Problem(
-            message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
-            f"{and_list(_nearest_first(missing[0].regions, pool.region or ''))}",
+            message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in {and_list(regions_of)}",
             fix="another region, or types that this one offers",
             ways=partial(_offered_instead, pool, missing),
         )
@@ -137,10 +135,13 @@ def quotas(context: Context) -> Problems:
     for (code, group, way, doubt, _), found in asked.items():
         vcpus = sum(each for _, each in found)
         if vcpus >= _SMALL_VCPUS:
+            limit = " and ".join(
+                sorted({"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found})
+            )
             yield Problem(
                 about=found[0][0],
                 message=f"{and_list(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} "
-                f"instances at {_limit(found)}, which count against the account's quota {code}"
+                f"instances at {limit}, which count against the account's quota {code}"
                 f"{f'; {doubt}' if doubt else ''}",
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
@@ -202,16 +203,6 @@ def _unknown(context: Context, pool: Pool, arguments: list[str]) -> tuple[str, s
         f"{and_list(arguments)} of {pool.name} {verb} not known before the deploy",
         "write the values, or take them from context",
     )
-
-
-def _limit(found: list[tuple[Pool, int]]) -> str:
-    kinds = {"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found}
-    return " and ".join(sorted(kinds))
-
-
-def _nearest_first(names: Iterable[str], region: str) -> list[str]:
-    """Regions, those of the same part of the world as another one first."""
-    return sorted(names, key=lambda each: each.partition("-")[0] != region.partition("-")[0])
 
 
 _NO_BLOCK = "use On-Demand or Spot"

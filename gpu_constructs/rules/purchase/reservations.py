@@ -18,10 +18,8 @@ from gpu_constructs.fleet import (
     Subnet,
     Unknown,
 )
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Ways, either
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Ways, Word, either, or_list, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKind.INSTANCE})

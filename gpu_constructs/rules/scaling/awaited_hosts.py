@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import HostAction, Pool, Unknown
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.section import Section, given
 

@@ -6,9 +6,8 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Pool, PurchaseOption, Unknown, UpdateMethod, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list
+from gpu_constructs.rules.finding import Text, Word, and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.rule import Context, Problem, Problems, warning
 
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.aws_limits import (
-    CPU_UNITS_PER_VCPU,
-    SPOT_NOTICE_SECONDS,
-)
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, SPOT_NOTICE_SECONDS
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown
-from gpu_constructs.placement import cpu_units, demand_of
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, is_accelerated
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Way, either
-from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.finding import Text, Way, Word, either
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM
-from gpu_constructs.rules.words import Text, Word
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
 _DEFAULT_SHARED_MEMORY_MIB = 64
@@ -158,7 +153,9 @@ def shared_memory(task: Task) -> Problems:
                 container=container,
                 message=f"container {container.name} has {several} and Docker's {_DEFAULT_SHARED_MEMORY_MIB} MiB of "
                 f"{_SHARED_MEMORY}, through which NCCL and the workers of a DataLoader pass data",
-                fix=_larger(task),
+                fix="ECS Managed Instances cannot enlarge it; EC2 hosts can, with LinuxParameters.SharedMemorySize"
+                if MANAGED_INSTANCES in task.compatibilities
+                else "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual",
             )
 
 
@@ -178,9 +175,9 @@ def fed(context: Context) -> Problems:
         limit = task.cpu_limit
         if limit is None or isinstance(limit, Unknown) or not limit or task.name in reported:
             continue
-        thin = [
-            (host, gpus) for host in _hosts(route) if (gpus := _gpus(route, host)) and limit < gpus * CPU_UNITS_PER_VCPU
-        ]
+        hosts = [host for each in route.destinations for host in each.types if host.gpus]
+        asked = [(host, gpus) for host in hosts if (gpus := _gpus(route, host))]
+        thin = [(host, gpus) for host, gpus in asked if limit < gpus * CPU_UNITS_PER_VCPU]
         if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
             host, gpus = thin[0]
             reported.add(task.name)
@@ -256,12 +253,6 @@ def _monitors(container: Container) -> bool:
     return any(each in word for word in words for each in _MONITORS)
 
 
-def _larger(task: Task) -> str:
-    if MANAGED_INSTANCES in task.compatibilities:
-        return "ECS Managed Instances cannot enlarge it; EC2 hosts can, with LinuxParameters.SharedMemorySize"
-    return "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual"
-
-
 def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
     """Tasks without a request for GPUs whose hosts all have some, by name."""
     return frozenset(
@@ -294,10 +285,6 @@ def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
 
 def _quoted(value: str | Unknown) -> str:
     return "a value that is only known at deploy time" if isinstance(value, Unknown) else shown(value)
-
-
-def _hosts(route: Route) -> Iterator[InstanceType]:
-    return (host for each in route.destinations for host in each.types if host.gpus)
 
 
 def _gpus(route: Route, host: InstanceType) -> int:

@@ -20,17 +20,15 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
-from gpu_constructs.placement.demand import node_type_of
+from gpu_constructs.placement.demand import demand_of, node_type_of
 from gpu_constructs.placement.destinations import runs_on_fargate
+from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Ways, either, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list
+from gpu_constructs.rules.finding import Text, Ways, Word, and_list, either, one_way, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
@@ -146,9 +144,13 @@ def sees_efa(context: Context) -> Problems:
     for route in _routed(context, _is_given_no_other):
         task = route.task
         container = next(each for each in task.containers if each.wants_gpu)
-        for each in route.destinations if _is_run_twice(route) else ():
+        # Copies of a workload, or nodes of a job of AWS Batch, may run at once and talk to each other.
+        is_run_twice = task.is_multi_node if route.workload is None else _several(route.workload)
+        for each in route.destinations if is_run_twice else ():
             pool, adapters = each.pool, sum(one.is_efa for one in each.pool.interfaces)
-            if each.is_certain and adapters and pool.max_instances not in {0, 1} and _takes_all(task, pool):
+            has_as_many = pool.types_are_known and {one.gpus for one in pool.instance_types} == {task.gpus}
+            takes_all = task.takes_all_gpus or has_as_many
+            if each.is_certain and adapters and pool.max_instances not in {0, 1} and takes_all:
                 yield Problem(
                     about=task,
                     container=container,
@@ -181,7 +183,8 @@ def reachable(task: Task) -> Problems:
 def _of_nvlink(context: Context) -> Problems:
     """Devices that may be of NVLink controllers and not of EFA (https://github.com/aws-samples/aws-do-eks/pull/63)."""
     sent = tuple(_routed(context, _is_given_efa))
-    by_hand = tuple(each for each in context.routed(_is_given_efa) if _is_run_by_hand(each))
+    alone = (each for each in context.routed(_is_given_efa) if each.workload is None)
+    by_hand = tuple(each for each in alone if each.task.scheduler is not Scheduler.BATCH)
     for route in (*sent, *by_hand):
         found = [(each, _with_nvlink_controllers(each)) for each in route.destinations]
         # Whoever runs a task by hand may choose hosts without the doubt.
@@ -274,18 +277,9 @@ def _routed(context: Context, suspect: Callable[[Task], bool]) -> Iterator[Route
             yield route
 
 
-def _is_run_by_hand(route: Route) -> bool:
-    return route.workload is None and route.task.scheduler is not Scheduler.BATCH
-
-
 def _with_nvlink_controllers(destination: Destination) -> list[InstanceType]:
     types = destination.types if node_type_of(destination.task) else destination.pool.instance_types
     return [each for each in types if each.family in NVLINK_CONTROLLERS]
-
-
-def _is_run_twice(route: Route) -> bool:
-    """Whether copies of a task may run at once that talk to each other: of a workload, or nodes of a Batch job."""
-    return route.task.is_multi_node if route.workload is None else _several(route.workload)
 
 
 def _is_given_efa(task: Task) -> bool:
@@ -299,10 +293,6 @@ def _highest_efa(task: Task) -> int | None:
 
 def _is_given_no_other(task: Task) -> bool:
     return task.wants_gpu and not any(each.may_have_other_devices for each in task.containers)
-
-
-def _takes_all(task: Task, pool: Pool) -> bool:
-    return task.takes_all_gpus or (pool.types_are_known and {each.gpus for each in pool.instance_types} == {task.gpus})
 
 
 def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:

@@ -20,12 +20,10 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
 from gpu_constructs.fleet import Container, HostImage, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.finding import Way, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import and_list
+from gpu_constructs.rules.finding import Way, and_list, one_way
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
@@ -91,7 +89,7 @@ def still_compiled(context: Context) -> Problems:
                 ways=(
                     *one_way(
                         f"{cuda}, such as {sample.partition(':')[2].partition('-')[0]}",
-                        _with_image(route.task, container, sample),
+                        with_container(route.task, container, replace(container, image=sample)),
                     ),
                     hosts_for(route.task, each.pool, f"hosts with {other} GPUs,", of_other_families=True),
                 ),
@@ -142,10 +140,6 @@ def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
     known = [None if each is None else each.compute_capability for each in devices]
     needed = [None if each is None else newer_cuda_for(each, found.cuda) for each in known]
     return None if None in needed else max(filter(None, needed), default=None)
-
-
-def _with_image(task: Task, container: Container, name: str) -> Callable[[], Task]:
-    return with_container(task, container, replace(container, image=name))
 
 
 def _cuda_of(container: Container) -> CudaImage | None:

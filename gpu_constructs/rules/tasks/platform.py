@@ -7,20 +7,14 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
-from gpu_constructs.facts.aws_limits import (
-    CONTAINER_SETTINGS_REFUSED,
-    TASK_SETTINGS_REFUSED,
-    VOLUME_SETTINGS_REFUSED,
-)
-from gpu_constructs.fleet import EfsVolume, HostAction, Pool, PoolKind, Scheduler, Task
-from gpu_constructs.placement import demand_of
+from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
+from gpu_constructs.fleet import HostAction, PoolKind, Scheduler, Task
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import such_as
-from gpu_constructs.rules.finding import one_way
-from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import and_list, with_verb
+from gpu_constructs.rules.finding import and_list, one_way, with_verb
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _NOT_MANAGED = {
     **TASK_SETTINGS_REFUSED,
@@ -160,7 +154,8 @@ def mountable(context: Context) -> Iterator[Problem]:
     if any(each.daemon is not False for each in context.fleet.workloads):
         return  # a daemon may install plugins
     for route in context.routed(lambda task: bool(task.docker_volumes)):
-        without = [each.pool for each in route.destinations if _adds_no_plugin(each.pool)]
+        pools = (each.pool for each in route.destinations if each.pool.has_image_of_aws)
+        without = [each for each in pools if HostAction.INSTALLS in each.user_data.actions_never_taken]
         if without and (route.every or len(without) == len(route.destinations)):
             volume = route.task.docker_volumes[0]
             yield Problem(
@@ -182,7 +177,12 @@ def _on_bottlerocket(context: Context) -> Iterator[Problem]:
     """See https://github.com/bottlerocket-os/bottlerocket/issues/1080."""
     for assignment in context.assignments:
         task = assignment.task
-        found = [each for each in task.efs_volumes if _wants_encryption(each) or each.transit_encryption == _ON]
+        # An access point and the task role are only used with encryption in transit.
+        found = [
+            each
+            for each in task.efs_volumes
+            if each.access_point is not None or _ON in {each.iam, each.transit_encryption}
+        ]
         for destination in assignment.destinations if found else ():
             pool = destination.pool
             if pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2:
@@ -196,14 +196,3 @@ def _on_bottlerocket(context: Context) -> Iterator[Problem]:
                     origin=found[0].origin,
                     is_certain=False,
                 )
-
-
-def _adds_no_plugin(pool: Pool) -> bool:
-    return pool.has_image_of_aws and HostAction.INSTALLS in pool.user_data.actions_never_taken
-
-
-def _wants_encryption(volume: EfsVolume) -> str:
-    """What is only used with encryption in transit; empty for nothing, as far as is known."""
-    if volume.access_point is not None:
-        return "through an access point"
-    return "with the task role (IAM)" if volume.iam == _ON else ""

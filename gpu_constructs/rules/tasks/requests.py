@@ -8,21 +8,11 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.fleet import (
-    GPU,
-    NEURON_DEVICE,
-    Container,
-    NvidiaMps,
-    ResourceRequirement,
-    Scheduler,
-    Task,
-    Unknown,
-)
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, NvidiaMps, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Ways, first_of, one_way
+from gpu_constructs.rules.finding import Text, Ways, Word, and_list, first_of, one_way, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error
-from gpu_constructs.rules.words import Text, Word, and_list, with_verb
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""

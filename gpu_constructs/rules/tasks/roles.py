@@ -8,9 +8,8 @@ from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
-from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Text, Value
 from gpu_constructs.template.resources.containers import container_name
 from gpu_constructs.template.resources.index import Index
@@ -62,7 +61,7 @@ _READS_PARAMETER: Final = Permission(
 def read_with_a_role(context: Context) -> Problems:
     for task, definition in _definitions(context):
         of_task = _unreadable if definition.has(_EXECUTION) else _without_role
-        first = max(of_task(task, definition, context.index), key=lambda each: each.is_certain, default=None)
+        first = max(of_task(task, definition, context), key=lambda each: each.is_certain, default=None)
         if first is not None:
             yield first
 
@@ -77,7 +76,7 @@ def read_with_a_role(context: Context) -> Problems:
 def roles_are_assumed(context: Context) -> Problems:
     for task, definition in _definitions(context):
         for name in (_EXECUTION, "TaskRoleArn"):
-            role = Roles(context.index).named(definition.get(name))
+            role = context.of_files(Roles).named(definition.get(name))
             if role is not None and is_closed_to(role, _TASKS):
                 yield Problem(
                     about=task,
@@ -134,7 +133,7 @@ def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
             yield task, definition
 
 
-def _without_role(task: Task, definition: Section, _: Index) -> Problems:
+def _without_role(task: Task, definition: Section, _: Context) -> Problems:
     """What the agent does not read without a role (amazon-ecs-agent, agent/taskresource/envFiles/envfile.go)."""
     for container in definition.sections("ContainerDefinitions"):
         what = ""
@@ -153,14 +152,14 @@ def _without_role(task: Task, definition: Section, _: Index) -> Problems:
             )
 
 
-def _unreadable(task: Task, definition: Section, index: Index) -> Problems:
+def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
     """Secrets that the task execution role does not let ECS read."""
-    roles = Roles(index)
+    roles = context.of_files(Roles)
     role = roles.named(definition.get(_EXECUTION))
     for container in definition.sections("ContainerDefinitions") if role is not None else ():
         for each in container.sections("Secrets"):
             name = each.text("Name")
-            needed, is_certain = _needed(each.get("ValueFrom"), index)
+            needed, is_certain = _needed(each.get("ValueFrom"), context.index)
             if role is None or needed is None or not isinstance(name, str) or roles.allow(role, needed) is not False:
                 continue
             yield Problem(

@@ -8,15 +8,13 @@ from dataclasses import replace
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import InstanceType, image
 from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
-from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown, Workload
+from gpu_constructs.fleet import GPU, HostImage, ResourceRequirement, Task, Unknown, Workload
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.finding import Way, Ways, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
@@ -70,13 +68,14 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
                 ways=(*_with_part(route.task, types[0]), (Way(text="hosts with whole GPUs"),)),
             )
         elif each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
+            what = f"GPUs of compute capability {_LEAST} or higher,"
             found = _problem(
                 route,
                 each,
                 f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
                 f"and compute from {_LEAST} on",
                 fix=_WHOLE,
-                ways=(_newer_gpus(route.task, each.pool), (Way(text=_WHOLE),)),
+                ways=(hosts_for(route.task, each.pool, what, of_other_families=True), (Way(text=_WHOLE),)),
             )
             yield replace(found, is_certain=False)
 
@@ -164,10 +163,6 @@ def _problem(route: Route, each: Destination, why: str, *, fix: str, ways: Ways 
 def _new_enough(each: Destination) -> Ways:
     """The image of AWS that shares GPUs."""
     return one_way(_AGENT, replace(each.pool, image=HostImage(image=image("al2023-gpu"))))
-
-
-def _newer_gpus(task: Task, pool: Pool) -> tuple[Way, ...]:
-    return hosts_for(task, pool, f"GPUs of compute capability {_LEAST} or higher,", of_other_families=True)
 
 
 def _with_part(task: Task, instance_type: InstanceType) -> Ways:

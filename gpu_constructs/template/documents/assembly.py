@@ -14,18 +14,20 @@ from functools import cache, cached_property
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
 from gpu_constructs.fleet import Place, SourceLine
-from gpu_constructs.template.documents.document import Document, Files, is_plan
-from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.requests import READ, request_in
-from gpu_constructs.template.documents.sources import (
+from gpu_constructs.template.documents.document import (
+    Document,
+    Files,
     Source,
     asset_path,
+    is_plan,
     last_step,
     nested_beside,
     platforms,
     published,
     stack_name_of,
 )
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.requests import READ, request_in
 from gpu_constructs.template.model import ForeignError, Resource, UnreadableError, Value
 
 MANIFEST = "manifest.json"
@@ -192,18 +194,13 @@ def _made_at(entries: Node) -> SourceLine | None:
             for frame in frames if isinstance(frames, list) else ():
                 found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
                 if found is not None and not _LIBRARY.search(found["file"]):
+                    here = os.path.join(os.getcwd(), "")
                     return SourceLine(
-                        file=_nearby(found["file"]),
+                        file=found["file"].removeprefix("file://").removeprefix(here),
                         line=int(found["line"]),
                         column=int(found["column"]) if found["column"] else None,
                     )
     return None
-
-
-def _nearby(file: str) -> str:
-    """A file below the working directory, without the way to that."""
-    here = os.path.join(os.getcwd(), "")
-    return file.removeprefix("file://").removeprefix(here)
 
 
 def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:

@@ -8,15 +8,7 @@ from collections import Counter
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
-from gpu_constructs.template.documents.node import (
-    Node,
-    Path,
-    Position,
-    decimal,
-    deeper_than,
-    integer,
-    of_any_case,
-)
+from gpu_constructs.template.documents.node import Node, Path, Position, decimal, deeper_than, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError
 
 

@@ -140,10 +140,5 @@ def is_free(key: str) -> bool:
 
 
 def property_name(key: str, *, below: str = "") -> str:
-    """What CloudFormation calls a key of a request.
-
-    Args:
-        key: The key as the API has it.
-        below: The key of the object around it.
-    """
+    """What CloudFormation calls a key of a request."""
     return _NAMES_BELOW.get((below, key)) or _NAMES.get(key) or key[:1].upper() + key[1:]

@@ -9,9 +9,8 @@ from dataclasses import field, replace
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Place, Remark, SourceLine
-from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.document import Document, InWords, Source
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.sources import InWords, Source
 from gpu_constructs.template.evaluation.choices import Choice, choices_of
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.functions import FUNCTIONS

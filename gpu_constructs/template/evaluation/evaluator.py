@@ -120,7 +120,8 @@ class Evaluator:
         if name in self.resources:
             return Reference(self.name, name)
         if name.startswith(_PSEUDO):
-            return self._pseudo(name)
+            known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.place.region, "AWS::StackName": self.stack_name}
+            return known.get(name) or UNKNOWN
         self.remark(f"Ref to {name!r}, which is neither a parameter nor a resource of this template")
         return UNKNOWN
 
@@ -290,10 +291,6 @@ class Evaluator:
         given = self.given.get(name)
         value = declaration.default if given is None else given()
         return UNKNOWN if value is None else declaration.value(value)
-
-    def _pseudo(self, name: str) -> Value | NoValue:
-        known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.place.region, "AWS::StackName": self.stack_name}
-        return known.get(name) or UNKNOWN
 
     def _section(self, name: str) -> dict[str, Node]:
         section = self._template.get(name)

@@ -104,7 +104,7 @@ def _length(value: Value) -> int:
 
 def _select(argument: list[Node], at: Evaluator) -> Value:
     text, items = written(at.value(argument[0])), at.value(argument[1])
-    index = _counted(text)
+    index = int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
     if index is not None and _is_list_of_zones(argument[1], at):
         return Text((Placeholder(at.name, f"{ZONE_OF_LIST}{index}"),))
     if text is None or not isinstance(items, list):
@@ -121,10 +121,6 @@ def _is_list_of_zones(items: Node, at: Evaluator) -> bool:
         return False
     region = items["Fn::GetAZs"]
     return region in ("", {"Ref": "AWS::Region"}) or (isinstance(region, str) and region == at.place.region)
-
-
-def _counted(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
 
 
 def _split(argument: list[Node], at: Evaluator) -> Value:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
+from gpu_constructs.template.documents.document import Source
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 

@@ -33,7 +33,7 @@ _NO_HEALTH_CHECK = "NONE"
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
     """Reads one container."""
-    linux = section.section("LinuxParameters")
+    linux, check = section.section("LinuxParameters"), section.section("HealthCheck")
     return Container(
         name=container_name(section),
         requirements=requirements_of(section),
@@ -55,7 +55,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         unknown_keys=words_for_gpus(section),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         relations=_relations(section),
-        has_health_check=_has_health_check(section),
+        has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)},
         has_open_name=has_open_name(section),
         origin=section.origin,
     )
@@ -87,11 +87,6 @@ def _dependencies(section: Section) -> Iterator[Dependency]:
         name = each.text("ContainerName")
         if isinstance(name, str):
             yield Dependency(container=name, condition=given(each.text("Condition"), ""))
-
-
-def _has_health_check(section: Section) -> bool | Unknown:
-    check = section.section("HealthCheck")
-    return UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)}
 
 
 def container_name(section: Section) -> str:

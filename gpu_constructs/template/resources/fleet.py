@@ -233,7 +233,12 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     named_calls = list(zip(names_of_calls, calls, strict=True))
     submissions = Submissions(index, named_calls, names_of_pools)
     tasks_by_resource = [
-        (resource.reference, submissions.with_submissions(_called(task, name), resource.reference, suffix))
+        (
+            resource.reference,
+            submissions.with_submissions(
+                task if task.name == name else replace(task, name=name), resource.reference, suffix
+            ),
+        )
         for (resource, suffix, task), name in zip(found_tasks, task_names, strict=True)
     ]
     pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
@@ -286,10 +291,6 @@ def _calls(index: Index, notes: Notes, *, may_run_tasks: bool) -> tuple[Call, ..
     """Everything that runs tasks or submits jobs, up to as many as there may be resources."""
     states = (calls_of_states(each, notes, may_run_tasks=may_run_tasks) for each in index.all(*STATE_MACHINES))
     return tuple(islice(chain(calls_of_events(index, notes), calls_by_hand(index, notes), *states), RESOURCES))
-
-
-def _called(task: Task, name: str) -> Task:
-    return task if task.name == name else replace(task, name=name)
 
 
 def _hinted_region(stack: Stack) -> str | None:

@@ -31,12 +31,7 @@ from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, m
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
-from gpu_constructs.template.resources.purchases import (
-    and_also,
-    bought_by_group,
-    bought_by_policy,
-    types_asked_for,
-)
+from gpu_constructs.template.resources.purchases import and_also, bought_by_group, bought_by_policy, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 from gpu_constructs.template.resources.user_data import CLUSTER
 

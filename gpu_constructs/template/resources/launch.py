@@ -250,10 +250,6 @@ class Launches:
 def launch_data(resource: Resource, index: Index) -> Section | None:
     """What hosts are made from: ``LaunchTemplateData``, a launch configuration or the properties of an instance.
 
-    Args:
-        resource: An Auto Scaling group or an instance.
-        index: Every resource.
-
     Returns:
         The section; None where no file that was read has it, or an instance is made from a template as well.
     """

@@ -1,18 +1,149 @@
-"""Networks as far as templates show them: missing endpoints, zones of subnets, and whose hosts share machines.
+"""Networks as far as templates show them: missing endpoints, zones of subnets, and what security groups let through.
 
-Endpoints are missing where hosts have no other way to AWS.
+Endpoints are missing where hosts have no other way to AWS. The rules of a security group may be written anywhere:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ec2-securitygroup.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
+from math import inf
+from typing import NamedTuple
 
-from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
+from gpu_constructs.facts.budget import work
+from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import is_list, is_off
+from gpu_constructs.template.resources.section import Section, is_list, is_off
+
+INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
+_ALL_TRAFFIC = "-1"
+_WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
+# CDK and the documentation of CloudFormation use these addresses in rules that let nothing through.
+_NO_ADDRESS = frozenset({"255.255.255.255/32", "127.0.0.1/32"})
+_GROUP = "AWS::EC2::SecurityGroup"
+_OTHER_SIDE = {INGRESS: "SourceSecurityGroupId", EGRESS: "DestinationSecurityGroupId"}
+
+Groups = tuple[Resource, ...]
+"""Security groups, each once; none where one of them is not known."""
+
+Ports = tuple[float, float]
+"""The first and the last port of a range."""
+
+_ANY_PORT: Ports = (-inf, inf)
+
+
+class _Rule(NamedTuple):
+    """What a rule lets through.
+
+    Attributes:
+        other: The group on the other side; None for addresses, and for a group that is not known.
+        ports: Ports of TCP.
+        is_for_all: Whether it is for a group, and for all traffic with it, or may be.
+    """
+
+    other: Reference | None
+    ports: Ports
+    is_for_all: bool
+
+
+class SecurityGroups:
+    """Reads security groups, each once. Other linters look at them: what is odd about them is not noted.
+
+    Where more rules are to be compared than there is work left for, what they let through is not known.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._work = work()
+        self._alone: dict[str, Mapping[Reference | None, Sequence[Section]]] = {}
+        self._known: dict[tuple[Reference, str], Sequence[_Rule]] = {}
+
+    def listed(self, section: Section, key: str) -> Groups:
+        """The security groups of a list."""
+        values = section.get(key)
+        found = [self._index.find(each, _GROUP) for each in values] if isinstance(values, (list, tuple)) else []
+        return () if None in found else tuple({each.reference: each for each in found if each is not None}.values())
+
+    def together(self, lists: Iterable[Groups]) -> Groups:
+        """The security groups of several lists; none where one list has none."""
+        found: dict[Reference, Resource] = {}
+        for groups in lists:
+            if not groups or not self._work.takes(len(groups)):
+                return ()
+            found.update((each.reference, each) for each in groups)
+        return tuple(found.values())
+
+    def may_let_out(self, groups: Groups, port: int) -> bool:
+        """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
+        rules = self._rules(groups, EGRESS)
+        return rules is None or _let_all_out(groups) or any(first <= port <= last for _, (first, last), _ in rules)
+
+    def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
+        """Ranges of ports at which some groups let others through, or may: all ports where that is not known.
+
+        Args:
+            groups: Security groups whose rules are read.
+            direction: `INGRESS` or `EGRESS`.
+            others: Security groups on the other side; of none, rules for addresses alone count.
+        """
+        rules, allowed = self._rules(groups, direction), {None, *(each.reference for each in others)}
+        if rules is None or (direction == EGRESS and _let_all_out(groups)):
+            return (_ANY_PORT,)
+        return [each.ports for each in rules if each.other in allowed]
+
+    def without_all_traffic(self, groups: Groups, direction: str) -> bool:
+        """Whether it is certain that no rule of some groups allows all traffic with these groups.
+
+        Rules for addresses do not count: they are not for a group.
+        """
+        rules, own = self._rules(groups, direction), {None, *(each.reference for each in groups)}
+        return bool(groups) and rules is not None and not any(each.is_for_all and each.other in own for each in rules)
+
+    def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
+        """The rules of some groups in a direction; None where one is for a group that is not known."""
+        if direction not in self._alone:
+            alone: dict[Reference | None, list[Section]] = defaultdict(list)
+            for resource in self._index.all(f"AWS::EC2::{direction}"):
+                rule = Section.of(resource, [])
+                alone[self._index.reference(rule.get("GroupId"), _GROUP)].append(rule)
+            self._alone[direction] = dict(alone)
+        found = [self._rules_of(each, direction) for each in groups]
+        is_known = None not in self._alone[direction] and self._work.takes(1 + sum(map(len, found)))
+        return list(chain.from_iterable(found)) if is_known else None
+
+    def _rules_of(self, group: Resource, direction: str) -> Sequence[_Rule]:
+        key = (group.reference, direction)
+        if key not in self._known:
+            alone = self._alone[direction].get(group.reference, ())
+            rules = self._read((*Section.of(group, []).sections(direction), *alone), direction)
+            self._known[key] = tuple(dict.fromkeys(rules))
+        return self._known[key]
+
+    def _read(self, rules: Iterable[Section], direction: str) -> Iterator[_Rule]:
+        for rule in rules:
+            protocol = rule.text("IpProtocol")
+            first, last = rule.integer("FromPort"), rule.integer("ToPort")
+            is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP
+            if is_without_tcp or rule.text("CidrIp") in _NO_ADDRESS:
+                continue
+            is_range = protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int)
+            is_all = isinstance(protocol, Unknown) or protocol == _ALL_TRAFFIC
+            yield _Rule(
+                other=self._index.reference(rule.get(_OTHER_SIDE[direction]), _GROUP),
+                ports=(first, last) if is_range else _ANY_PORT,  # type: ignore[arg-type]
+                is_for_all=is_all and rule.has(_OTHER_SIDE[direction]),
+            )
+
+
+def _let_all_out(groups: Groups) -> bool:
+    """Whether a group has no egress of its own, and so the rule that EC2 gives each group, which lets all out."""
+    return any(not each.properties.get(EGRESS) for each in groups)
+
 
 _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"
@@ -90,12 +221,7 @@ class Networks:
         self._index = index
 
     def missing_endpoints(self, subnets: Value, *, may_have_address: bool = True) -> tuple[str, ...]:
-        """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
-
-        Args:
-            subnets: Where the hosts run.
-            may_have_address: Whether they may get a public address, whatever their subnets say.
-        """
+        """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
         vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
         if vpc is None:
             return ()

@@ -121,9 +121,11 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
             group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)
-            if group is not None:
+            if group is None:  # another file defines it
+                hosts = pool_of(resource, UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN)
+            else:
                 provided.add(group.reference)
-            hosts = _elsewhere(resource) if group is None else groups.of(group)
+                hosts = groups.of(group)
             pool = _provided_pool(properties, resource, hosts, clusters)
         yield FoundPool(pool, resource, resource.reference)
     for resource in index.all(AUTO_SCALING_GROUP):
@@ -142,11 +144,6 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             one = {"min_instances": 1, "max_instances": 1, "zones": 1}
             pool = pool_of(resource, launch, kind=PoolKind.INSTANCE, subnets=subnets, **one)
             yield FoundPool(pool, resource, is_stray=not is_tied)
-
-
-def _elsewhere(resource: Resource) -> Pool:
-    """The hosts of a group that no file that was read defines."""
-    return pool_of(resource, UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN)
 
 
 def _provided_pool(properties: Section, resource: Resource, hosts: Pool, clusters: Clusters) -> Pool:
@@ -205,9 +202,12 @@ def strays_of(
     strays = [replace(each.pool, name=each.resource.logical_id, cluster=UNKNOWN) for each in found]
     strays += [_hosts(each.logical_id, UNKNOWN) for each in index.all(*_FLEETS)]
     strays += _of_environments(index)
+    # Clusters that something belongs to and these files do not define; the default cluster is never among them.
+    named = dict.fromkeys((*(each.cluster for each in pools), *(each.cluster for each in workloads)))
     strays += (
         _hosts(f"hosts of {f'cluster {each}' if isinstance(each, str) else 'another cluster'}", _named(each))
-        for each in _imported(clusters, pools, workloads)
+        for each in named
+        if each is not None and not clusters.defines(each)
     )
     listed: list[tuple[str | Unknown | None, object]] = [
         each for each in clusters.providers() if each[1] not in providers
@@ -218,19 +218,11 @@ def strays_of(
         (cluster, item.provider) for (cluster, _), items in strategies.items() for item in items if not item.pool
     ]
     strays += (
-        _hosts(_provider(key), _named(cluster))
+        _hosts(f"capacity provider {key}" if isinstance(key, str) else "a capacity provider", _named(cluster))
         for cluster, key in dict.fromkeys(listed)
         if key not in FARGATE_PROVIDERS
     )
     return tuple({(each.name, each.cluster, each.kind): each for each in strays}.values())
-
-
-def _imported(
-    clusters: Clusters, pools: Iterable[Pool], workloads: Iterable[Workload]
-) -> Iterable[str | Unknown | None]:
-    """Clusters that something belongs to and these files do not define; the default cluster is never among them."""
-    named = dict.fromkeys((*(each.cluster for each in pools), *(each.cluster for each in workloads)))
-    return (each for each in named if each is not None and not clusters.defines(each))
 
 
 def _of_environments(index: Index) -> Iterator[Pool]:
@@ -246,10 +238,6 @@ def _of_environments(index: Index) -> Iterator[Pool]:
 
 def _named(cluster: str | Unknown | None) -> str | None:
     return _OTHER if isinstance(cluster, Unknown) else cluster
-
-
-def _provider(key: object) -> str:
-    return f"capacity provider {key}" if isinstance(key, str) else "a capacity provider"
 
 
 def _hosts(name: str, cluster: str | Unknown | None, kind: PoolKind = PoolKind.AUTO_SCALING_GROUP) -> Pool:

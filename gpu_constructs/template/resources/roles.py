@@ -89,7 +89,8 @@ def _is_for_others(statement: Value, action: str, service: str) -> bool:
     if not isinstance(statement, Mapping):
         return False
     actions, principal = _listed(statement, "Action"), statement.get("Principal")
-    if statement.get("Effect") == "Deny" or (actions and not any(_may_be(action, each) for each in actions)):
+    named = [not isinstance(each, str) or fnmatchcase(action, each.lower()) for each in actions]
+    if statement.get("Effect") == "Deny" or (named and not any(named)):
         return True
     # In China a service has the suffix .cn, and CDK writes the region's suffix as a reference. A principal of AWS is an
     # account, a user or a role, and no service unless it is "*".
@@ -104,10 +105,6 @@ def _is_somebody(principal: Value) -> bool:
     if isinstance(principal, Reference):
         return principal.attribute is not None
     return isinstance(principal, (str, Text)) and principal != "*"
-
-
-def _may_be(action: str, pattern: Value) -> bool:
-    return not isinstance(pattern, str) or fnmatchcase(action, pattern.lower())
 
 
 def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:

@@ -77,16 +77,13 @@ def _of_both(
     return choose(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
-def _predefined(policy: Section) -> Section:
-    return policy.section("TargetTrackingScalingPolicyConfiguration").section("PredefinedMetricSpecification")
-
-
 def _followed(policy: Section) -> str | Unknown:
     """The predefined metric that a policy tracks, or its type, with whether its steps are parts of what runs."""
     steps = policy.section("StepScalingPolicyConfiguration")
     if steps.text("AdjustmentType") == "PercentChangeInCapacity" and not steps.has("MinAdjustmentMagnitude"):
         return STEPS_IN_PERCENT
-    return _predefined(policy).text(_METRIC) or policy.text("PolicyType") or UNKNOWN
+    tracked = policy.section("TargetTrackingScalingPolicyConfiguration").section("PredefinedMetricSpecification")
+    return tracked.text(_METRIC) or policy.text("PolicyType") or UNKNOWN
 
 
 def _scaled(properties: Section, index: Index) -> Resource | None:
@@ -100,12 +97,9 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
         service = next((each for each in found if each is not None), None)
         return service or index.find(last_step(resource_id), SERVICE, properties.resource.place)
     if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
-        return index.named(_name(resource_id), SERVICE, properties.resource.place)
+        name = resource_id.partition("|")[0].rpartition("/")[2]
+        return index.named(name, SERVICE, properties.resource.place)
     return None
-
-
-def _name(resource_id: str) -> str:
-    return resource_id.partition("|")[0].rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,9 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         for each in properties.sections("Volumes")
         for setting in used_settings(each, VOLUME_SETTINGS_REFUSED)
     }
+    names = [each.text("Name") for each in properties.sections("Volumes")]
+    has_all_names = not resource.is_part and all(isinstance(each, str) for each in names)
+    required = properties.texts("RequiresCompatibilities")
     return Task(
         name=name,
         containers=tuple(
@@ -98,32 +101,20 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         family=properties.text("Family"),
         cpu_limit=cpu,
         memory_limit_mib=memory,
-        compatibilities=_compatibilities(properties),
+        compatibilities=() if UNKNOWN in required else tuple(map(str, required)),
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=properties.text("IpcMode"),
         constraints=constraints_of(properties),
         unknown_keys=words_for_gpus(properties),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
-        volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
+        volumes=tuple(map(str, names)) if has_all_names else UNKNOWN,
         efs_volumes=tuple(efs_volumes_of(properties)),
         docker_volumes=tuple(_docker_volumes(properties)),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,
         origin=resource.origin,
     )
-
-
-def _names_of(volumes: tuple[Section, ...]) -> tuple[str, ...] | Unknown:
-    names = [each.text("Name") for each in volumes]
-    known = tuple(each for each in names if isinstance(each, str))
-    return known if len(known) == len(names) else UNKNOWN
-
-
-def _compatibilities(properties: Section) -> tuple[str, ...]:
-    """Launch types that it must be valid for; none where one of them is only known at deploy time."""
-    found = properties.texts("RequiresCompatibilities")
-    return tuple(each for each in found if isinstance(each, str)) if UNKNOWN not in found else ()
 
 
 def _docker_volumes(properties: Section) -> Iterator[DockerVolume]:

@@ -12,9 +12,8 @@ from functools import cache
 
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
-from gpu_constructs.template.documents.document import LATER, Document
+from gpu_constructs.template.documents.document import LATER, Document, Source
 from gpu_constructs.template.documents.node import Node, Path, Position
-from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.kinds_around import (

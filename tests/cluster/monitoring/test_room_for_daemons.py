@@ -17,7 +17,9 @@ from gpu_constructs import GpuJob, GpuService, GpuShare, InvalidValueError
 from gpu_constructs.cluster.monitoring.options import KEPT
 from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Fleet, Task, known
-from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib, prove, share_of
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib, share_of
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
 from tests.synthesis import Site, app_in

@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.clusters.services import compatible_with_capacity
-from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
+from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
 GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import check
-from gpu_constructs.rules.clusters.roles import may_start_managed_instances
+from gpu_constructs.rules.hosts.joining import may_start_managed_instances
 from gpu_constructs.template import files_of
 from tests.template.resources.declared import declared, joined
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.rules.words import and_list, or_list
+from gpu_constructs.rules.finding import and_list, or_list
 
 
 @pytest.mark.parametrize(

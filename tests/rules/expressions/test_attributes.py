@@ -8,7 +8,8 @@ import pytest
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, UserData, Workload
-from gpu_constructs.placement.query import parse, render
+from gpu_constructs.placement.query.ast import render
+from gpu_constructs.placement.query.parser import parse
 from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
 from tests.rules.given import (
     a_pool,

@@ -16,7 +16,7 @@ from gpu_constructs.fleet import (
     Unknown,
     UserData,
 )
-from gpu_constructs.placement import prove
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import Severity, check, find_rule
 from tests.rules.given import a_pool, running_on
 

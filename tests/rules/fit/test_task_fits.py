@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     Unknown,
     UserData,
 )
-from gpu_constructs.placement import share_of
+from gpu_constructs.placement.pool_profile import share_of
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on, unpriced
 

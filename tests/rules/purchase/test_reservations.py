@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
     Subnet,
     Task,
 )
-from gpu_constructs.placement import prove
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import reservations
 from gpu_constructs.rules.purchase.availability import (
