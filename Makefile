@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator docs pictures dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator smoke docs pictures dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -21,6 +21,9 @@ demo: $(READY) ## deploy, update and destroy the reference stack on the local em
 
 emulator: $(READY) ## a shell in which cdk and boto talk to a local emulator, for an app of your own
 	@python -m ecs_emulator
+
+smoke: $(READY) ## try a small app in your AWS account: says what it costs and asks, records into RECORD, destroys; YES=1 asks nothing
+	@python -m tools.smoke $(if $(RECORD),--record $(RECORD)) $(if $(YES),--yes)
 
 # The shipped data are judged by the day of the commit: a copy of it that is tested years later passes as it did.
 test: export DAY_OF_COMMIT := $(shell git log -1 --format=%cs 2>/dev/null)

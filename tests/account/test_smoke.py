@@ -1,0 +1,135 @@
+"""``make smoke`` where something goes wrong, whose recordings are, and what the commands say of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpu_constructs.account import self_test
+from tests.examples import times
+from tests.replayed import replayed
+from tools.smoke.__main__ import main
+from tools.smoke.account import Said
+from tools.smoke.scrub import scrubbed
+
+STEPS = {"preflight": "preflight", "deploy 0": "deploy", "run-self-test": "self-test", "job": "job", "why": "why"}
+STEPS |= {"deploy 1": "update", "verify": "verify"}
+STEPS |= dict.fromkeys(("destroy 0", "without_logs", "gone"), "destroy")
+"""What can be refused, and the step of which that is said."""
+DESTROY = ("settled", "stop-tasks", "destroy 0", "without_logs", "gone")
+RECORDINGS = Path(__file__).parent / "recordings"
+"""Of an account. None is there yet; `tests.e2e.test_smoke` makes one on the emulator, which shows nothing about AWS."""
+
+
+class StandIn:
+    """An account in which one thing goes wrong: it is refused, or whatever is given is raised."""
+
+    def __init__(self, wrong: str, error: BaseException | None = None) -> None:
+        self.did: list[str] = []
+        self._wrong, self._error = wrong, error
+        identity = SimpleNamespace(get_caller_identity=lambda: {"Account": "111122223333"})
+        self.session = SimpleNamespace(client=lambda _: identity, region_name="us-east-1")
+
+    def __getattr__(self, name: str) -> Any:
+        def act(*words: object, **_: object) -> Any:
+            did = f"{words[0]} {words[1]}" if name == "cdk" else str(words[0]) if name == "command" else name
+            self.did.append(did)
+            if did == self._wrong and self._error is not None:
+                raise self._error
+            said = Said(did != self._wrong, {"log": "log group gpu-constructs-self-test, which keeps"})
+            return "value" if name in {"output", "assembly"} else said
+
+        return act
+
+
+def smoke(tmp_path: Path, account: StandIn, *words: str, answer: str = "y") -> int:
+    of: Any = lambda _: account  # noqa: E731
+    return main(["--record", str(tmp_path / "r"), *words], of=of, ask=lambda _: answer)
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no"), KeyboardInterrupt()], ids=str)
+@pytest.mark.parametrize("wrong", STEPS)
+def test_whatever_fails_what_was_deployed_is_destroyed(
+    wrong: str, error: BaseException | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = StandIn(wrong, error)
+    assert smoke(tmp_path, account, "--yes") == 1
+    said = capsys.readouterr().err
+    assert f"\n{STEPS[wrong]} failed: " in said
+    assert ("; to remove it, once" in said) is (STEPS[wrong] == "destroy")
+    is_last = wrong in DESTROY and isinstance(error, KeyboardInterrupt)
+    after = () if wrong == "preflight" else DESTROY[: DESTROY.index(wrong) + 1] if is_last else DESTROY
+    assert tuple(each for each in account.did if each in DESTROY) == after
+    assert json.loads((tmp_path / "r" / "1-preflight.json").read_text())["passed"] is (wrong != "preflight")
+
+
+def test_nothing_is_deployed_without_a_yes_or_over_a_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = StandIn("")
+    assert smoke(tmp_path, account, answer="") == 2
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "1.json").touch()
+    assert smoke(tmp_path, account, "--yes") == 2
+    assert account.did == []
+    assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
+
+
+def test_what_was_recorded_is_read_as_it_was_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
+    for folder in RECORDINGS.glob("*"):
+        pairs = list(replayed(folder))
+        assert pairs, folder
+        assert [now for _, now in pairs] == [then for then, _ in pairs], folder
+
+
+def hexes(count: int) -> st.SearchStrategy[str]:
+    return st.text("0123456789abcdef", min_size=count, max_size=count)
+
+
+WORDS = st.from_regex(r"[a-z][a-z0-9]{2,8}-[a-z0-9]{3,8}", fullmatch=True)
+SECRETS = st.fixed_dictionaries(
+    {
+        "account": st.from_regex(r"[2-9][0-9]{11}", fullmatch=True),
+        "host": hexes(17).map("i-{}".format),
+        "task": hexes(32),
+        "ip": st.ip_addresses(network="10.0.0.0/8").map(str),
+        "ipv6": st.ip_addresses(network="2600:1f00::/24").map(str),
+        "uuid": st.uuids().map(str),
+        **dict.fromkeys(("user", "name", "owner", "role"), WORDS),
+    }
+)
+
+
+@settings(max_examples=times(60))
+@given(SECRETS, st.data())
+def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -> None:
+    arn = f"arn:aws:ecs:eu-west-1:{of['account']}:task/{of['name']}/{of['task']}"
+    answer: Any = {
+        "taskArn": arn,
+        "serviceName": of["name"],
+        "Tags": [{"Key": "Owner", "Value": of["owner"]}, {"Key": "aws:autoscaling:groupName", "Value": "kept"}],
+        "message": f"User: arn:aws:iam::{of['account']}:user/{of['user']} ({of['uuid']}) may not assume {of['role']}",
+        "roleName": of["role"],
+        "attributes": [{"name": "ecs.instance-type", "value": "g4dn.xlarge"}],
+        "hosts": [
+            of["host"],
+            f"ip-{of['ip'].replace('.', '-')}.eu-west-1.compute.internal",
+            of["ip"],
+            f"[{of['ipv6']}]",
+        ],
+        "text": "".join(data.draw(st.permutations([f"({each}) " for each in of.values()]))),
+    }
+    found: Any = scrubbed([answer, answer])
+    said = json.dumps(found).lower()
+    assert [name for name, each in of.items() if each.lower() in said] == []
+    assert found[0] == found[1]
+    assert found[0]["taskArn"].split("/")[1] == found[0]["serviceName"]
+    assert found[0]["attributes"] == answer["attributes"]
+    assert found[0]["Tags"][1]["Value"] == "kept"

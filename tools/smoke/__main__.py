@@ -1,0 +1,121 @@
+"""``make smoke``: says what it costs and asks, deploys, tries, records, destroys, and says what was found.
+
+exit codes: 0 all was as it should be, 1 something was not, 2 nothing was deployed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts.names import SELF_TEST
+from gpu_constructs.facts.prices import dollars
+from tools.smoke.account import Account
+from tools.smoke.app import STACK
+from tools.smoke.findings import costs, findings
+from tools.smoke.scrub import Json, scrubbed
+from tools.smoke.steps import DESTROY, STEPS, Done, run
+
+__all__ = ["main"]
+
+_HOURS, _MOST_HOURS = 0.5, 2
+_WORDS = {True: "ok", False: "failed", None: "not tried"}
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    of: Callable[[Path], Account] = Account,
+    ask: Callable[[str], str] = input,
+) -> int:
+    """Does it; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="make smoke", description=__doc__)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--record", type=Path, default=Path("smoke.out"), help="an empty folder for what AWS answered")
+    given = parser.parse_args(arguments)
+    if given.record.exists() and any(given.record.iterdir()):
+        return _nothing(f"{given.record} is not empty; fix: RECORD=FOLDER, another folder")
+    with tempfile.TemporaryDirectory(prefix="gpu-constructs-smoke-") as folder:
+        try:
+            account = of(Path(folder))
+            where, region = account.session.client("sts").get_caller_identity()["Account"], account.session.region_name
+        except (BotoCoreError, ClientError, GpuConstructsError) as problem:
+            return _nothing(f"no account: {problem}; fix: credentials and a region, as the AWS CLI takes them")
+        _tell(f"account {where}, {region}: the stack {STACK} is deployed, tried and deleted. Its cost, at list prices:")
+        usual, most = costs(_HOURS, region), costs(_MOST_HOURS, region)
+        for what, usd in {**usual, "in all, in half an hour": sum(usual.values())}.items():
+            _tell(f"  {dollars(usd):>6}  {what}")
+        _tell(f"  {dollars(sum(most.values())):>6}  in all, if the host runs for {_MOST_HOURS} hours")
+        if not given.yes and not _agreed(ask):
+            return _nothing("nothing was deployed")
+        return _run(account, given.record)
+
+
+def _agreed(ask: Callable[[str], str]) -> bool:
+    try:
+        return ask("Deploy? [y/N] ").strip().lower() in {"y", "yes"}
+    except (EOFError, KeyboardInterrupt):
+        return False
+
+
+def _run(account: Account, folder: Path) -> int:
+    done: list[Done] = []
+    before = signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        run(account, done, lambda step: _tell(f"{step} …"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        _report(done)
+        _record(done, folder)
+    return 0 if len(done) > len(STEPS) and all(each.passed for each in done) else 1
+
+
+def _interrupted(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _record(done: Sequence[Done], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    recorded: Json = scrubbed(json.loads(json.dumps({each.step: each._asdict() for each in done})))
+    for number, (step, each) in enumerate(recorded.items() if isinstance(recorded, dict) else (), start=1):
+        (folder / f"{number}-{step}.json").write_text(json.dumps(each, indent=1) + "\n", encoding="utf-8")
+    _tell(f"what AWS answered is in {folder}, without ids, names and addresses")
+
+
+_LEFT = f"""\
+something may be left in the stack {STACK}, and cost money; to remove it, once CloudFormation is done with it:
+  gpu-constructs stop-tasks {STACK} --yes
+  aws cloudformation delete-stack --stack-name {STACK}
+  aws logs delete-log-group --log-group-name {SELF_TEST}"""
+
+
+def _report(done: Sequence[Done]) -> None:
+    for row, verdict, steps in findings(done):
+        _tell(f"  {_WORDS[verdict]:<9}  {row}{f': {steps}' if steps else ''}")
+    for each in done:
+        if not each.passed:
+            _tell(f"{each.step} failed: {json.dumps(each.facts)[-1000:]}")
+    if done and done[-1].step == DESTROY and not done[-1].passed:
+        _tell(_LEFT)
+
+
+def _nothing(why: str) -> int:
+    _tell(why)
+    return 2
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Takes out of recorded answers whose they are: each id, name and address becomes another of the same form.
+
+The same one becomes the same other everywhere, so that what reads answers finds in them what it found before. What is
+known by its form is found wherever it stands. A name has no form: what an ARN, a tag or a key such as ``serviceName``
+says once is replaced in every text. Regions, instance types and the words of AWS stay.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from gpu_constructs.facts.names import SELF_TEST as FAMILY
+from tools.smoke.app import JOB, STACK
+
+__all__ = ["Json", "scrubbed"]
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | None"
+
+_HEX = "[0-9a-fA-F]"
+_G = f"{_HEX}{{1,4}}"
+_IPV6 = f"(?:{_G}:){{7}}{_G}|(?:{_G}:){{1,6}}(?::{_G}){{1,6}}|(?:{_G}:){{1,7}}:|:(?::{_G}){{1,7}}"
+_FORMS: Mapping[str, tuple[str, str]] = {
+    "email": (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "somebody{n}@example.com"),
+    "host": (r"(?<![\w.-])(?:[\w-]+\.)+(?:internal|amazonaws\.com(?:\.cn)?)(?![\w.-])", "host{n}.example.com"),
+    "private": (r"(?<!\w)ip(?:-\d{1,3}){4}(?!\w)", "ip-192-0-2-{n}"),
+    "uuid": (rf"(?<!\w){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?!\w)", "00000000-0000-4000-8000-a{n:011x}"),
+    "id": (rf"(?<![\w-])(?P<prefix>[a-z]{{1,12}})-(?:{_HEX}{{17}}|{_HEX}{{8}})(?![\w-])", "{prefix}-{n:017x}"),
+    "key": (r"(?<!\w)A[A-Z]{3}[A-Z0-9]{16,17}(?!\w)", "AXXX{n:016d}"),
+    "hex": (rf"(?<!\w){_HEX}{{32,64}}(?!\w)", "a{n:031x}"),
+    "mac": (rf"(?<![\w:]){_HEX}{{2}}(?::{_HEX}{{2}}){{5}}(?![\w:])", "02:00:00:00:00:{n:02x}"),
+    "ipv6": (rf"(?<![\w:])(?:{_IPV6})(?![\w:])", "2001:db8::{n:x}"),
+    "ipv4": (r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "192.0.2.{n}"),
+    "deployment": (r"(?<=ecs-svc/)\d+", "{n}"),
+    "serial": (r"(?<=<serial>)[^<]+", "{n}"),
+    "account": (r"(?<!\d)\d{12}(?!\d)", "111122223333"),
+}
+_ARN = re.compile(r"arn:aws[\w-]*:(?P<service>[\w-]*):[\w-]*:\d*:(?!parameter/aws/)(?P<resource>[^\s\"'<>,;()\[\]]+)")
+_NAMED = re.compile(r"[a-z]Names?$|Token$|^(?:PhysicalResourceId|Owner|UserId|startedBy|createdBy)$")
+_PUBLIC = frozenset({"RegionName", "ZoneName", "QuotaName", "ServiceName", "MetricName", "ParameterName", "DeviceName"})
+_WORDS = frozenset({"autoScalingGroupName", "log-stream", "self-test", "default", "chat", "train", STACK, JOB, FAMILY})
+"""Words in ARNs, and the names that this project gives."""
+_WORD = re.compile(r"[A-Za-z_]+")
+_SHORTEST = 3
+
+
+def scrubbed(recorded: Json) -> Json:
+    """What was recorded, as JSON has it, with other ids, names and addresses."""
+    return _Scrubber(recorded).value(recorded)
+
+
+class _Scrubber:
+    def __init__(self, recorded: object) -> None:
+        forms = "|".join(f"(?P<{kind}>{form})" for kind, (form, _) in _FORMS.items())
+        names = [each for each in {*_names(recorded)} if not re.fullmatch(forms, each)]
+        named = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+        self._secret = re.compile(f"(?<![A-Za-z0-9])(?P<name>{named})(?![A-Za-z0-9])|{forms}")
+        self._others: dict[str, str] = {}
+
+    def value(self, value: Json, key: str = "") -> Json:
+        """A value, all that is in it, and its keys but for the words that AWS or a report names its parts by."""
+        if isinstance(value, str):
+            return self._coded(value) if key == "UserData" else self._text(value)
+        if isinstance(value, dict):
+            return {
+                name if _WORD.fullmatch(name) else self._text(name): self.value(value[name], name) for name in value
+            }
+        return [self.value(each, key) for each in value] if isinstance(value, list) else value
+
+    def _key(self, name: str) -> str:
+        return name if _WORD.fullmatch(name) else self._text(name)
+
+    def _text(self, text: str) -> str:
+        return self._secret.sub(self._other, text)
+
+    def _coded(self, text: str) -> str:
+        try:
+            plain = base64.b64decode(text, validate=True).decode()
+        except ValueError:
+            return self._text(text)
+        return base64.b64encode(self._text(plain).encode()).decode()
+
+    def _other(self, found: re.Match[str]) -> str:
+        # What CloudFormation names after the app is the app's, but for what it adds.
+        name = re.sub("[^-]+$", "X{n:011d}", found[0]) if found[0].startswith(f"{STACK}-") else "name-{n}"
+        form = next((form for kind, (_, form) in _FORMS.items() if found[kind]), name)
+        return self._others.setdefault(found[0], form.format(n=len(self._others) + 1, prefix=found["prefix"]))
+
+
+def _names(value: object, key: str = "") -> Iterator[str]:
+    """Names, as far as an ARN, a tag or a key says that they are some."""
+    if isinstance(value, str):
+        found = [value] if _NAMED.search(key) and key not in _PUBLIC and not value.startswith("arn:") else []
+        for arn in _ARN.finditer(value):
+            kind, *parts = re.split("[/:]", arn["resource"])
+            found += parts if parts and arn["service"] != "s3" else [kind, *parts]
+        yield from (each for each in found if len(each) >= _SHORTEST and each not in _WORDS and not each.isdigit())
+    elif isinstance(value, dict):
+        tag = str(value.get("Key", value.get("key", "aws:")))
+        if not tag.startswith(("aws:", "AmazonECS")):
+            yield from _names([tag, value.get("Value", value.get("value"))], "tagName")
+        for name, each in value.items():
+            yield from _names(each, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _names(each, key)
