@@ -1,8 +1,7 @@
-"""What `pip install gpu-constructs-emulator` gives somebody: an app of plain CDK is deployed without the checkout."""
+"""What `pip install gpu-constructs-emulator` gives somebody, in which the app of ``docs/emulator.md`` runs."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import site
@@ -12,25 +11,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from ecs_emulator.__main__ import _path
 
 from .cdk_cli import COMPILED, ROOT
 
-APP = """
-from aws_cdk import App, Stack, aws_ecs as ecs
-
-app = App()
-ecs.CfnCluster(Stack(app, "Own"), "Cluster", cluster_name="own")
-app.synth()
-"""
-
-COMMANDS = """
-set -e
-cdk bootstrap aws://123456789012/us-east-1
-cdk deploy Own --require-approval never
-python -c 'import boto3, ecs_emulator; print(boto3.client("ecs").list_clusters()["clusterArns"], ecs_emulator.__file__)'
-cdk destroy Own --force
-python -c 'import boto3; print(boto3.client("ecs").describe_clusters(clusters=["own"])["clusters"])'
-"""
+PAGE = (ROOT / "docs" / "emulator.md").read_text()
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,23 +36,48 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     put = run(*pip, "--python", python, "install", "--no-index", "--no-deps", wheel, cwd=folder)
     assert put.returncode == 0, put.stderr
     (packages,) = folder.glob("venv/lib/python*/site-packages")
+    (folder / "library").mkdir()
+    (folder / "library/gpu_constructs").symlink_to(ROOT / "gpu_constructs")
     # Files of .pth in a folder that a .pth names are not read: the checkout, which ours has so, is not lent.
-    (packages / "lent.pth").write_text("\n".join(site.getsitepackages()), encoding="utf-8")
+    lent = (*site.getsitepackages(), str(folder / "library"))
+    (packages / "lent.pth").write_text("\n".join(lent), encoding="utf-8")
     return python.parent
 
 
-def test_an_app_of_plain_cdk_is_deployed_and_destroyed(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
-    (tmp_path / "cdk.json").write_text(json.dumps({"app": "python app.py"}), encoding="utf-8")
-    (tmp_path / "commands").write_text(COMMANDS, encoding="utf-8")
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(installed: Path, tmp_path: Path) -> None:
+    app, look, _ = _blocks("python")
+    (settings,), (commands,) = _blocks("json"), _blocks("sh")
+    # CDK's own validation takes half of each synth; `test_cdks_own_validation` has it for this app.
+    # What Node has compiled of the command line takes three quarters of a command; jsii would keep what it compiles of
+    # the app for nothing.
+    first = f"set -e; export CDK_VALIDATION=false NODE_COMPILE_CACHE={COMPILED}"
+    assert settings.count("python app.py") == 1
+    settings = settings.replace("python app.py", "env -u NODE_COMPILE_CACHE python app.py")
+    # What was deployed is destroyed: the app would be synthesized for it once more, which says nothing new.
+    deploy, look_at_it, destroy = re.split(r"(?=python look|cdk destroy)", commands)
+    commands = f"""{deploy}{look_at_it}echo '{{"app": "cdk.out"}}' > cdk.json\n{destroy}"""
+    look += "\nimport ecs_emulator\nprint(ecs_emulator.__file__)\n"
+    written = {"app.py": app, "look.py": look, "cdk.json": settings, "commands": f"{first}\n{commands}"}
+    for name, text in written.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     path = os.pathsep.join([str(installed), str(ROOT / "node_modules/.bin"), os.environ["PATH"]])
-    world = {"PATH": path, "CDK_VALIDATION": "false", "NODE_COMPILE_CACHE": str(COMPILED)}
-    ended = run(installed / "gpu-constructs-emulator", "sh", "commands", cwd=tmp_path, **world)
+    ended = run(installed / "gpu-constructs-emulator", "sh", "commands", cwd=tmp_path, PATH=path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    seen, left = (line for line in ended.stdout.splitlines() if line.startswith("["))
-    assert "cluster/own" in seen
-    assert str(installed.parent) in seen
-    assert "'ACTIVE'" not in left
+    assert "started arn:aws:ecs:" in ended.stdout
+    assert re.search(r"^RUNNING \['GPU-", ended.stdout, re.MULTILINE)
+    assert "the job SUCCEEDED" in ended.stdout
+    assert str(installed.parent) in ended.stdout
+    assert "Batch: destroyed" in ended.stderr + ended.stdout
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_checkout_has_its_own_python_and_command_line_first() -> None:
+    first, second, *_ = _path().split(os.pathsep)
+    assert (first, second) == (str(Path(sys.executable).parent), str(ROOT / "node_modules/.bin"))
 
 
 def test_its_wheel_is_its_own_and_asks_for_the_moto_that_it_fills(installed: Path) -> None:

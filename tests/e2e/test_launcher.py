@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -136,43 +138,55 @@ def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
     assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(LOST_NODE, "")]
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3])
+def _gang(folder: Path, main: str, others: str) -> list[subprocess.Popen[str]]:
+    """Four nodes whose programs do this; each leaves a file."""
+    folder.mkdir()
+    bin_ = written(folder, getent=GETENT, train=f"#!/bin/sh\ntouch '{folder}'/ran-$JAX_PROCESS_ID\n{BY_NODE}")
+    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
+    return [started(command, node, 4, bin_, MAIN_DOES=main, OTHERS_DO=others) for node in range(4)]
+
+
+@contextmanager
+def _gangs() -> Iterator[dict[str, list[subprocess.Popen[str]]]]:
+    """Gangs that run at the same time, because a test waits most of its time."""
+    gangs: dict[str, list[subprocess.Popen[str]]] = {}
+    try:
+        yield gangs
+    finally:
+        for nodes in gangs.values():
+            killed(nodes)
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["without a word", "with its host's end"])
 @pytest.mark.parametrize("main", ["sleep 600", "sleep 1; exit 134"], ids=["main waits", "main fails with it"])
 def test_a_gang_that_loses_a_host_says_so_with_the_exit_code_that_is_tried_again(
-    tmp_path: Path, lost: int, how: signal.Signals, main: str
+    tmp_path: Path, how: signal.Signals, main: str
 ) -> None:
-    bin_ = written(tmp_path, getent=GETENT, train=f"#!/bin/sh\ntouch {tmp_path}/ran-$JAX_PROCESS_ID\n{BY_NODE}")
-    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
-    nodes = [started(command, node, 4, bin_, MAIN_DOES=main, OTHERS_DO="sleep 600") for node in range(4)]
-    try:
-        while not (tmp_path / f"ran-{lost}").exists():
-            time.sleep(0.02)
-        os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
-        assert nodes[0].wait(timeout=60) == LOST_NODE
-    finally:
-        killed(nodes)
+    with _gangs() as gangs:
+        for lost in (1, 2, 3):
+            nodes = gangs[f"{lost}"] = _gang(tmp_path / f"{lost}", main, "sleep 600")
+            while not (tmp_path / f"{lost}" / f"ran-{lost}").exists():
+                time.sleep(0.02)
+            os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
+        assert {lost: nodes[0].wait(timeout=60) for lost, nodes in gangs.items()} == dict.fromkeys(gangs, LOST_NODE)
 
 
-@pytest.mark.parametrize(
-    ("main", "others", "code"),
-    [
-        ("sleep 1; exit 134", "sleep 600", 134),
-        ("sleep 600", "sleep 1; exit 75", 75),
-        ("sleep 1; kill -9 $$", "sleep 600", 137),
-        (f"sleep 1; exit {LOST_NODE}", "sleep 600", 1),
-        ("sleep 1", "exit 0", 0),
-    ],
-    ids=["main", "others", "a signal", "the code of a lost host", "success"],
-)
-def test_a_program_that_fails_is_no_lost_host(tmp_path: Path, main: str, others: str, code: int) -> None:
-    bin_ = written(tmp_path, getent=GETENT, train=BY_NODE)
-    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
-    nodes = [started(command, node, 4, bin_, MAIN_DOES=main, OTHERS_DO=others) for node in range(4)]
-    try:
-        assert nodes[0].wait(timeout=60) == code
-    finally:
-        killed(nodes)
+ENDS = {
+    "main": ("sleep 1; exit 134", "sleep 600", 134),
+    "others": ("sleep 600", "sleep 1; exit 75", 75),
+    "a signal": ("sleep 1; kill -9 $$", "sleep 600", 137),
+    "the code of a lost host": (f"sleep 1; exit {LOST_NODE}", "sleep 600", 1),
+    "success": ("sleep 1", "exit 0", 0),
+}
+"""What the programs of the main node and of the others do, and how the job ends."""
+
+
+def test_a_program_that_fails_is_no_lost_host(tmp_path: Path) -> None:
+    with _gangs() as gangs:
+        for name, (main, others, _) in ENDS.items():
+            gangs[name] = _gang(tmp_path / name, main, others)
+        codes = {name: nodes[0].wait(timeout=60) for name, nodes in gangs.items()}
+    assert codes == {name: code for name, (*_, code) in ENDS.items()}
 
 
 def test_a_host_that_never_comes_is_a_lost_one(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ from gpu_constructs.cluster.monitoring.events import COUNTED
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC
 
 from .emf import SETS
+from .recorded_events import CLUSTER
 from .watched_site import Watched, watched
 
 SENT: dict[tuple[str, str], set[tuple[str, ...]]] = {
     **{("GpuConstructs", name): set(sets) for name, sets in SETS.items()},
-    **{(f"GpuConstructs/{watched().cluster}", each): {()} for each in COUNTED},
+    **{(f"GpuConstructs/{CLUSTER.rpartition('/')[2]}", each): {()} for each in COUNTED},
     ("AWS/AutoScaling", GROUP_METRIC): {("AutoScalingGroupName",)},
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html
     ("AWS/ECS/ManagedScaling", "CapacityProviderReservation"): {("ClusterName", "CapacityProviderName")},
