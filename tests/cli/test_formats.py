@@ -75,6 +75,30 @@ def test_junit_has_a_case_for_each_rule_and_skips_what_is_ignored_accepted_old_o
     assert "pin a release" in str(cases["GPU002"].findtext("system-out"))  # a warning alone does not fail
 
 
+# For each element: attributes that may be there, and elements in it; the schema that Jenkins holds a report to allows no
+# others (junit-10.xsd of its xUnit plugin). A case must have a name, and a suite its number of tests.
+COUNTS = {"name", "time", "tests", "failures", "disabled", "errors"}
+OF_JUNIT: dict[str, tuple[set[str], set[str]]] = {
+    "testsuites": (COUNTS, {"testsuite"}),
+    "testsuite": ({*COUNTS, "skipped", "timestamp", "hostname", "id", "package"}, {"testcase", "system-out"}),
+    "testcase": ({"name", "classname", "time", "file", "line"}, {"failure", "error", "skipped", "system-out"}),
+    **dict.fromkeys(("failure", "error", "skipped"), ({"type", "message"}, set[str]())),
+    "system-out": (set(), set()),
+}
+
+
+def test_junit_is_built_as_the_schema_of_jenkins_says() -> None:
+    accepted = replace(FOUND, rule="GPU001")
+    report = replace(REPORT, findings=(GRAVE, FOUND, UNCHECKED), baselined=(accepted,))
+    for each in (report, replace(REPORT, findings=())):
+        for element in ET.fromstring(in_form("junit", each, ignored=("GPU010",))).iter():  # noqa: S314 - ours
+            attributes, inside = OF_JUNIT[element.tag]
+            assert set(element.attrib) <= attributes, element.tag
+            assert {child.tag for child in element} <= inside, element.tag
+            assert element.get("name") or element.tag not in {"testcase", "testsuite"}
+            assert str(element.get("tests", "0")).isdecimal()
+
+
 def test_junit_is_xml_whatever_is_in_a_message() -> None:
     evil = replace(GRAVE, message='<&">\x00]]>\udcff')
     (failure,) = ET.fromstring(in_form("junit", replace(REPORT, findings=(evil,)))).iter("failure")  # noqa: S314

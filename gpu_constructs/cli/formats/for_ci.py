@@ -2,7 +2,7 @@
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
-https://github.com/testmoapp/junitxml
+https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd
 """
 
 from __future__ import annotations
@@ -86,14 +86,12 @@ def junit(checked: Checked) -> str:
         *(_case(each.id, _name(each), checked, found[each.id]) for each in catalogue.RULES),
         *(_case(each, each, checked, of_rule) for each, of_rule in found.items() if each not in ids),
     ]
-    counts = (
-        f'tests="{len(cases)}" failures="{sum("<failure" in each for each in cases)}" errors="0" '
-        f'skipped="{sum("<skipped" in each for each in cases)}"'
-    )
+    counts = f'tests="{len(cases)}" failures="{sum("<failure" in each for each in cases)}" errors="0"'
+    skipped = sum("<skipped" in each for each in cases)
     text = "\n".join(cases)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuites name="{_SUITE}" {counts}>\n<testsuite name="{_SUITE}" {counts}>\n{text}\n'
+        f'<testsuites name="{_SUITE}" {counts}>\n<testsuite name="{_SUITE}" {counts} skipped="{skipped}">\n{text}\n'
         "</testsuite>\n</testsuites>\n"
     )
 
