@@ -32,6 +32,7 @@ from gpu_constructs.fleet.host import UserDataFormat as UserDataFormat
 from gpu_constructs.fleet.host import Volume as Volume
 from gpu_constructs.fleet.keys import DECLARED_IMAGE as DECLARED_IMAGE
 from gpu_constructs.fleet.keys import DECLARED_TYPES as DECLARED_TYPES
+from gpu_constructs.fleet.keys import EXISTS as EXISTS
 from gpu_constructs.fleet.keys import KEEPS_PROVIDERS as KEEPS_PROVIDERS
 from gpu_constructs.fleet.keys import KEEPS_STRATEGY as KEEPS_STRATEGY
 from gpu_constructs.fleet.keys import METADATA_KEY as METADATA_KEY

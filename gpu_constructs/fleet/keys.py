@@ -23,6 +23,9 @@ KEEPS_STRATEGY = "KeepsDefaultStrategy"
 RESERVED_INSTANCES = "ReservedInstances"
 """Under that key of an Auto Scaling group: how many hosts are reserved, which no property says."""
 
+EXISTS = "Exists"
+"""Under that key of any resource: whether it is there already, as a plan or a state of Terraform says."""
+
 GPU_WORDS = frozenset(
     {
         "accelerator",

@@ -69,7 +69,8 @@ def step(name: str) -> dict[str, Any]:
 
 def test_the_action_annotates_writes_sarif_and_a_summary_and_fails(repository: Path, tmp_path: Path) -> None:
     inputs = parsed("action.yml")["inputs"]
-    given = {"paths": "gpu.json", "options": "--fail-on warning", "sarif": "gpu.sarif"}
+    written(template(), repository / "another.json")
+    given = {"paths": "another.json\ngpu.json\n", "options": "--fail-on warning", "sarif": "gpu.sarif"}
     used = {name: re.findall(r"inputs\.(\w+)", value)[0] for name, value in step("Check")["env"].items()}
     assert {*used.values(), "python"} == set(inputs)
     summary = tmp_path / "summary.md"

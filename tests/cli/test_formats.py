@@ -75,8 +75,8 @@ def test_junit_has_a_case_for_each_rule_and_skips_what_is_ignored_accepted_old_o
     assert "pin a release" in str(cases["GPU002"].findtext("system-out"))  # a warning alone does not fail
 
 
-# For each element: attributes that may be there, and elements in it; the schema that Jenkins holds a report to allows no
-# others (junit-10.xsd of its xUnit plugin). A case must have a name, and a suite its number of tests.
+# For each element: attributes that may be there, and elements in it; the schema that Jenkins holds a report to allows
+# no others (junit-10.xsd of its xUnit plugin). A case must have a name, and a suite its number of tests.
 COUNTS = {"name", "time", "tests", "failures", "disabled", "errors"}
 OF_JUNIT: dict[str, tuple[set[str], set[str]]] = {
     "testsuites": (COUNTS, {"testsuite"}),

@@ -84,7 +84,8 @@ def network_configured(context: Context) -> Problems:
 def comes_after_providers(context: Context) -> Problems:
     for workload in context.once(accelerated_workloads):
         resource = context.resource(workload)
-        if context.files is None or resource is None or not workload.strategy or not workload.is_service:
+        is_created = workload.is_service and not context.exists(workload)
+        if context.files is None or resource is None or not workload.strategy or not is_created:
             continue
         if context.files.clusters.may_come_before_providers(resource, workload.cluster):
             has_own = bool(resource.properties.get("CapacityProviderStrategy"))

@@ -79,7 +79,7 @@ def pinned(pool: Pool) -> Problems:
     question="does the machine image still get security updates?",
     because="AWS promises no security updates for an image past its end of life; where it still publishes releases, "
     "they may stop on any day, and AWS Batch refuses new compute environments on its own images of Amazon Linux 2",
-    softer="outside of AWS Batch, and where an environment names its image",
+    softer="outside of AWS Batch, and where an environment exists already or names its image",
     source="https://github.com/aws/amazon-ecs-ami",
     unless=("GPU033", "GPU052"),
 )
@@ -88,7 +88,7 @@ def kept_up(context: Context) -> Problems:
         image = _image(pool)
         if image is None or is_supported(image):
             continue
-        is_provided = _is_of_batch(pool, image) and _release(pool) != "custom"
+        is_provided = _is_of_batch(pool, image) and _release(pool) != "custom" and not context.exists(pool)
         if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and is_provided:
             # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
             name = "al2023-gpu" if image.accelerator else "al2023"

@@ -28,17 +28,21 @@ _ON_ECS = f"RequiresCompatibilities without FARGATE, and {_HOSTS}"
 
 
 def _sent_to_fargate(context: Context) -> Problems:
+    refused = {each.name for each in context.tasks if _is_for_fargate(each) and _accelerated(each)}
     for workload in context.fleet.workloads:
         where, task = runs_on_fargate(workload), workload.task
-        if where and task is not None and "FARGATE" not in task.compatibilities and _accelerated(task):
+        if where and task is not None and task.name not in refused and _accelerated(task):
+            fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
             yield Problem(
                 about=workload,
                 changes="RequiresCompatibilities",
                 message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
                 "has no GPUs",
-                fix=_HOSTS.format(such_as=""),
-                ways=one_way(_HOSTS.format(such_as=such_as(task)), replace(workload, launch_type=None, strategy=())),
+                fix=fix.format(such_as=""),
+                ways=() if _is_for_fargate(task) else one_way(fix.format(such_as=such_as(task)), moved),
             )
+    for job in (each for each in context.tasks if _is_for_fargate(each) and each.name not in refused):
+        yield from (replace(each, about=submitted) for submitted in job.submissions for each in _on_fargate(submitted))
 
 
 @error(
@@ -60,7 +64,15 @@ def on_hosts(task: Task) -> Problems:
             fix="OperatingSystemFamily LINUX and Linux images",
             changes="RuntimePlatform.OperatingSystemFamily",
         )
-    if "FARGATE" in task.compatibilities:
+    yield from _on_fargate(task)
+
+
+def _is_for_fargate(task: Task) -> bool:
+    return "FARGATE" in task.compatibilities
+
+
+def _on_fargate(task: Task) -> Problems:
+    if _is_for_fargate(task) and _accelerated(task):
         fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
         others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(

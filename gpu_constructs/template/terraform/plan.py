@@ -47,6 +47,7 @@ class Instance:
         sensitive: What must not be shown, in the same form.
         at: Where its values are in the file.
         is_data: Whether it is a data source.
+        exists: Whether it is there before the apply, and stays.
     """
 
     address: str
@@ -59,6 +60,7 @@ class Instance:
     sensitive: Node = False
     at: Path = ()
     is_data: bool = False
+    exists: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,7 +155,9 @@ def _changes(data: Object) -> Iterator[tuple[str, Instance | None]]:
     for number, resource in enumerate(changes):
         change, address = _object(resource.get("change")), resource.get("address")
         if isinstance(address, str) and resource.get("deposed") is None:
-            known = {**resource, "sensitive_values": change.get("after_sensitive")}
+            actions = _list(change.get("actions"))
+            is_new = not actions or "create" in actions
+            known = {**resource, "sensitive_values": change.get("after_sensitive"), "exists": not is_new}
             at = ("resource_changes", number, "change", "after")
             yield address, _instance(known, change.get("after"), at, unknown=change.get("after_unknown"))
 
@@ -176,6 +180,7 @@ def _instance(resource: Object, values: Node, at: Path, *, unknown: Node) -> Ins
         sensitive=resource.get("sensitive_values", False),
         at=at,
         is_data=resource.get("mode") == "data",
+        exists=resource.get("exists") is not False,
     )
 
 

@@ -39,6 +39,15 @@ def test_a_service_that_sends_gpus_to_fargate_is_an_error(workload: Workload, wo
     assert words in finding.message
 
 
+def test_a_gpu_that_only_a_run_or_a_submission_asks_for_is_an_error_on_fargate_too() -> None:
+    plain = replace(task_of(container(), name="train"), compatibilities=("FARGATE",))
+    with_gpu = replace(plain, containers=(container(gpu()),))
+    run = Workload(name="nightly", task=with_gpu, launch_type="FARGATE")
+    assert only(on_hosts, fleet_of(plain, workloads=(run,))).subject == "nightly"
+    submitted = replace(with_gpu, name="r")
+    assert only(on_hosts, fleet_of(replace(plain, submissions=(submitted,)))).subject == "r"
+
+
 @pytest.mark.parametrize(
     "workload",
     [service(TASK, a_pool()), Workload(name="web", task=task_of(container(), name="cpu"), launch_type="FARGATE")],

@@ -64,3 +64,12 @@ def test_the_image_type_of_a_dynamic_block_is_what_its_hosts_have(image_type: st
     # An image that is made by the same apply may be what is meant.
     written["resource_changes"].append(planned("aws_ami_copy.own", {"name": "own"}, id=True))
     assert rule not in {each.rule for each in check_files([written]).findings}
+
+
+@pytest.mark.parametrize("actions", [["no-op"], ["update"], ["delete", "create"]])
+def test_an_environment_that_exists_is_not_refused_for_an_image_that_new_ones_must_not_have(actions: list[str]) -> None:
+    written = batch_module(image_type="ECS_AL2_NVIDIA")
+    written["resource_changes"][0]["change"]["actions"] = actions
+    (found,) = (each for each in check_files([written]).findings if each.rule == "GPU003")
+    assert found.severity is (Severity.ERROR if "create" in actions else Severity.WARNING)
+    assert ("refuses new compute environments" in found.message) is ("create" in actions)
