@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": "says host by host whether a task fits, and why not",
     "init": "writes a configuration that explains itself",
     "instances": "chooses instance types by need and price, or by the model that they must hold",
+    "new": "writes an app of your own from a story that runs, or lists the stories with their prices",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "preflight": "asks AWS whether the account can have the hosts: quotas, types, images, reservations",
     "rules": "lists the rules, or shows everything about one",

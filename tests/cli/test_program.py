@@ -18,6 +18,7 @@ COMMANDS = (
     "explain",
     "init",
     "instances",
+    "new",
     "plan",
     "preflight",
     "rules",

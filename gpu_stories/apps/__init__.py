@@ -1,0 +1,1 @@
+"""The apps, each of which is a whole ``app.py``."""

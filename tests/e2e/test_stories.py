@@ -1,0 +1,85 @@
+"""Each story that ``gpu-constructs new`` writes is an app that passes its tests and the check, and is deployed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
+
+import pytest
+from ecs_emulator.local import Local
+from gpu_constructs.check.report import check_files
+from gpu_constructs.cli.new import files_of, stories
+from gpu_constructs.cli.program import main
+from gpu_constructs.rules import Severity
+from tools.stories import PRICES, made, prices
+
+from tests.synthesis import Site
+
+from .cdk_cli import COMPILED, ROOT
+
+STORIES = tuple(stories())
+
+
+@contextmanager
+def _without_modules(*packages: str) -> Iterator[None]:
+    """Lets modules of these names be those of an app, and ours again afterwards."""
+
+    def taken() -> dict[str, ModuleType]:
+        found = [each for each in sys.modules if each.partition(".")[0] in packages]
+        return {each: sys.modules.pop(each) for each in found}
+
+    ours = taken()
+    try:
+        yield
+    finally:
+        taken()
+        sys.modules.update(ours)
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_check_finds_nothing_and_its_own_tests_pass(story: str) -> None:
+    folder = made()[story]
+    assert [each for each in check_files([folder / "cdk.out"]).findings if each.severity is not Severity.INFO] == []
+    plain = ["-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist", "--rootdir", str(folder)]
+    with patch.object(sys, "path", [*sys.path]), _without_modules("app", "tests"):
+        assert pytest.main([*plain, str(folder / "tests")]) is pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_it_is_deployed_and_leaves_nothing(story: str, cloud: Local) -> None:
+    cloud.destroy(cloud.deploy_assembly(made()[story] / "cdk.out", story))
+
+
+def test_one_is_deployed_by_the_command_line_as_it_was_written(tmp_path: Path) -> None:
+    """With the settings of its ``cdk.json``, and a `cdk bootstrap` before it."""
+    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
+    # CDK's own validation takes half of a synth, and jsii would keep what it compiles of the app for nothing.
+    world = {**os.environ, "CDK_VALIDATION": "false", "NODE_COMPILE_CACHE": str(COMPILED), "PYTHONPATH": str(ROOT)}
+    app = "env -u NODE_COMPILE_CACHE python app.py"
+    commands = f"cd {tmp_path} && cdk bootstrap && cdk deploy --require-approval never --app '{app}'"
+    words = [sys.executable, "-m", "ecs_emulator", "sh", "-c", commands]
+    ended = subprocess.run(words, cwd=ROOT, env=world, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "scale-to-zero.Send = aws sqs send-message" in ended.stdout + ended.stderr
+
+
+def test_the_prices_are_those_of_the_plans_and_every_app_has_one() -> None:
+    assert json.loads(PRICES.read_text("utf-8")) == prices(), (
+        "gpu_stories/prices.json is out of date; run: make pictures"
+    )
+    files = {path.stem for path in (ROOT / "gpu_stories/apps").glob("*.py")} - {"__init__"}
+    assert files == {each.replace("-", "_") for each in STORIES}
+
+
+def test_an_app_has_less_than_60_lines_and_the_settings_that_cdk_recommends() -> None:
+    for path in (ROOT / "gpu_stories/apps").glob("*.py"):
+        assert len(path.read_text("utf-8").splitlines()) < 60, path
+    written = json.loads(files_of("chat")["cdk.json"])["context"]
+    assert written == {key: value for key, value in Site.recommended_context().items() if key[0] == "@"}
