@@ -66,7 +66,8 @@ lint: $(READY)
 docs: $(READY) ## build the site: .site/html/index.html opens in a browser
 	@python -m tools.build_site
 
-pictures: $(READY) ## draw the pictures of docs/ anew, from what commands print and modules hold
+pictures: $(READY) ## draw the pictures of docs/ anew, and the prices of the gallery, from what there is
+	@python -m tools.stories
 	@python -m tools.pictures
 
 dist: $(READY) ## build the wheels of all three distributions and the sdist, in dist/

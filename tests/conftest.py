@@ -52,6 +52,9 @@ _OF_EXAMPLES = (
 )
 """Files that read the blocks of `tests.documented`, which one process runs once."""
 
+_OF_STORIES = ("tests/e2e/test_site.py", "tests/e2e/test_stories.py")
+"""Files that read the apps of `tools.stories`, which one process makes once."""
+
 _OF_LINTERS = (
     *_OF_EXAMPLES,
     "tests/cluster/security/test_aws_solutions.py",
@@ -73,7 +76,13 @@ _OF_WATCHED = tuple(
 )
 """Files that read the template of `tests.cluster.monitoring.watched_site`, which one process makes once."""
 
-_TOGETHER = {"reports": _OF_REPORTS, "stage": _ON_THE_STAGE, "watched": _OF_WATCHED, "linters": _OF_LINTERS}
+_TOGETHER = {
+    "reports": _OF_REPORTS,
+    "stage": _ON_THE_STAGE,
+    "watched": _OF_WATCHED,
+    "linters": _OF_LINTERS,
+    "stories": _OF_STORIES,
+}
 """What one worker runs."""
 
 
@@ -100,7 +109,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts what takes long in one piece first: at the end, one of two workers would have nothing to do."""
     alone = ("tests/e2e/test_installed_emulator.py", "tests/e2e/test_all_reduce.py")
-    first = (*_OF_LINTERS, *_ON_THE_STAGE, *alone, *_OF_REPORTS)
+    first = (*_OF_LINTERS, *_ON_THE_STAGE, *alone, *_OF_STORIES, *_OF_REPORTS)
     items.sort(key=lambda item: not item.nodeid.startswith(first))
 
 

@@ -80,6 +80,6 @@ def unread_in(text: str) -> Iterator[str]:
 
 
 def test_each_private_name_is_read_in_its_module() -> None:
-    folders = ("gpu_constructs", "tests", "tools", "bench", "stacks", "ecs_emulator")
+    folders = ("gpu_constructs", "gpu_stories", "tests", "tools", "bench", "stacks", "ecs_emulator")
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     assert [f"{path.relative_to(ROOT)}: {name}" for path in paths for name in unread_in(path.read_text("utf-8"))] == []

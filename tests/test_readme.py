@@ -31,7 +31,8 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, *APPS, "docs/emulator.md", "docs/stacks.md", "docs/comparison.md", "CHANGELOG.md"]
+    "page",
+    [*PAGES, *APPS, "docs/gallery.md", "docs/emulator.md", "docs/stacks.md", "docs/comparison.md", "CHANGELOG.md"],
 )
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):

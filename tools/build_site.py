@@ -1,8 +1,8 @@
 """Writes the site: ``python -m tools.build_site``, from the top, builds ``.site/html/index.html``.
 
-The pages of ``docs/`` are joined by what is made of the package (a page for each rule, the reference) and by files
-beside ``docs/``. A link to a file that is not on the site becomes its path. Zensical builds it, and stops
-at a broken link.
+The pages of ``docs/`` are joined by what is made of the package (a page for each rule, the reference), by a page for
+each story of the gallery and by files beside ``docs/``. A link to a file that is not on the site becomes its path.
+Zensical builds it, and stops at a broken link.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpu_constructs.cli.new import stories
 from tools.reference_pages import reference_pages, sections
 from tools.rule_pages import rule_pages, subjects
+from tools.stories import story_pages
 
 __all__ = ["NAVIGATION", "build", "pages"]
 
@@ -38,6 +40,7 @@ NAVIGATION: Mapping[str, Mapping[str, str]] = {
         "gpu-constructs": "index.md",
         "In your app": "guide.md",
         "Should I use it?": "comparison.md",
+        "Apps to start from": "gallery.md",
         "The reference stacks": "stacks.md",
         "Deploy without an account": "emulator.md",
         "What only an account can prove": "account.md",
@@ -90,6 +93,7 @@ def pages() -> dict[str, str]:
     found["decisions/index.md"] = f"# Decisions\n\nWhy the code is as it is.\n\n{decisions}\n"
     made = {f"rules/{name}": text for name, text in rule_pages().items()}
     made |= {f"reference/{name}": text for name, text in reference_pages().items()}
+    made |= {f"gallery/{name}": text for name, text in story_pages().items()}
     return {name: _linked(name, text, found.keys() | made.keys()) for name, text in found.items()} | made
 
 
@@ -132,6 +136,7 @@ def _linked(page: str, text: str, known: frozenset[str] | set[str]) -> str:
     """Links between files of the repository as links between pages; others become paths."""
     folder = posixpath.dirname(_BESIDE.get(page, f"docs/{page}"))
     beside = {file: name for name, file in _BESIDE.items()}
+    beside |= {f"gpu_stories/apps/{each.replace('-', '_')}.py": f"gallery/{each}.md" for each in stories()}
 
     def linked(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
@@ -162,6 +167,7 @@ def _decisions() -> Iterator[tuple[str, str]]:
 
 def _navigation() -> Iterator[dict[str, Any]]:
     below: dict[str, list[Any]] = {
+        "Start": [{"The gallery": [{each: f"gallery/{each}.md"} for each in stories()]}],
         "Rules": [{subject: [{each: f"rules/{each}.md"} for each in ids]} for subject, ids in subjects()],
         "Reference": [
             {title: [{each.name: f"reference/{each.name}.md"} for each in of]} for title, _, of in sections()

@@ -1,4 +1,4 @@
-"""What commands print, as pictures: ``docs/terminal-*.svg``, made by running them on the template of the README."""
+"""What commands print, as pictures: ``docs/terminal-*.svg``, made by running them beside the template of the README."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ _COMMANDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "check": ("check template.yaml", {}),
     "explain": ("explain Train template.yaml", {}),
     "plan": ("plan template.yaml", _FITS),
+    "new": ("new", {}),
 }
 
 

@@ -33,7 +33,7 @@ _WIDTH = 90
 _PAGE = """\
 # {story}
 
-{says}. Its hosts cost at most, an hour: **{price}** ({of}). [More about it](../{page}).
+{says}. An hour at most: **{price}** (all hosts at their limits, {of}).
 
 ```sh
 gpu-constructs new {story}
@@ -68,18 +68,17 @@ def prices() -> dict[str, Any]:
     """What the hosts of each story cost an hour at most, in the words of ``plan``."""
     plans = {story: _plan(folder) for story, folder in made().items()}
     known = [each for of in plans.values() for pool in of.pools for each in pool.price.prices]
-    days = sorted({f"{each.region}, {each.day}" for each in known})
+    regions, days = ({getattr(each, name) for each in known} for name in ("region", "day"))
     hour = {story: rows_of_level(of, "maximum")["an hour"] for story, of in plans.items()}
     most = {story: text.removeprefix("at most ").rpartition(" to ")[2] for story, text in hour.items()}
-    return {"of": f"on demand in {' and '.join(days)}", "an_hour": most}
+    return {
+        "of": f"on demand in {' and '.join(sorted(regions))}, {' to '.join(sorted({min(days), max(days)}))}",
+        "an_hour": most,
+    }
 
 
-def story_pages(about: Mapping[str, str]) -> dict[str, str]:
-    """The page of each story by its name below ``gallery/``.
-
-    Args:
-        about: The page of ``docs/`` with more about each story.
-    """
+def story_pages() -> dict[str, str]:
+    """The page of each story by its name below ``gallery/``."""
     told, cost = stories(), prices()
     return {
         f"{story}.md": _PAGE.format(
@@ -87,7 +86,6 @@ def story_pages(about: Mapping[str, str]) -> dict[str, str]:
             says=told[story],
             price=cost["an_hour"][story],
             of=cost["of"],
-            page=about[story],
             app=(folder / "app.py").read_text(encoding="utf-8"),
             tests=(folder / "tests" / "test_app.py").read_text(encoding="utf-8"),
             plan="".join(_plan_text(folder)),

@@ -1,6 +1,6 @@
 """A chat model that only your own services reach, by its name in Service Connect."""
 
-from aws_cdk import App, Stack, aws_ec2 as ec2, aws_ecs as ecs
+from aws_cdk import App, Stack, aws_ec2 as ec2, aws_ecs as ecs, aws_servicediscovery as cloudmap
 from constructs import Construct
 from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition, ModelServer
 
@@ -12,7 +12,7 @@ class ChatPrivateStack(Stack):
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
         cluster = GpuCluster(self, "Cluster", vpc=ec2.Vpc(self, "Vpc", max_azs=2, nat_gateways=1))
-        cluster.cluster.add_default_cloud_map_namespace(name="models", use_for_service_connect=True)
+        models = cloudmap.HttpNamespace(self, "Models", name="models").namespace_arn
         l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=2)
         cpu = cluster.add_capacity("Cpu", instance_types=["c7i.large"], max_instances=2)
 
@@ -27,7 +27,8 @@ class ChatPrivateStack(Stack):
         with_room_for_the_proxy(chat, cpu=3 * 1024, memory_mib=13 * 1024)
         server = GpuService(self, "Service", cluster=cluster, task_definition=chat)
         server.enable_service_connect(
-            services=[ecs.ServiceConnectService(port_mapping_name="http", dns_name="chat", port=8000)]
+            namespace=models,
+            services=[ecs.ServiceConnectService(port_mapping_name="http", dns_name="chat", port=8000)],
         )
 
         ask = ecs.Ec2TaskDefinition(self, "Ask", network_mode=ecs.NetworkMode.AWS_VPC)
@@ -35,8 +36,9 @@ class ChatPrivateStack(Stack):
         ask.add_container("ask", image=image, cpu=256, memory_limit_mib=256, command=["sh", "-c", ASK])
         with_room_for_the_proxy(ask, cpu=256, memory_mib=256)
         client = CpuService(self, "Client", cluster=cluster, task_definition=ask, capacity=[cpu])
-        client.enable_service_connect()
-        client.node.add_dependency(server)  # a client knows the names that were there when it started
+        client.enable_service_connect(namespace=models)
+        # A client knows the names that were there when it started.
+        client.node.find_child("Service").node.add_dependency(server.node.find_child("Service"))
         (of_server,), (of_client,) = (each.connections.security_groups for each in (server, client))
         of_server.add_ingress_rule(of_client, ec2.Port.tcp(8000))
 

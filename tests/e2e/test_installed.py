@@ -139,6 +139,8 @@ def test_the_command_line_runs_without_cdk_and_node(
     assert "g6.xlarge" in said("instances", "--gpus", "1")[1]
     code, report = said("check", template)
     assert (code, "GPU028" in report) == (1, True)
+    assert said("new", "chat", tmp_path / "chat")[0] == 0
+    assert (tmp_path / "chat" / "app.py").read_text("utf-8") == (ROOT / "gpu_stories/apps/chat.py").read_text("utf-8")
     assert said("why", "Train") == (2, "gpu-constructs: boto3 is not installed; fix: pip install boto3\n")
     assert not (tmp_path / "path" / "started").exists()
 
@@ -177,7 +179,8 @@ def test_the_constructs_are_the_same_release_with_cdk(wheels: dict[str, Path]) -
 
 def test_the_wheel_has_each_file_of_the_package_and_nothing_else(wheels: dict[str, Path]) -> None:
     """Modules, data, ``py.typed``, its license, and what an index shows."""
-    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gpu_constructs").rglob("*") if path.is_file()}
+    folders = (ROOT / "gpu_constructs", ROOT / "gpu_stories")
+    package = {path.relative_to(ROOT).as_posix() for each in folders for path in each.rglob("*") if path.is_file()}
     about = f"gpu_constructs_check-{__version__}.dist-info"
     with ZipFile(wheels["gpu_constructs_check"]) as wheel:
         names = {name for name in wheel.namelist() if not name.startswith(f"{about}/")}

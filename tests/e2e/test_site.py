@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from gpu_constructs.rules import RULES
 from tools import build_site
 from tools.reference_pages import names
+from tools.stories import PRICES
 
 _ASKED = re.compile(
     r"""<(?:script|img|iframe|link(?=[^>]*rel="?(?:stylesheet|icon|preload)))[^>]*(?:src|href)="?(https?:[^" >]+)"""
@@ -46,7 +48,7 @@ def test_a_page_asks_nothing_of_another_host(html: Path) -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     found = {name for entries in build_site.NAVIGATION.values() for name in entries.values()}
-    made = {name for name in _pages() if name.startswith(("rules/", "reference/", "decisions/"))}
+    made = {name for name in _pages() if name.startswith(("rules/", "reference/", "decisions/", "gallery/"))}
     assert found | made == set(_pages())
 
 
@@ -54,3 +56,11 @@ def test_a_link_to_a_file_that_is_not_on_the_site_is_its_path() -> None:
     assert "(`gpu_constructs/facts/data/servers.json`)" in _pages()["serving.md"]
     assert "](../gpu_constructs" not in _pages()["serving.md"]
     assert "](guide.md)" in _pages()["index.md"]
+
+
+def test_a_story_has_its_app_its_tests_and_its_plan_on_a_page() -> None:
+    assert "](gallery/scale-to-zero.md)" in _pages()["gallery.md"]
+    page = _pages()["gallery/scale-to-zero.md"]
+    assert f"**{json.loads(PRICES.read_text('utf-8'))['an_hour']['scale-to-zero']}**" in page
+    for part in ("from app import ScaleToZeroStack", 'ScaleToZeroStack(app, "scale-to-zero")', "an hour    $0.00"):
+        assert part in page

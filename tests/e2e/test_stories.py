@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import pytest
 from ecs_emulator.local import Local
+from ecs_emulator.process import ACCOUNT, REGION
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.new import files_of, stories
 from gpu_constructs.cli.program import main
@@ -25,6 +26,7 @@ from tests.synthesis import Site
 from .cdk_cli import COMPILED, ROOT
 
 STORIES = tuple(stories())
+ENVIRONMENT = f"aws://{ACCOUNT}/{REGION}"
 
 
 @contextmanager
@@ -55,6 +57,9 @@ def test_the_check_finds_nothing_and_its_own_tests_pass(story: str) -> None:
 @pytest.mark.parametrize("story", STORIES)
 def test_it_is_deployed_and_leaves_nothing(story: str, cloud: Local) -> None:
     cloud.destroy(cloud.deploy_assembly(made()[story] / "cdk.out", story))
+    for kind, name in cloud.inventory():
+        assert kind == "log group"  # of CDK's own constructs, which keep it
+        cloud.account.client("logs").delete_log_group(logGroupName=name)
 
 
 def test_one_is_deployed_by_the_command_line_as_it_was_written(tmp_path: Path) -> None:
@@ -63,7 +68,7 @@ def test_one_is_deployed_by_the_command_line_as_it_was_written(tmp_path: Path) -
     # CDK's own validation takes half of a synth, and jsii would keep what it compiles of the app for nothing.
     world = {**os.environ, "CDK_VALIDATION": "false", "NODE_COMPILE_CACHE": str(COMPILED), "PYTHONPATH": str(ROOT)}
     app = "env -u NODE_COMPILE_CACHE python app.py"
-    commands = f"cd {tmp_path} && cdk bootstrap && cdk deploy --require-approval never --app '{app}'"
+    commands = f"cd {tmp_path} && cdk bootstrap {ENVIRONMENT} && cdk deploy --require-approval never --app '{app}'"
     words = [sys.executable, "-m", "ecs_emulator", "sh", "-c", commands]
     ended = subprocess.run(words, cwd=ROOT, env=world, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
