@@ -41,7 +41,11 @@ _OF_REPORTS = (
 )
 """Files that read the reports of `tests.reports`, which one process makes once."""
 
-_ON_THE_STAGE = ("tests/e2e/test_reference_stacks.py", "tests/e2e/test_after_deploy.py")
+_ON_THE_STAGE = (
+    "tests/e2e/test_reference_stacks.py",
+    "tests/e2e/test_after_deploy.py",
+    "tests/e2e/test_written_app.py",
+)
 """Files with stories on one emulator, which is a process of its own."""
 
 _OF_EXAMPLES = (

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
 
 import pytest
 from ecs_emulator.local import Local
-from ecs_emulator.process import ACCOUNT, REGION
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.new import files_of, stories
-from gpu_constructs.cli.program import main
 from gpu_constructs.rules import Severity
 from tools.stories import PRICES, made, prices
 
 from tests.synthesis import Site
 
-from .cdk_cli import COMPILED, ROOT
+from .cdk_cli import ROOT
 
 STORIES = tuple(stories())
-ENVIRONMENT = f"aws://{ACCOUNT}/{REGION}"
 
 
 @contextmanager
@@ -60,19 +54,6 @@ def test_it_is_deployed_and_leaves_nothing(story: str, cloud: Local) -> None:
     for kind, name in cloud.inventory():
         assert kind == "log group"  # of CDK's own constructs, which keep it
         cloud.account.client("logs").delete_log_group(logGroupName=name)
-
-
-def test_one_is_deployed_by_the_command_line_as_it_was_written(tmp_path: Path) -> None:
-    """With the settings of its ``cdk.json``, and a `cdk bootstrap` before it."""
-    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
-    # CDK's own validation takes half of a synth, and jsii would keep what it compiles of the app for nothing.
-    world = {**os.environ, "CDK_VALIDATION": "false", "NODE_COMPILE_CACHE": str(COMPILED), "PYTHONPATH": str(ROOT)}
-    app = "env -u NODE_COMPILE_CACHE python app.py"
-    commands = f"cd {tmp_path} && cdk bootstrap {ENVIRONMENT} && cdk deploy --require-approval never --app '{app}'"
-    words = [sys.executable, "-m", "ecs_emulator", "sh", "-c", commands]
-    ended = subprocess.run(words, cwd=ROOT, env=world, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "scale-to-zero.Send = aws sqs send-message" in ended.stdout + ended.stderr
 
 
 def test_the_prices_are_those_of_the_plans_and_every_app_has_one() -> None:
