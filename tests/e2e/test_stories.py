@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,12 +57,14 @@ def test_it_is_deployed_and_leaves_nothing(story: str, cloud: Local) -> None:
         cloud.account.client("logs").delete_log_group(logGroupName=name)
 
 
-def test_the_prices_are_those_of_the_plans_and_every_app_has_one() -> None:
+def test_the_prices_are_those_of_the_plans_and_every_app_has_one_and_is_on_the_page() -> None:
     assert json.loads(PRICES.read_text("utf-8")) == prices(), (
         "gpu_stories/prices.json is out of date; run: make pictures"
     )
     files = {path.stem for path in (ROOT / "gpu_stories/apps").glob("*.py")} - {"__init__"}
     assert files == {each.replace("-", "_") for each in STORIES}
+    page = (ROOT / "docs/gallery.md").read_text("utf-8")
+    assert re.findall(r"\[([\w-]+)\]\(\.\./gpu_stories/apps/", page) == list(STORIES)
 
 
 def test_an_app_has_less_than_60_lines_and_the_settings_that_cdk_recommends() -> None:

@@ -1,0 +1,62 @@
+"""`gpu-constructs new` writes an app where nothing is, and says which stories there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.cli.new import files_of, stories
+from gpu_constructs.cli.program import main
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_each_story_is_listed_with_a_price_and_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for story, text in stories().items():
+        (row,) = (line for line in lines if line.split(" ")[0] == story)
+        assert text[:30] in row
+
+
+def test_an_app_is_written_and_what_comes_next_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "chat", "my app"]) == 0
+    written = {each.relative_to("my app").as_posix() for each in Path("my app").rglob("*") if each.is_file()}
+    assert written == files_of("chat").keys()
+    assert [each.name for each in tmp_path.iterdir()] == ["my app"]
+    assert "\nnext:\n  cd 'my app'\n  python -m pip install -r requirements.txt\n" in capsys.readouterr().out
+
+
+def test_a_new_repository_is_empty_enough() -> None:
+    Path(".git").mkdir()
+    assert main(["new", "batch", "."]) == 0
+    assert Path("app.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["chat", "full"], "'full' is not empty; fix: name a folder that is not there"),
+        (["chat", "full/mine"], "cannot write full/mine: File exists"),
+        (["Chat_private"], "no story is called 'Chat_private'; fix: did you mean chat-private or chat? Or, "),
+        (["../chat"], "no story is called '../chat'; fix: "),
+        (["kubernetes"], "no story is called 'kubernetes'; fix: gpu-constructs new lists the stories"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_nothing_is_changed(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("full").mkdir()
+    Path("full/mine").write_text("kept", encoding="utf-8")
+    assert main(["new", *words]) == 2
+    assert f"gpu-constructs: {message}" in capsys.readouterr().err
+    assert [str(each) for each in sorted(Path().rglob("*"))] == ["full", "full/mine"]
+
+
+def test_a_capacity_block_is_not_over_when_its_app_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1924992000")  # 2031-01-01
+    assert '"2031-01-15T11:30:00+00:00"' in files_of("gang")["app.py"]
