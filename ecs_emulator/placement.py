@@ -31,6 +31,7 @@ MPS = "ecs.capability.gpu-sharing-mps"
 """Attribute of the hosts whose agent shares GPUs."""
 
 CONSTRAINT = "MemberOf placement constraint unsatisfied."
+DISTINCT = "DistinctInstance placement constraint unsatisfied."
 ATTRIBUTE = "ATTRIBUTE"
 GPU = "RESOURCE:GPU"
 NEURON = "RESOURCE:NEURON_DEVICE"
@@ -77,6 +78,7 @@ class Demand:
         neuron: Name of the container that asks for all Neuron devices.
         ports: Host ports.
         constraints: ``memberOf`` expressions that must all hold.
+        apart: The group of which no task may be on the host, for a constraint ``distinctInstance``.
         attributes: Attributes that the host must have with exactly this value.
     """
 
@@ -87,6 +89,7 @@ class Demand:
     neuron: str | None = None
     ports: frozenset[int] = frozenset()
     constraints: tuple[str, ...] = ()
+    apart: str | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -232,6 +235,7 @@ def _taken(demand: Demand, host: Host) -> Placement:
 _CHECKS: tuple[tuple[str, Callable[[Demand, Host], bool]], ...] = (
     (ATTRIBUTE, _has_attributes),
     (CONSTRAINT, _meets_constraints),
+    (DISTINCT, lambda demand, host: demand.apart is None or demand.apart not in host.subjects.task_groups),
     (GPU, _gpus_suffice),
     (NEURON, lambda demand, host: demand.neuron is None or host.neuron > 0),
     (CPU, lambda demand, host: demand.cpu <= host.cpu),

@@ -151,7 +151,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         """
         hosts = how.pop("hosts", None)
         try:
-            demand = task_demand(definition, how.pop("constraints", None))
+            demand = task_demand(definition, how.pop("constraints", None), group=how.get("group"))
         except TaskDefinitionError as error:
             raise InvalidParameterException(str(error)) from error
         self._check_compatibility(definition, how.get("provider"))

@@ -6,6 +6,7 @@ moto 5.2.5 starts every task as RUNNING, describes the first container only and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import utcnow
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EmulatedTask", "install", "task_demand"]
 
+_DISTINCT = "distinctInstance"
 FIRST_DYNAMIC_PORT, LAST_DYNAMIC_PORT = 32768, 60999
 """The usual range of the kernel (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html)."""
 
@@ -34,16 +36,24 @@ DEVICE_FILES = ("/dev/neuron", "/dev/infiniband/uverbs")
 """Device files that follow from what a host has; any other is taken to be there."""
 
 
-def task_demand(definition: TaskDefinition, constraints: list[dict[str, str]] | None = None) -> Demand:
-    """What a task of this definition asks of a host, with the constraints given at run time."""
-    return demand_of(
+def task_demand(
+    definition: TaskDefinition, constraints: list[dict[str, str]] | None = None, *, group: str | None = None
+) -> Demand:
+    """What a task of this definition asks of a host, with the constraints and the group given at run time.
+
+    ``distinctInstance`` is for services and RunTask alone; managed scaling counts hosts without it.
+    """
+    expressions = [each for each in constraints or () if each.get("type") != _DISTINCT]
+    apart = group if len(expressions) < len(constraints or ()) else None
+    demand = demand_of(
         definition.container_definitions,
         cpu=definition.cpu,
         memory=definition.memory,
-        constraints=[*definition.placement_constraints, *(constraints or [])],
+        constraints=[*definition.placement_constraints, *expressions],
         architecture=(definition.runtime_platform or {}).get("cpuArchitecture"),
         network_mode=definition.network_mode,
     )
+    return replace(demand, apart=apart)
 
 
 class EmulatedTask(Task):

@@ -52,6 +52,15 @@ def test_a_host_that_refuses_a_task_says_why(demand: Demand, reason: str) -> Non
     assert place(demand, [FOUR]) == (Failure("four", reason),)
 
 
+def test_a_task_that_is_to_be_alone_stays_off_hosts_with_tasks_of_its_group() -> None:
+    used = replace(FOUR, arn="used", subjects=replace(FOUR.subjects, task_groups=frozenset({"service:web"})))
+    assert place(Demand(apart="service:web"), [used]) == (
+        Failure("used", "DistinctInstance placement constraint unsatisfied."),
+    )
+    assert placed(Demand(apart="service:web"), used, FOUR).host.arn == "four"
+    assert placed(Demand(apart="service:other"), used).host.arn == "used"
+
+
 def test_all_takes_every_gpu_of_an_untouched_host() -> None:
     assert placed(gpus(ALL), FOUR).gpus == {"container-0": ("a", "b", "c", "d")}
     assert place(gpus(ALL), [replace(FOUR, gpus=("a", "b"))]) == (Failure("four", "RESOURCE:GPU"),)
