@@ -181,11 +181,7 @@ def cuda_image(image: str) -> CudaImage | None:
 
 
 def first_branch(cuda: Cuda) -> int | None:
-    """The first driver branch that runs programs of a CUDA without its forward compatibility package.
-
-    Returns:
-        None for a major version that the table does not know.
-    """
+    """The first driver branch for a CUDA without its forward compatibility package; None if the table lacks it."""
     return _FIRST_BRANCH.get(cuda[0])
 
 

@@ -345,12 +345,7 @@ def choose(needs: InstanceNeeds | None = None, *, also: Sequence[Condition] = ()
     """Choose instance types by need, cheapest first.
 
     There are those with accelerators and those that are declared, and types without accelerators where the needs name
-    their families, or ask for none.
-
-    Args:
-        needs: What they must be; without, anything.
-        also: Further conditions, which are asked after the needs.
-        sort_by: One of `SORT_ORDERS`.
+    their families, or ask for none. The conditions in `also` are asked after the needs.
 
     Raises:
         InvalidValueError: There is no such order.

@@ -47,15 +47,9 @@ class Price:
 
 
 def on_demand_price(instance_type: str, region: str | None = None) -> Price | None:
-    """The on-demand list price of an instance type.
+    """The on-demand list price of an instance type; None where no list has one, as of types in Capacity Blocks alone.
 
-    Args:
-        instance_type: The name AWS prints.
-        region: Where it runs; None if that is not known. Where this region's price is not listed, that of us-east-1
-            stands in, and `Price.region` says so.
-
-    Returns:
-        None where no list has a price, such as for types that are sold as capacity blocks only.
+    Where a region's price is not listed, or none is given, that of us-east-1 stands in, and `Price.region` says so.
     """
     for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)):
         if (price := _prices().get((each, instance_type))) is not None:

@@ -52,11 +52,7 @@ class Cost:
 
 
 def cost_of(pool: Pool, hosts: int) -> Cost | None:
-    """What some hosts of a pool cost an hour.
-
-    Returns:
-        None where the types or their price are not known.
-    """
+    """What some hosts of a pool cost an hour; None where the types or their price are not known."""
     if not pool.types_are_known:
         return None
     prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]

@@ -226,13 +226,10 @@ _KINDS = (PoolProfile(reserved_mib=0), PoolProfile(reserved_mib=0, kind=PoolKind
 def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType, ...]:
     """Instance types on which a task fits and which serve its needs, smallest first.
 
-    Those of the families of `like` come first. Only types that a region offered when the catalogue was recorded are
-    among them, the region of `like` where that is known. Placement constraints do not count, because a list of types
-    excludes every other, nor do values that are only known at deploy time.
-
-    Args:
-        task: What is to run.
-        like: The pool that it does not fit: the architecture of its types, its agents' settings and its kind count.
+    Those of the families of `like` come first; its architecture, its agents' settings and its kind count. Only types
+    that a region offered when the catalogue was recorded are among them, the region of `like` where that is known.
+    Placement constraints do not count, because a list of types excludes every other, nor do values that are only known
+    at deploy time.
     """
     demand = _in_numbers(demand_of(task))
     offer = _ANY_POOL if like is None else profile_of(like)

@@ -122,11 +122,7 @@ class _Block:
         return True
 
     def fill(self, load: Load, left: int, room: Room) -> int:
-        """Puts copies on the first hosts that take them.
-
-        Returns:
-            How many are left.
-        """
+        """Puts copies on the first hosts that take them; how many are left."""
         need, asked, limit = load.need, load.need.asked, load.most
         index, groups = self._with_room(asked, 0), self.groups
         while left and index < len(groups):
@@ -189,11 +185,7 @@ class Packing:
         return [group for block in self._blocks for group in block.groups]
 
     def place(self, load: Load) -> int:
-        """Puts copies on the first hosts that take them.
-
-        Returns:
-            How many were placed.
-        """
+        """Puts copies on the first hosts that take them; how many were placed."""
         asked = load.need.asked
         left, index = load.copies, 0
         while left and index < len(self._blocks):

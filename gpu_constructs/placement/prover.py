@@ -205,11 +205,7 @@ def _certain_loads(shared: PoolLoad, room: Room) -> list[Load] | None:
 
 
 def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packing | None:
-    """Packs what is certain, and notes on each tenant what was placed.
-
-    Returns:
-        All of it on as many hosts as it takes; None where no number of them is enough.
-    """
+    """Packs what is certain on the hosts it takes, None if no number is enough, and notes what each tenant placed."""
     most = hosts_of(shared.pool, Assumption.WORST)
     is_bound = any(tenant.is_bound for tenant in shared.tenants)
     # Nothing launches hosts for tasks without a strategy: what all hosts take is asked only where it may be everything.

@@ -69,14 +69,7 @@ def readings(strategy: Sequence[StrategyItem], copies: int) -> tuple[tuple[Share
 def split(
     strategy: Sequence[StrategyItem], least: int, most: int | None, *, counts_every_base: bool = False
 ) -> tuple[Share, ...]:
-    """Copies of a service that go to each provider of its strategy.
-
-    Args:
-        strategy: The providers.
-        least: Copies at least.
-        most: Copies at most; None if that is not known.
-        counts_every_base: Whether the base of a provider with a weight of 0 certainly counts; else it may.
-    """
+    """Copies of a service that go to each provider of its strategy."""
     if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
         return (Share(item=strategy[0], least=least, most=most),)
     weights = [item.weight for item in strategy]

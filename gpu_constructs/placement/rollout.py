@@ -80,11 +80,7 @@ def may_stop(desired_count: int, percent: Rollout) -> bool:
 
 
 def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
-    """How many more copies of a workload a pool takes beside all that is to run there.
-
-    Returns:
-        Unknown also where not everything has room.
-    """
+    """How many more copies of a workload a pool takes beside all that runs there; unknown where not all has room."""
     mine, packing = _load(workload, proof.pool), proof.packing
     if mine is None or packing is None or isinstance(most_hosts, Unknown) or packing.hosts > most_hosts:
         return UNKNOWN
@@ -92,13 +88,10 @@ def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknow
 
 
 def copies_beside_all(workload: Workload, shared: Sequence[PoolProof], proof: Proof) -> int | Unknown:
-    """How many more copies of a workload its pools take beside all that is to run there.
+    """How many more copies of a workload its pools take beside all that runs there; unknown if not everything has room.
 
     The proof of a pool counts all copies that may come to it. Some may come to any of several pools, such as those of
     a service without a strategy; here each of them is on one, where it leaves the most room.
-
-    Returns:
-        Unknown also where not everything has room.
     """
     lying = _lying_elsewhere(Identical(proof), frozenset([each.pool.name for each in shared]))
     if lying is None:

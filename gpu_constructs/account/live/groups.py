@@ -30,13 +30,7 @@ def of_group(
 ) -> Iterator[Cause]:
     """What keeps the Auto Scaling group of a provider from bringing another host.
 
-    Args:
-        answers: What was described.
-        provider: The capacity provider.
-        pool: The same as the files of a template would have it.
-        hosts: The hosts of the cluster.
-        missing: What more hosts are for, such as ``2 more tasks``; empty where more of them do not help.
-        more: How many they take; None where that is not known.
+    More hosts help with what is `missing`, such as ``2 more tasks`` (empty if not); `more` is how many it takes.
     """
     group = group_of(answers, provider)
     if group is None:
@@ -168,11 +162,6 @@ def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, .
 
     Auto Scaling tries zone after zone and type after type, so that the newest failure is one of several that hold the
     group up: a quota that is too low shows in one activity, and a zone without capacity in the next.
-
-    Args:
-        answers: What was described.
-        group: The group.
-        types: The instance types that it launches, for the quota that they count against.
     """
     failed = takewhile(lambda each: text(each, "StatusCode") == "Failed", _launches(answers, group))
     together: dict[Layer, list[Thing]] = {}

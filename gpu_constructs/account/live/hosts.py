@@ -108,13 +108,9 @@ def registered_hosts(answers: Answers) -> tuple[RegisteredHost, ...]:
 def refusal(
     task: Task, host: RegisteredHost, *, constraints: tuple[PlacementConstraint, ...], needed: tuple[str, ...] = ()
 ) -> Cause | None:
-    """The first thing that keeps a task off a host; None where it takes the task.
+    """The first thing that keeps a task of a service with these constraints off a host; None where it takes the task.
 
-    Args:
-        task: The task.
-        host: The host.
-        constraints: Placement constraints of the service, besides those of the task.
-        needed: Attributes that ECS wants of its host: ``requiresAttributes`` of the task definition.
+    `needed` are attributes that ECS wants of its host: ``requiresAttributes`` of the task definition.
     """
     demand = demand_of(task, constraints)
     looks = (_of_gpus(demand, host), _of_attributes(demand, host, needed), _of_amounts(demand, host))

@@ -254,10 +254,7 @@ def task_definition(
 ) -> dict[str, object]:
     """A task definition of the test, as ``aws ecs register-task-definition --cli-input-json`` takes it.
 
-    Args:
-        instance_type: The host that it tests, with all of its GPUs.
-        image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
-        region: Where it writes its log; None for where its host is.
+    It takes all GPUs of its host, and writes its log where that is if no region is given.
 
     Raises:
         InvalidValueError: The type has no whole GPU.

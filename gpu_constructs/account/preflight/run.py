@@ -94,13 +94,7 @@ _AT_ONCE = 8
 def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] | None = None) -> tuple[Result, ...]:
     """Asks AWS whether the account can have what a fleet asks for.
 
-    Args:
-        fleet: What was asked for, such as `gpu_constructs.check.report.Report.fleet`.
-        asks: What asks AWS, by region.
-        checks: The checks. By default all but those on request.
-
-    Returns:
-        What was found out, region by region, in the order of the checks.
+    By default it runs all checks but those on request. Results are region by region, in the order of the checks.
     """
     wanted = tuple(each for each in CHECKS if not each.on_request) if checks is None else tuple(checks)
     regions = sorted({each.region for each in fleet.pools if each.region is not None and may_be_region(each.region)})

@@ -120,8 +120,7 @@ _DOCUMENTED = {
 def operators_of(subject: Subject) -> frozenset[Operator]:
     """The operators that a subject can be asked with: the page lists them for every field but the task group.
 
-    Args:
-        subject: An attribute, a field or the task group; for the first and the last the page lists none, so all pass.
+    For attributes and the task group the page lists none, so all pass.
     """
     return _DOCUMENTED.get(subject, _EVERY) if isinstance(subject, Field) else _EVERY
 

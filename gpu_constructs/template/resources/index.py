@@ -201,13 +201,7 @@ class Index:
         return found if found is not None and found.type.startswith(_CUSTOM) else None
 
     def find(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Resource | None:
-        """The resource that a property names: by reference, ARN, name, or a parameter of Parameter Store with one.
-
-        Args:
-            value: The property.
-            resource_type: The type that it names a resource of.
-            near: Where the resource is deployed to that has the property; a name means what is there.
-        """
+        """The resource a property names: by reference, ARN, name or a parameter with one; names mean what is `near`."""
         value = self._stored(value, near)
         reference = _pointed_at(value)
         if reference is not None:

@@ -84,13 +84,7 @@ class SecurityGroups:
         return rules is None or _let_all_out(groups) or any(first <= port <= last for _, (first, last), _ in rules)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
-        """Ranges of ports at which some groups let others through, or may: all ports where that is not known.
-
-        Args:
-            groups: Security groups whose rules are read.
-            direction: `INGRESS` or `EGRESS`.
-            others: Security groups on the other side; of none, rules for addresses alone count.
-        """
+        """Ranges of ports at which some groups let others through, or may: all ports where that is not known."""
         rules, allowed = self._rules(groups, direction), {None, *(each.reference for each in others)}
         if rules is None or (direction == EGRESS and _let_all_out(groups)):
             return (_ANY_PORT,)

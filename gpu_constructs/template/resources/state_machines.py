@@ -49,13 +49,7 @@ _Frame = tuple[str, _States]
 
 
 def calls_of_states(resource: Resource, notes: Notes, *, may_run_tasks: bool) -> Iterator[Call]:
-    """Each state of a state machine that runs a task or a job.
-
-    Args:
-        resource: The state machine.
-        notes: Where to put what could not be read.
-        may_run_tasks: Whether there is a task or a job that a definition in another place may run.
-    """
+    """Each state of a state machine that runs a task or a job; what could not be read is noted."""
     properties = Section.of(resource, notes)
     variables = properties.get("DefinitionSubstitutions")
     key = _DEFINITION if isinstance(properties.get(_DEFINITION), Mapping) else _TEXT
