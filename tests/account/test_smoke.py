@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from botocore.client import BaseClient
+from botocore.session import Session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +18,7 @@ from gpu_constructs.account import self_test
 from tests.examples import times
 from tests.replayed import replayed
 from tools.smoke.__main__ import main
-from tools.smoke.account import Said
+from tools.smoke.account import Said, recording
 from tools.smoke.scrub import scrubbed
 
 STEPS = {"preflight": "preflight", "deploy 0": "deploy", "run-self-test": "self-test", "job": "job", "why": "why"}
@@ -87,6 +90,15 @@ def test_what_was_recorded_is_read_as_it_was_then(monkeypatch: pytest.MonkeyPatc
         pairs = list(replayed(folder))
         assert pairs, folder
         assert [now for _, now in pairs] == [then for then, _ in pairs], folder
+
+
+@pytest.mark.parametrize(("service", "operation", "noted"), [("sts", "GetSessionToken", 0), ("ecs", "ListClusters", 1)])
+def test_no_answer_with_credentials_is_recorded(service: str, operation: str, noted: int) -> None:
+    client = Session().create_client(service, "us-east-1")
+    answer = {"Credentials": {"SecretAccessKey": "secret"}}
+    with patch.object(BaseClient, "_make_api_call", lambda *_: answer), recording() as calls:
+        client._make_api_call(operation, {})
+    assert len(calls) == noted
 
 
 def hexes(count: int) -> st.SearchStrategy[str]:

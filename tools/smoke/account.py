@@ -126,6 +126,10 @@ class Account:
         return stack
 
 
+_RECORDED = frozenset(["autoscaling", "cloudformation", "ec2", "ecs", "logs", "service-quotas", "ssm", "stepfunctions"])
+"""Services whose answers are noted. boto3 asks others for its credentials, whose answers hold secrets."""
+
+
 @contextmanager
 def recording() -> Iterator[list[object]]:
     """Notes each call of boto3 in this process with its answer, which holds ``Error`` where AWS refused."""
@@ -140,10 +144,11 @@ def recording() -> Iterator[list[object]]:
             answer = {"Error": refused.response["Error"]}
             raise
         finally:
-            kept = {name: each for name, each in answer.items() if name != "ResponseMetadata"}
             service = client.meta.service_model.service_name
-            plain = json.loads(json.dumps(kept, default=str))
-            calls.append({"service": service, "operation": operation, "answer": plain})
+            plain = {name: each for name, each in answer.items() if name != "ResponseMetadata"}
+            if service in _RECORDED:
+                plain = json.loads(json.dumps(plain, default=str))
+                calls.append({"service": service, "operation": operation, "answer": plain})
         return answer
 
     with patch.object(BaseClient, "_make_api_call", noted):
