@@ -43,9 +43,11 @@ class StandIn:
         def act(*words: object, **_: object) -> Any:
             did = f"{words[0]} {words[1]}" if name == "cdk" else str(words[0]) if name == "command" else name
             self.did.append(did)
-            if did == self._wrong and self._error is not None:
+            is_before = did == "gone" and "destroy 0" not in self.did
+            is_wrong = self._wrong == ("there" if is_before else did)
+            if is_wrong and self._error is not None:
                 raise self._error
-            said = Said(did != self._wrong, {"log": "log group gpu-constructs-self-test, which keeps"})
+            said = Said(not is_wrong, {"log": "log group gpu-constructs-self-test, which keeps"})
             return "value" if name in {"output", "assembly"} else said
 
         return act
@@ -68,19 +70,20 @@ def test_whatever_fails_what_was_deployed_is_destroyed(
     assert ("; to remove it, once" in said) is (STEPS[wrong] == "destroy")
     is_last = wrong in DESTROY and isinstance(error, KeyboardInterrupt)
     after = () if wrong == "preflight" else DESTROY[: DESTROY.index(wrong) + 1] if is_last else DESTROY
-    assert tuple(each for each in account.did if each in DESTROY) == after
+    assert tuple(each for each in account.did[1:] if each in DESTROY) == after
     assert json.loads((tmp_path / "r" / "1-preflight.json").read_text())["passed"] is (wrong != "preflight")
 
 
-def test_nothing_is_deployed_without_a_yes_or_over_a_recording(
+def test_nothing_is_deployed_without_a_yes_over_a_stack_or_over_a_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert smoke(tmp_path, there := StandIn("there"), "--yes") == 2
     account = StandIn("")
     assert smoke(tmp_path, account, answer="") == 2
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "1.json").touch()
     assert smoke(tmp_path, account, "--yes") == 2
-    assert account.did == []
+    assert account.did == there.did == ["gone"]
     assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
 
 

@@ -28,6 +28,11 @@ from tools.smoke.steps import DESTROY, STEPS, Done, run
 __all__ = ["main"]
 
 _HOURS, _MOST_HOURS = 0.5, 2
+_LEFT = f"""\
+there is a stack {STACK}, or a part of it, and may cost money; to remove it, once CloudFormation is done with it:
+  gpu-constructs stop-tasks {STACK} --yes
+  aws cloudformation delete-stack --stack-name {STACK}
+  aws logs delete-log-group --log-group-name {SELF_TEST}"""
 _WORDS = {True: "ok", False: "failed", None: "not tried"}
 
 
@@ -42,22 +47,31 @@ def main(
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--record", type=Path, default=Path("smoke.out"), help="an empty folder for what AWS answered")
     given = parser.parse_args(arguments)
-    if given.record.exists() and any(given.record.iterdir()):
-        return _nothing(f"{given.record} is not empty; fix: RECORD=FOLDER, another folder")
     with tempfile.TemporaryDirectory(prefix="gpu-constructs-smoke-") as folder:
         try:
+            if given.record.exists() and any(given.record.iterdir()):
+                return _nothing(f"{given.record} is not empty; fix: RECORD=FOLDER, another folder")
             account = of(Path(folder))
             where, region = account.session.client("sts").get_caller_identity()["Account"], account.session.region_name
+            if not account.gone().passed:
+                return _nothing(_LEFT)
+            _tell(f"account {where}, {region}: the stack {STACK} is deployed, tried and deleted, for, at list prices:")
+            _tell_costs(region)
+            if not given.yes and not _agreed(ask):
+                return _nothing("nothing was deployed")
+            given.record.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            return _nothing(f"{problem}; fix: RECORD=FOLDER, another folder")
         except (BotoCoreError, ClientError, GpuConstructsError) as problem:
             return _nothing(f"no account: {problem}; fix: credentials and a region, as the AWS CLI takes them")
-        _tell(f"account {where}, {region}: the stack {STACK} is deployed, tried and deleted. Its cost, at list prices:")
-        usual, most = costs(_HOURS, region), costs(_MOST_HOURS, region)
-        for what, usd in {**usual, "in all, in half an hour": sum(usual.values())}.items():
-            _tell(f"  {dollars(usd):>6}  {what}")
-        _tell(f"  {dollars(sum(most.values())):>6}  in all, if the host runs for {_MOST_HOURS} hours")
-        if not given.yes and not _agreed(ask):
-            return _nothing("nothing was deployed")
         return _run(account, given.record)
+
+
+def _tell_costs(region: str | None) -> None:
+    usual, most = costs(_HOURS, region), costs(_MOST_HOURS, region)
+    for what, usd in {**usual, "in all, in half an hour": sum(usual.values())}.items():
+        _tell(f"  {dollars(usd):>6}  {what}")
+    _tell(f"  {dollars(sum(most.values())):>6}  in all, if the host runs for {_MOST_HOURS} hours")
 
 
 def _agreed(ask: Callable[[str], str]) -> bool:
@@ -84,18 +98,10 @@ def _interrupted(_: int, __: FrameType | None) -> None:
 
 
 def _record(done: Sequence[Done], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     recorded: Json = scrubbed(json.loads(json.dumps({each.step: each._asdict() for each in done})))
     for number, (step, each) in enumerate(recorded.items() if isinstance(recorded, dict) else (), start=1):
         (folder / f"{number}-{step}.json").write_text(json.dumps(each, indent=1) + "\n", encoding="utf-8")
     _tell(f"what AWS answered is in {folder}, without ids, names and addresses")
-
-
-_LEFT = f"""\
-something may be left in the stack {STACK}, and cost money; to remove it, once CloudFormation is done with it:
-  gpu-constructs stop-tasks {STACK} --yes
-  aws cloudformation delete-stack --stack-name {STACK}
-  aws logs delete-log-group --log-group-name {SELF_TEST}"""
 
 
 def _report(done: Sequence[Done]) -> None:
