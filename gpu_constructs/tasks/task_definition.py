@@ -25,7 +25,15 @@ from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.counted_containers import CountedContainers, require_no_gpus
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, with_constraints, write_landing
+from gpu_constructs.tasks.task_target import (
+    Capacity,
+    encryption_key_of,
+    expressions_on,
+    mode_on,
+    task_on,
+    with_constraints,
+    write_task,
+)
 from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
 
 if TYPE_CHECKING:
@@ -96,14 +104,16 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         volumes: Sequence[ecs.Volume] | None = None,
         enable_fault_injection: bool | None = None,
     ) -> None:
-        landing = landing_on(capacity)
+        expressions = expressions_on(capacity)
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
-        mode = landing.network_mode(network_mode)
-        task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
+        mode = mode_on(capacity, network_mode)
+        task = task_on(
+            capacity, construct_id, expressions=expressions, family=family, network_mode=mode, ipc_mode=ipc_mode
+        )
         if placement_constraints:
             task = with_constraints(task, placement_constraints, [each.pool for each in capacity])
-        of_types = map(ecs.PlacementConstraint.member_of, landing.expressions)
+        of_types = map(ecs.PlacementConstraint.member_of, expressions)
         super().__init__(
             scope,
             construct_id,
@@ -126,7 +136,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             encryption_key=encryption_key_of(capacity),
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        write_landing(resource_of(self), landing, capacity)
+        write_task(resource_of(self), task, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self.counted = CountedContainers(self, task, capacity=self.capacity, log_group=self.log_group)
         self.server: ModelServer | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Capacity: TypeAlias = "GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity"
 
-_EC2 = "EC2"
-_MANAGED_INSTANCES = "MANAGED_INSTANCES"
+# Launch types that ECS checks a task definition for, and whether its hosts are Managed Instances.
+_LAUNCHES = {"EC2": False, "MANAGED_INSTANCES": True}
 # CPU architectures as ``runtimePlatform`` spells them.
 _SPELLED = {Architecture.X86_64: "X86_64", Architecture.ARM64: "ARM64"}
 _LINUX = "LINUX"
@@ -34,73 +34,71 @@ _OF_CONSTRAINTS = ("GPU040", "GPU070")
 _MODES: Mapping[str, str] = {"NetworkMode": "network_mode", "IpcMode": "ipc_mode"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
-    """Where tasks may be placed, and what a task definition for that looks like.
+def expressions_on(capacity: Sequence[Capacity]) -> tuple[str, ...]:
+    """The placement constraint that is true on every host of some capacities and on no other.
 
-    Attributes:
-        expressions: The placement constraint that is true on every host of the capacity and on no other. None where
-            Managed Instances are the only ones: a provider launches nothing but its own types, and CDK writes no
-            constraint there either.
-        compatibilities: Launch types that ECS checks the task definition for.
-        architecture: Processor architecture that is written down, which Managed Instances choose the host by; None
-            where it is not.
+    None is needed where Managed Instances are the only ones: a provider launches nothing but its own types, and CDK writes no
+    constraint there either. They take constraints on ecs.instance-type, of four attributes, so that a task which may
+    run on both kinds keeps its own.
     """
-
-    expressions: tuple[str, ...]
-    compatibilities: tuple[str, ...]
-    architecture: Architecture | None
-
-    def network_mode(self, given: ecs.NetworkMode | None) -> ecs.NetworkMode | None:
-        """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``."""
-        if given is ecs.NetworkMode.NAT:
-            raise InvalidValueError(
-                "network mode nat is for Windows, where ECS has no GPUs",
-                argument="network_mode",
-                value=given,
-                allowed="bridge, host, awsvpc, none",
-                fix="leave it out for bridge",
-                rule="GPU028",
-            )
-        return ecs.NetworkMode.AWS_VPC if given is None and _MANAGED_INSTANCES in self.compatibilities else given
-
-    def task(
-        self,
-        name: str,
-        *,
-        family: str | None,
-        network_mode: ecs.NetworkMode | None,
-        ipc_mode: ecs.IpcMode | None = None,
-    ) -> Task:
-        """The task definition without a container, as the value that every check reads."""
-        task = Task(
-            name=name,
-            ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
-            network_mode=_mode_written(network_mode),
-            names_network_mode=network_mode is not None,
-            family=family,
-            compatibilities=self.compatibilities,
-            architecture=self.architecture,
-            operating_system=None if self.architecture is None else _LINUX,
-            constraints=tuple(
-                PlacementConstraint(type=MEMBER_OF, expression=known_text(each)) for each in self.expressions
-            ),
+    require_capacities(capacity)
+    architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
+    if len(architectures) > 1:
+        sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
+        raise IncompatibleError(
+            f"one container image runs on one architecture, and these capacities have several: {sides}",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            fix="one task definition for each architecture",
+            rule="GPU067",
         )
-        require_yes(task, "GPU047", arguments=_MODES)
-        return task
+    if all(map(_is_managed, capacity)):
+        return ()
+    with argument_named("capacity"):
+        return (_one_of_types(dict.fromkeys(name for each in capacity for name in each.instance_type_names)),)
 
-    def properties(self) -> Mapping[str, object]:
-        """Properties that `ecs.Ec2TaskDefinition` has no argument for, as `ecs.CfnTaskDefinition` takes them.
 
-        The task's own size is left out: neither a page nor aws-cdk-lib 2.275 asks for it on Managed Instances, and as
-        a hard limit it would keep containers from CPU that is idle.
-        """
-        if self.architecture is None:
-            return {}
-        platform = ecs.CfnTaskDefinition.RuntimePlatformProperty(
-            cpu_architecture=_SPELLED[self.architecture], operating_system_family=_LINUX
+def mode_on(capacity: Sequence[Capacity], given: ecs.NetworkMode | None) -> ecs.NetworkMode | None:
+    """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``."""
+    if given is ecs.NetworkMode.NAT:
+        raise InvalidValueError(
+            "network mode nat is for Windows, where ECS has no GPUs",
+            argument="network_mode",
+            value=given,
+            allowed="bridge, host, awsvpc, none",
+            fix="leave it out for bridge",
+            rule="GPU028",
         )
-        return {"requires_compatibilities": list(self.compatibilities), "runtime_platform": platform}
+    return ecs.NetworkMode.AWS_VPC if given is None and any(map(_is_managed, capacity)) else given
+
+
+def task_on(
+    capacity: Sequence[Capacity],
+    name: str,
+    *,
+    expressions: Sequence[str],
+    family: str | None,
+    network_mode: ecs.NetworkMode | None,
+    ipc_mode: ecs.IpcMode | None,
+) -> Task:
+    """A task definition without a container, as the value that every check reads.
+
+    Its processor architecture is written down for Managed Instances, which choose the host by it.
+    """
+    managed = set(map(_is_managed, capacity))
+    task = Task(
+        name=name,
+        ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
+        network_mode=_mode_written(network_mode),
+        names_network_mode=network_mode is not None,
+        family=family,
+        compatibilities=tuple(launch for launch, is_managed in _LAUNCHES.items() if is_managed in managed),
+        architecture=capacity[0].architecture if True in managed else None,
+        operating_system=_LINUX if True in managed else None,
+        constraints=tuple(PlacementConstraint(type=MEMBER_OF, expression=known_text(each)) for each in expressions),
+    )
+    require_yes(task, "GPU047", arguments=_MODES)
+    return task
 
 
 def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
@@ -120,41 +118,25 @@ def with_constraints(task: Task, given: Sequence[ecs.PlacementConstraint], pools
     return task
 
 
-def write_landing(resource: ecs.CfnTaskDefinition, landing: Landing, capacity: Sequence[Capacity]) -> None:
-    """Writes what `ecs.Ec2TaskDefinition` has no argument for into a task definition for some capacity."""
-    for name, value in landing.properties().items():
-        setattr(resource, name, value)
+def write_task(resource: ecs.CfnTaskDefinition, task: Task, capacity: Sequence[Capacity]) -> None:
+    """Writes what `ecs.Ec2TaskDefinition` has no argument for into a task definition for some capacity.
+
+    The task's own size is left out: neither a page nor aws-cdk-lib 2.275 asks for it on Managed Instances, and as a
+    hard limit it would keep containers from CPU that is idle.
+    """
+    if isinstance(task.architecture, Architecture):
+        resource.requires_compatibilities = list(task.compatibilities)
+        resource.runtime_platform = ecs.CfnTaskDefinition.RuntimePlatformProperty(
+            cpu_architecture=_SPELLED[task.architecture], operating_system_family=_LINUX
+        )
     declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
     if declared:
         # Its placement constraint names them, and their hosts may be in no template of the app.
         resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", declared)
 
 
-def landing_on(capacity: Sequence[Capacity]) -> Landing:
-    """Where tasks on these capacities may be placed."""
-    require_capacities(capacity)
-    architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
-    if len(architectures) > 1:
-        sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
-        raise IncompatibleError(
-            f"one container image runs on one architecture, and these capacities have several: {sides}",
-            argument="capacity",
-            value=[each.pool.name for each in capacity],
-            fix="one task definition for each architecture",
-            rule="GPU067",
-        )
-    managed = {each.pool.kind is PoolKind.MANAGED_INSTANCES for each in capacity}
-    only_managed = managed == {True}
-    with argument_named("capacity"):
-        names = dict.fromkeys(name for each in capacity for name in each.instance_type_names)
-        # Managed Instances take constraints on ecs.instance-type, of four attributes, so that a task which may run on
-        # both kinds keeps its own.
-        expressions = () if only_managed else (_one_of_types(names),)
-    return Landing(
-        expressions=expressions,
-        compatibilities=(*(() if only_managed else (_EC2,)), *((_MANAGED_INSTANCES,) if True in managed else ())),
-        architecture=next(iter(architectures)) if True in managed else None,
-    )
+def _is_managed(capacity: Capacity) -> bool:
+    return capacity.pool.kind is PoolKind.MANAGED_INSTANCES
 
 
 def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
