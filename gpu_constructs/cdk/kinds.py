@@ -24,6 +24,7 @@ from gpu_constructs.errors import UnknownNameError, shown, unexpected
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
+_HALF = re.compile("[\ud800-\udfff]")
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _BOUND = frozenset({"self", "cls"})
@@ -289,11 +290,7 @@ def _makes(struct: type, value: Mapping[str, object]) -> bool:
 
 def _is_broken(text: str) -> bool:
     """Whether a text has half a character, with which no template can be read back."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return _HALF.search(text) is not None
 
 
 def _is_of_cdk(kind: type) -> bool:

@@ -10,7 +10,6 @@ the list is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
@@ -18,6 +17,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state, state_machine, waiting_for
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -26,56 +26,26 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 _NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 
 
-def permissions_of(
-    *, partition: str, region: str, account: str, cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]
-) -> dict[str, object]:
+def _policy(hosts: ClusterHosts, task: GpuTaskDefinition) -> iam.PolicyDocument:
     """The policy of the machine's role.
 
     Narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every task. Any
     revision of the family may be run, so that an attempt that begins during a deployment may begin.
     """
+    partition, region, account = hosts.place
     here = f"arn:{partition}:ecs:{region}:{account}"
-    in_cluster = {"ArnEquals": {"ecs:cluster": cluster_arn}}
+    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    tagged = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
     rule = f"arn:{partition}:events:{region}:{account}:rule/StepFunctionsGetEventsForECSTaskRule"
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "RunTheTask",
-                "Effect": "Allow",
-                "Action": "ecs:RunTask",
-                "Resource": f"{here}:task-definition/{family}:*",
-                "Condition": in_cluster,
-            },
-            {
-                "Sid": "TagItAsItsDefinition",
-                "Effect": "Allow",
-                "Action": "ecs:TagResource",
-                "Resource": f"{here}:task/{cluster_name}/*",
-                "Condition": {"StringEquals": {"ecs:CreateAction": "RunTask"}},
-            },
-            {
-                "Sid": "WatchAndStopIt",
-                "Effect": "Allow",
-                "Action": ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"],
-                "Resource": "*",
-                "Condition": in_cluster,
-            },
-            {
-                "Sid": "HearOfItsEnd",
-                "Effect": "Allow",
-                "Action": ["events:DescribeRule", "events:PutRule", "events:PutTargets"],
-                "Resource": rule,
-            },
-            {
-                "Sid": "HandOverItsRoles",
-                "Effect": "Allow",
-                "Action": "iam:PassRole",
-                "Resource": list(roles),
-                "Condition": {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
-            },
-        ],
-    }
+    roles = [task.task_role.role_arn, task.obtain_execution_role().role_arn]
+    handed = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+    return policy_of(
+        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{task.family}:*", in_cluster),
+        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{hosts.cluster_name}/*", tagged),
+        allowed("WatchAndStopIt", ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"], "*", in_cluster),
+        allowed("HearOfItsEnd", ["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
+        allowed("HandOverItsRoles", "iam:PassRole", roles, handed),
+    )
 
 
 def require_machine_name(name: str | None) -> None:
@@ -89,21 +59,11 @@ def machine_of_tasks(
     scope: Construct, hosts: ClusterHosts, task: GpuTaskDefinition, definition: State, name: str | None
 ) -> sfn.StateMachine:
     """Defines a state machine that runs the tasks of one task definition, and its role."""
-    partition, region, account = hosts.place
-    policy = permissions_of(
-        partition=partition,
-        region=region,
-        account=account,
-        cluster_arn=hosts.cluster_arn,
-        cluster_name=hosts.cluster_name,
-        family=task.family,
-        roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
-    )
     machine, _ = state_machine(
         scope,
         definition=hosts.stack.to_json_string(definition),
         allowed_to="Run",
-        policy=iam.PolicyDocument.from_json(policy),
+        policy=_policy(hosts, task),
         name=name,
     )
     return machine

@@ -14,7 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
+from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
 from gpu_constructs.services.endpoint import ServiceEndpoint
@@ -207,7 +207,7 @@ def _metric_of_gpus(name: str, scaling: Scaling) -> cloudwatch.Metric:
     service = scaling.service
     return cloudwatch.Metric(
         namespace="ECS/ContainerInsights" if scaling.is_managed else METRIC_NAMESPACE,
-        metric_name=f"Task{name}" if scaling.is_managed else METRICS[name].name,
+        metric_name=f"Task{name}" if scaling.is_managed else name,
         # Of Container Insights, as aws-samples/sample-ecs-inference-pipeline asks for them.
         dimensions_map={"ClusterName": service.cluster.cluster_name, "ServiceName": service.service_name},
         statistic="Average",

@@ -92,8 +92,8 @@ def plan_gpu_container(
     kept: FairShare,
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool."""
-    ask = ask_for(gpus)
-    asked = Container(name=name, requirements=(ask.requirement,), needs=needs)
+    requirement, written = ask_for(gpus)
+    asked = Container(name=name, requirements=(requirement,), needs=needs)
     require_gpu_pools(pools, asked, efa=options.get("efa") is True)
     require_container_name(name, options)
     plan = finish_plan(
@@ -107,7 +107,8 @@ def plan_gpu_container(
         kept=kept,
     )
     require_met(with_one_more(task, asked), pools)
-    return replace(plan, gpu_count=ask.gpu_count, requirement=ask.written, ulimits=_GPU_LIMITS)
+    count = None if written else requirement.whole or requirement.part
+    return replace(plan, gpu_count=count, requirement=written, ulimits=_GPU_LIMITS)
 
 
 def _of_driver(options: GpuContainerOptions) -> dict[str, str]:

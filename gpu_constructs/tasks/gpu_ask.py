@@ -24,7 +24,7 @@ from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import is_target
 from gpu_constructs.facts.gpu_features import precision as number_format
-from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task
 from gpu_constructs.placement.fit import alternatives
 
 _RULE = "GPU020"
@@ -69,49 +69,32 @@ _ALL = "ALL"
 _FIX = "gpus=1, 'ALL' for every GPU of the host, GpuShare(memory_mib=4096) for a share of one, or 0.25 on g6f.2xlarge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuAsk:
-    """What is asked of GPUs, in the fleet's words and in CloudFormation's.
+def ask_for(gpus: Gpus) -> tuple[ResourceRequirement, Mapping[str, object] | None]:
+    """Reads the argument ``gpus`` of `GpuTaskDefinition.add_gpu_container`.
 
-    Attributes:
-        requirement: The entry of ``resourceRequirements``.
-        gpu_count: The same as CDK's ``gpu_count``; None where that cannot say it.
-        written: The entry as CloudFormation takes it, where CDK cannot write it: ``ALL``, a share, a token.
+    Beside the entry of ``resourceRequirements`` stands that entry as CloudFormation takes it, where CDK cannot write
+    it: ``ALL``, a share, a token.
     """
-
-    requirement: ResourceRequirement
-    gpu_count: float | None = None
-    written: Mapping[str, object] | None = None
-
-
-def ask_for(gpus: Gpus) -> GpuAsk:
-    """Reads the argument ``gpus`` of `GpuTaskDefinition.add_gpu_container`."""
     if isinstance(gpus, GpuShare):
         return _shared(gpus)
     if isinstance(gpus, str) and gpus == _ALL:
-        return GpuAsk(requirement=ResourceRequirement(value=_ALL), written={"Type": GPU, "Value": _ALL})
+        return ResourceRequirement(value=_ALL), {"Type": GPU, "Value": _ALL}
     if is_token(gpus) and not is_list_token(gpus):
         value = gpus if isinstance(gpus, str) else cdk.Tokenization.stringify_number(gpus)
-        return GpuAsk(requirement=ResourceRequirement.gpus(UNKNOWN), written={"Type": GPU, "Value": value})
-    if isinstance(gpus, float):
-        part = ResourceRequirement(value=repr(gpus))
-        if part.part:
-            return GpuAsk(requirement=part, gpu_count=gpus)
-    count = whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX)
-    return GpuAsk(requirement=ResourceRequirement.gpus(count), gpu_count=None if isinstance(count, Unknown) else count)
+        return ResourceRequirement.gpus(UNKNOWN), {"Type": GPU, "Value": value}
+    if isinstance(gpus, float) and (part := ResourceRequirement(value=repr(gpus))).part:
+        return part, None
+    return ResourceRequirement.gpus(whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX)), None
 
 
-def _shared(share: GpuShare) -> GpuAsk:
+def _shared(share: GpuShare) -> tuple[ResourceRequirement, Mapping[str, object]]:
     memory, percent = share.memory_mib, share.max_compute_percent
     mps = NvidiaMps(
         memory_mib=UNKNOWN if is_token(memory) else memory,
         max_compute_percent=UNKNOWN if is_token(percent) else percent,
     )
     allocation = {"Memory": memory} | ({} if percent is None else {"MaxComputePercent": percent})
-    return GpuAsk(
-        requirement=ResourceRequirement(nvidia_mps=mps),
-        written={"Type": GPU, "SharingStrategy": {"NvidiaMps": allocation}},
-    )
+    return ResourceRequirement(nvidia_mps=mps), {"Type": GPU, "SharingStrategy": {"NvidiaMps": allocation}}
 
 
 def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> None:

@@ -37,9 +37,9 @@ _MODES: Mapping[str, str] = {"NetworkMode": "network_mode", "IpcMode": "ipc_mode
 def expressions_on(capacity: Sequence[Capacity]) -> tuple[str, ...]:
     """The placement constraint that is true on every host of some capacities and on no other.
 
-    None is needed where Managed Instances are the only ones: a provider launches nothing but its own types, and CDK writes no
-    constraint there either. They take constraints on ecs.instance-type, of four attributes, so that a task which may
-    run on both kinds keeps its own.
+    None is needed where Managed Instances are the only ones: a provider launches nothing but its own types, and CDK
+    writes no constraint there either. They take constraints on ecs.instance-type, of four attributes, so that a task
+    which may run on both kinds keeps its own.
     """
     require_capacities(capacity)
     architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}

@@ -62,7 +62,6 @@ class ImportedGpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=plan.pool,
-            architecture=plan.architecture,
             instance_type_names=plan.choice.instance_types,
         )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
@@ -118,7 +117,6 @@ class GpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=plan.pool,
-            architecture=plan.architecture,
             instance_type_names=plan.choice.instance_types,
         )
         before_join, after_join = host_lines(

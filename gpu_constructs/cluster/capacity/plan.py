@@ -33,7 +33,7 @@ from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.cluster.hosts.providers import known_provider_name
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
-from gpu_constructs.facts import Architecture, InstanceType, instance_type, may_exist
+from gpu_constructs.facts import InstanceType, instance_type, may_exist
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
@@ -146,11 +146,6 @@ class CapacityPlan:
     adds: Contribution
     subnets: HostSubnets
     comes_first: bool = False
-
-    @property
-    def architecture(self) -> Architecture:
-        """That of its image, or of its types where nobody declared it."""
-        return self.machine_image.host_image.image.architecture or self.pool.instance_types[0].architecture
 
 
 def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:

@@ -10,6 +10,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
-def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
+_FINDS_ENDPOINT = allowed("FindTheEndpoint", "ecs:DiscoverPollEndpoint", "*")
+
+
+def host_permissions(stack: cdk.Stack, cluster_arn: str) -> iam.PolicyDocument:
     """The ECS agent on this one cluster, Session Manager and two logs of fixed names, nothing else.
 
     Images and logs belong to the tasks' execution roles, so the hosts need neither; only the task of ``gpu-constructs
@@ -28,60 +32,43 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> dict[str, object]:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
     """
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "RegisterWithTheCluster",
-                "Effect": "Allow",
-                "Action": [
-                    "ecs:DeregisterContainerInstance",
-                    "ecs:RegisterContainerInstance",
-                    "ecs:SubmitAttachmentStateChanges",
-                    "ecs:SubmitContainerStateChange",
-                    "ecs:SubmitTaskStateChange",
-                ],
-                "Resource": cluster_arn,
-            },
-            {
-                "Sid": "TalkToTheCluster",
-                "Effect": "Allow",
-                "Action": ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
-                "Resource": "*",
-                "Condition": {"ArnEquals": {"ecs:cluster": cluster_arn}},
-            },
-            {"Sid": "FindTheEndpoint", "Effect": "Allow", "Action": "ecs:DiscoverPollEndpoint", "Resource": "*"},
-            {
-                "Sid": "SessionManager",
-                "Effect": "Allow",
-                "Action": [
-                    "ssm:UpdateInstanceInformation",
-                    "ssmmessages:CreateControlChannel",
-                    "ssmmessages:CreateDataChannel",
-                    "ssmmessages:OpenControlChannel",
-                    "ssmmessages:OpenDataChannel",
-                ],
-                "Resource": "*",
-            },
-            {
-                "Sid": "LogOfTheSelfTest",
-                "Effect": "Allow",
-                "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
-                "Resource": _log_group(stack, f"{SELF_TEST}:*"),
-            },
-            {
-                "Sid": "LogOfHosts",
-                "Effect": "Allow",
-                "Action": [
-                    "logs:CreateLogGroup",
-                    "logs:CreateLogStream",
-                    "logs:PutLogEvents",
-                    "logs:PutRetentionPolicy",
-                ],
-                "Resource": [_log_group(stack, HOST_LOG), _log_group(stack, f"{HOST_LOG}:*")],
-            },
-        ],
-    }
+    return policy_of(
+        allowed(
+            "RegisterWithTheCluster",
+            [
+                "ecs:DeregisterContainerInstance",
+                "ecs:RegisterContainerInstance",
+                "ecs:SubmitAttachmentStateChanges",
+                "ecs:SubmitContainerStateChange",
+                "ecs:SubmitTaskStateChange",
+            ],
+            cluster_arn,
+        ),
+        allowed(
+            "TalkToTheCluster",
+            ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
+            "*",
+            {"ArnEquals": {"ecs:cluster": cluster_arn}},
+        ),
+        _FINDS_ENDPOINT,
+        allowed(
+            "SessionManager",
+            [
+                "ssm:UpdateInstanceInformation",
+                "ssmmessages:CreateControlChannel",
+                "ssmmessages:CreateDataChannel",
+                "ssmmessages:OpenControlChannel",
+                "ssmmessages:OpenDataChannel",
+            ],
+            "*",
+        ),
+        allowed("LogOfTheSelfTest", ["logs:CreateLogStream", "logs:PutLogEvents"], _log_group(stack, f"{SELF_TEST}:*")),
+        allowed(
+            "LogOfHosts",
+            ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents", "logs:PutRetentionPolicy"],
+            [_log_group(stack, HOST_LOG), _log_group(stack, f"{HOST_LOG}:*")],
+        ),
+    )
 
 
 def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) -> iam.Role:
@@ -91,7 +78,7 @@ def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) 
         "HostRole",
         assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
         description=f"Hosts of {of}: ECS agent and Session Manager",
-        inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(stack, cluster_arn))},
+        inline_policies={"Host": host_permissions(stack, cluster_arn)},
     )
 
 
@@ -125,7 +112,7 @@ class ManagedRoles:
             "ManagedHostRole",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             description="ECS Managed Instances of one cluster: ECS agent",
-            inline_policies={"Host": iam.PolicyDocument.from_json(_agent(cdk.Stack.of(scope), cluster))},
+            inline_policies={"Host": _agent(cdk.Stack.of(scope), cluster)},
         )
         self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
             scope, "ManagedHostProfile", role=self.instance_role.without_policy_updates()
@@ -136,11 +123,11 @@ class ManagedRoles:
             assumed_by=iam.ServicePrincipal("ecs.amazonaws.com"),
             description="Amazon ECS, to start and end the Managed Instances of one cluster",
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(_INFRASTRUCTURE_POLICY)],
-            inline_policies={"PassHostRole": iam.PolicyDocument.from_json(_pass(self.instance_role.role_arn))},
+            inline_policies={"PassHostRole": _pass(self.instance_role.role_arn)},
         )
 
 
-def _agent(stack: cdk.Stack, cluster: ecs.ICluster) -> dict[str, object]:
+def _agent(stack: cdk.Stack, cluster: ecs.ICluster) -> iam.PolicyDocument:
     """The statements of AmazonECSInstanceRolePolicyForManagedInstances, for this one cluster.
 
     As aws-cdk-lib 2.275 narrows them, and further: the ARN of a container instance has its cluster's name in it
@@ -150,43 +137,22 @@ def _agent(stack: cdk.Stack, cluster: ecs.ICluster) -> dict[str, object]:
     instances = stack.format_arn(
         service="ecs", resource="container-instance", resource_name=f"{cluster.cluster_name}/*"
     )
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Sid": "FindTheEndpoint", "Effect": "Allow", "Action": "ecs:DiscoverPollEndpoint", "Resource": "*"},
-            {
-                "Sid": "RegisterWithTheCluster",
-                "Effect": "Allow",
-                "Action": [
-                    "ecs:RegisterContainerInstance",
-                    "ecs:SubmitAttachmentStateChanges",
-                    "ecs:SubmitTaskStateChange",
-                ],
-                "Resource": cluster_arn,
-            },
-            {
-                "Sid": "TalkToTheCluster",
-                "Effect": "Allow",
-                "Action": ["ecs:Poll", "ecs:PutSystemLogEvents", "ecs:StartTelemetrySession"],
-                "Resource": instances,
-            },
-        ],
-    }
+    return policy_of(
+        _FINDS_ENDPOINT,
+        allowed(
+            "RegisterWithTheCluster",
+            ["ecs:RegisterContainerInstance", "ecs:SubmitAttachmentStateChanges", "ecs:SubmitTaskStateChange"],
+            cluster_arn,
+        ),
+        allowed("TalkToTheCluster", ["ecs:Poll", "ecs:PutSystemLogEvents", "ecs:StartTelemetrySession"], instances),
+    )
 
 
-def _pass(role_arn: str) -> dict[str, object]:
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Action": "iam:PassRole",
-                "Resource": role_arn,
-                # The second is what the service is called in the partition of China.
-                "Condition": {"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}},
-            }
-        ],
-    }
+def _pass(role_arn: str) -> iam.PolicyDocument:
+    # The second is what the service is called in the partition of China.
+    services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
+    condition = {"StringEquals": {"iam:PassedToService": services}}
+    return policy_of({"Effect": "Allow", "Action": "iam:PassRole", "Resource": role_arn, "Condition": condition})
 
 
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]

@@ -61,13 +61,13 @@ class ProviderCapacity(Construct):
         *,
         hosts: ClusterHosts,
         pool: Pool,
-        architecture: Architecture,
         instance_type_names: Iterable[str],
     ) -> None:
         super().__init__(scope, construct_id)
         self.hosts: ClusterHosts = hosts
         self.cluster: ecs.ICluster = hosts.cluster
-        self.architecture: Architecture = architecture
+        declared = None if isinstance(pool.image, Unknown) else pool.image.image.architecture
+        self.architecture: Architecture = declared or pool.instance_types[0].architecture
         self.pool: Pool = pool
         self.instance_type_names: tuple[str, ...] = tuple(instance_type_names)
 

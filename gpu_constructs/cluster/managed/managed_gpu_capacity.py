@@ -100,7 +100,6 @@ class ManagedGpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=pool,
-            architecture=pool.instance_types[0].architecture,
             instance_type_names=(each.name for each in pool.instance_types),
         )
         self.encryption_key: kms.IKey | None = hosts.encryption_key

@@ -113,7 +113,7 @@ def _task(
             "AWS_REGION": hosts.stack.region,
             "CLUSTER": hosts.cluster_name,
             "NAMESPACE": METRIC_NAMESPACE,
-            "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}, separators=(",", ":")),
+            "UNITS": json.dumps({name: each.unit for name, each in METRICS.items()}, separators=(",", ":")),
             "EVENT_SOURCE": FAULT_SOURCE,
             "EVENT_TYPE": FAULT_DETAIL_TYPE,
             "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",

@@ -46,7 +46,6 @@ STOPPED_BY_RECOVERY = "GPU recovery: "
 class Metric:
     """A metric of namespace `METRIC_NAMESPACE`, with a value a minute."""
 
-    name: str
     unit: str
     statistic: str
 
@@ -68,8 +67,7 @@ _OF_HOSTS = (
     "ApplicationXids",  # faults that the program on a GPU caused, after which it has to start again
 )
 METRICS: Mapping[str, Metric] = MappingProxyType(
-    {name: Metric(name, unit, "Average") for name, unit in _OF_GPUS}
-    | {name: Metric(name, "Count", "Sum") for name in _OF_HOSTS}
+    {name: Metric(unit, "Average") for name, unit in _OF_GPUS} | {name: Metric("Count", "Sum") for name in _OF_HOSTS}
 )
 """By name. Each has values for the cluster and for each capacity provider, those of GPUs for each service as well.
 

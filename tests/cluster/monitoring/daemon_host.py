@@ -26,7 +26,7 @@ RECORDED = Path(__file__).with_name("recorded") / "agent.json"
 ENVIRONMENT = {
     "CLUSTER": "gpus",
     "NAMESPACE": "GpuConstructs",
-    "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}),
+    "UNITS": json.dumps({name: each.unit for name, each in METRICS.items()}),
     "EVENT_SOURCE": "gpu-constructs",
     "EVENT_TYPE": "GPU Fault",
 }

@@ -18,8 +18,8 @@ from gpu_constructs.cluster.monitoring.events import METRICS
 CLUSTER, PROVIDER = ("ClusterName",), ("ClusterName", "CapacityProviderName")
 SERVICE = ("ClusterName", "ServiceName")
 SETS: Mapping[str, frozenset[tuple[str, ...]]] = {
-    each.name: frozenset({CLUSTER, PROVIDER} | ({SERVICE} if each.statistic == "Average" else set()))
-    for each in METRICS.values()
+    name: frozenset({CLUSTER, PROVIDER} | ({SERVICE} if each.statistic == "Average" else set()))
+    for name, each in METRICS.items()
 }
 """The sets of dimensions of each metric."""
 
