@@ -68,9 +68,7 @@ def _machine(
     resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE
     stack = cdk.Stack.of(scope)
     policy = permissions_of(
-        partition=run.partition,
-        region=stack.region,
-        account=stack.account,
+        place=(run.partition, stack.region, stack.account),
         cluster_arn=run.cluster,
         cluster_name=shared.cluster.cluster_name,
         family=run.family,
@@ -80,7 +78,7 @@ def _machine(
         scope,
         f"{name}Role",
         assumed_by=principal("states.amazonaws.com"),
-        inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
+        inline_policies={"Run": policy},
     )
     states = stack.to_json_string(definition)
     machine = sfn.StateMachine(

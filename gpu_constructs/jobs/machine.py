@@ -10,6 +10,7 @@ the list is not read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
@@ -26,22 +27,23 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 _NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 
 
-def _policy(hosts: ClusterHosts, task: GpuTaskDefinition) -> iam.PolicyDocument:
+def permissions_of(
+    *, place: tuple[str, str, str], cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]
+) -> iam.PolicyDocument:
     """The policy of the machine's role.
 
     Narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every task. Any
     revision of the family may be run, so that an attempt that begins during a deployment may begin.
     """
-    partition, region, account = hosts.place
+    partition, region, account = place
     here = f"arn:{partition}:ecs:{region}:{account}"
-    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    in_cluster = {"ArnEquals": {"ecs:cluster": cluster_arn}}
     tagged = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
     rule = f"arn:{partition}:events:{region}:{account}:rule/StepFunctionsGetEventsForECSTaskRule"
-    roles = [task.task_role.role_arn, task.obtain_execution_role().role_arn]
     handed = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
     return policy_of(
-        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{task.family}:*", in_cluster),
-        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{hosts.cluster_name}/*", tagged),
+        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{family}:*", in_cluster),
+        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{cluster_name}/*", tagged),
         allowed("WatchAndStopIt", ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"], "*", in_cluster),
         allowed("HearOfItsEnd", ["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
         allowed("HandOverItsRoles", "iam:PassRole", roles, handed),
@@ -63,7 +65,13 @@ def machine_of_tasks(
         scope,
         definition=hosts.stack.to_json_string(definition),
         allowed_to="Run",
-        policy=_policy(hosts, task),
+        policy=permissions_of(
+            place=hosts.place,
+            cluster_arn=hosts.cluster_arn,
+            cluster_name=hosts.cluster_name,
+            family=task.family,
+            roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
+        ),
         name=name,
     )
     return machine
