@@ -64,7 +64,8 @@ def test_the_prices_are_those_of_the_plans_and_every_app_has_one_and_is_on_the_p
     files = {path.stem for path in (ROOT / "gpu_stories/apps").glob("*.py")} - {"__init__"}
     assert files == {each.replace("-", "_") for each in STORIES}
     page = (ROOT / "docs/gallery.md").read_text("utf-8")
-    assert re.findall(r"\[([\w-]+)\]\(\.\./gpu_stories/apps/", page) == list(STORIES)
+    rows = re.findall(r"^\| \[([\w-]+)\]\(\.\./gpu_stories/apps/\w+\.py\) \| ([^|]+) \|", page, re.MULTILINE)
+    assert rows == list(stories().items())
 
 
 def test_an_app_has_less_than_60_lines_and_the_settings_that_cdk_recommends() -> None:
