@@ -141,6 +141,8 @@ def test_the_command_line_runs_without_cdk_and_node(
     assert (code, "GPU028" in report) == (1, True)
     assert said("new", "chat", tmp_path / "chat")[0] == 0
     assert (tmp_path / "chat" / "app.py").read_text("utf-8") == (ROOT / "gpu_stories/apps/chat.py").read_text("utf-8")
+    wanted = (tmp_path / "chat" / "requirements.txt").read_text("utf-8").splitlines()[-1]
+    assert wanted == f"gpu-constructs-check[cdk,testing]=={__version__}"  # of which this environment has a part
     assert said("why", "Train") == (2, "gpu-constructs: boto3 is not installed; fix: pip install boto3\n")
     assert not (tmp_path / "path" / "started").exists()
 
