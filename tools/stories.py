@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import runpy
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -61,6 +63,7 @@ $ gpu-constructs plan cdk.out
 def made() -> Mapping[str, Path]:
     """The folder of each story, written as ``new`` does, with its assembly in ``cdk.out``."""
     top = Path(tempfile.mkdtemp(prefix="gpu-stories-"))
+    atexit.register(shutil.rmtree, top, ignore_errors=True)
     return {story: _synthesized(story, top / story) for story in stories()}
 
 
