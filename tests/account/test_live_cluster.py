@@ -67,9 +67,6 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return run
 
 
-OPERATIONS = [xform_name(each.partition(":")[2]) for each in CALLS]
-
-
 REFUSED = [*CALLS, "cloudformation:ListStackResources"]
 
 

@@ -14,7 +14,7 @@ from gpu_constructs.account.self_test import Request, SelfTestEnd, run_self_test
 
 from tests.synthesis import Site
 
-JOB, REGISTERS, LOG = "JobStateMachineRole", "ecs:RegisterContainerInstance", "LogOfTheSelfTest"
+REGISTERS, LOG = "ecs:RegisterContainerInstance", "LogOfTheSelfTest"
 
 _OTHER = [{"Effect": "Allow", "Action": "sts:GetCallerIdentity", "Resource": "*"}]
 

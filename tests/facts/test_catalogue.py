@@ -22,17 +22,6 @@ from gpu_constructs.facts import (
 EVERY = (*accelerated(), *general())
 
 
-def order(each: InstanceType) -> tuple[int, float, int, int, str]:
-    devices = each.accelerators
-    return (
-        0 if devices is None else devices.count,
-        0.0 if devices is None else devices.partition,
-        each.vcpus,
-        each.memory_mib,
-        each.name,
-    )
-
-
 def test_every_type_is_found_by_its_name() -> None:
     assert all(instance_type(each.name) is each for each in EVERY)
     assert len({each.name for each in EVERY}) == len(EVERY)

@@ -9,7 +9,6 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.rollout import task_slots
@@ -18,8 +17,6 @@ from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from tests.rules.given import a_pool, of_image
 from tests.synthesis import Site, Tenant, unwritten
-
-TYPES = [each for each in accelerated() if each.accelerators and each.accelerators.vendor is Vendor.NEURON]
 
 # AWS's own count of chips (https://aws.amazon.com/ec2/instance-types/ pages of Inf1, Inf2, Trn1, Trn2, 2026-11-21).
 CHIPS = {

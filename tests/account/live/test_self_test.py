@@ -20,7 +20,6 @@ NCCL = """
   1073741824     268435456     float     sum      -1   6000.0  178.96  313.17      0   6100.0  176.02  308.04      0
 # Avg bus bandwidth    : 156.6
 """
-TOPOLOGY = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tNV18\tPXB\t0-55\nGPU1\tNV18\t X \tNODE\t0-55\n"
 P5 = SelfTest(memory_mib=(81_559,) * 8, cuda=8, links=("NV18",) * 56, bus_gbps=338.82, wrong=0)
 
 

@@ -44,17 +44,12 @@ def providers_of(*providers: Any, default: Any = None) -> Resources:
     return {"Type": "AWS::ECS::ClusterCapacityProviderAssociations", "Properties": properties}
 
 
-def balanced(kind: str, **properties: Any) -> Resources:
-    return {"Type": f"{_V2}{kind}", "Properties": properties}
-
-
 CLUSTER = {"Cluster": {"Type": "AWS::ECS::Cluster"}, "Group": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
 OTHER_GROUP = {"Other": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
 ON_OLD = {"Old": provider(), "List": providers_of(ref("Old")), "Chat": service(ref("Old"))}
 ON_NEW = {"New": provider("Other"), "List": providers_of(ref("New")), "Chat": service(ref("New"))}
 BOTH = {"Old": provider(), "New": provider("Other"), "List": providers_of(ref("Old"), ref("New"))}
 DEFAULT = {"Old": provider(), "List": providers_of(ref("Old"), default=ref("Old")), "Chat": service()}
-NAMED = {"Targets": balanced("TargetGroup", Port=80, Name="chat")}
 
 
 def update(old: Resources, new: Resources) -> Update:

@@ -212,8 +212,3 @@ def test_a_capacity_block_excludes_what_aws_says(cloud: Local, data: Template, r
     )
 
     refused(cloud, template, reason)
-
-
-def placed(template: Template, strategy: str = "cluster") -> Template:
-    template["Resources"]["Together"] = resource("EC2::PlacementGroup", Strategy=strategy)
-    return launching(template, Placement={"GroupName": {"Ref": "Together"}})

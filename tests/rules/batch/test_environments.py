@@ -35,9 +35,6 @@ OF_BATCH = (
     *rules_of(environments),
     *(each for each in (*rules_of(images), *rules_of(user_data)) if each.id in {"GPU003", "GPU107"}),
 )
-HOSTS = a_pool("g6.xlarge", name="Hosts", kind=PoolKind.BATCH)
-ARM = a_pool("g5g.xlarge", name="Arm", kind=PoolKind.BATCH)
-FARGATE = ComputeEnvironment(name="Small", lacks_gpus="is on Fargate, which has none", has_hosts=False)
 
 NODES = replace(GPU_JOB, nodes=2)
 ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which has none")

@@ -19,7 +19,7 @@ SERVICE = {"Name": "ServiceName", "Value": "chat"}
 IN_USE = {"Namespace": "AWS/ECS", "MetricName": "GPUUtilization", "Dimensions": [CLUSTER]}
 RESERVED = {**IN_USE, "MetricName": "GPUReservation"}
 OF_TASKS = {"Namespace": "ECS/ContainerInsights", "MetricName": "TaskGPUUtilization"}
-SCALED, TRACKED = "TargetTrackingScalingPolicyConfiguration", "TargetTrackingConfiguration"
+SCALED = "TargetTrackingScalingPolicyConfiguration"
 
 
 def alarm(**properties: Any) -> dict[str, Any]:

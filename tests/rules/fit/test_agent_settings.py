@@ -64,7 +64,7 @@ def test_what_agents_keep_from_tasks_decides_where_these_run(
     assert prove(fleet).workloads[0].answer is answer
 
 
-A, B, C, OPEN = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zone="us-east-1c"), Subnet()
+A, B, C = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zone="us-east-1c")
 
 
 @pytest.mark.parametrize(

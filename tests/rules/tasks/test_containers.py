@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, PurchaseOption, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, PurchaseOption, Task, Unknown, Workload
 from gpu_constructs.rules.tasks.containers import (
     asked_of_ecs,
     left_to_ecs,
@@ -16,8 +16,6 @@ from gpu_constructs.rules.tasks.containers import (
     stop_in_time,
 )
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
-
-BARE = Container(name="main")
 
 
 def test_a_daemon_is_told_of_the_default_runtime() -> None:

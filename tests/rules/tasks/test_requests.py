@@ -18,13 +18,9 @@ from gpu_constructs.fleet import (
     Scheduler,
     Task,
 )
-from gpu_constructs.rules import rules_of
-from gpu_constructs.rules.tasks import requests
 from gpu_constructs.rules.tasks.containers import asked_of_ecs
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM, taken
 from tests.rules.given import FIT_RULES, a_pool, container, fleet_of, gpu, mps, only, said, task_of
-
-RULES = rules_of(requests)
 
 
 @pytest.mark.parametrize(

@@ -215,28 +215,3 @@ def test_a_wrong_value_is_named_with_a_fix(ground: Ground, argument: str, call: 
         call(ground)
     assert refused.value.argument == argument
     assert refused.value.fix
-
-
-def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:
-    """What a preset with a file system makes."""
-    container = task.add_gpu_container(
-        "Vllm",
-        image=ecs.ContainerImage.from_registry("vllm/vllm-openai:v0.27.1"),
-        command=["--model", "Qwen/Qwen2.5-7B-Instruct"],
-        environment={"HF_HOME": "/root/.cache/huggingface"},
-        port_mappings=[ecs.PortMapping(container_port=8000, name="vllm")],
-        gpu_memory_gib=13.9,
-    )
-    task.add_volume(
-        name="models",
-        efs_volume_configuration=ecs.EfsVolumeConfiguration(
-            file_system_id=files.file_system_id,
-            transit_encryption="ENABLED",
-            authorization_config=ecs.AuthorizationConfig(iam="ENABLED"),
-        ),
-    )
-    container.add_mount_points(
-        ecs.MountPoint(source_volume="models", container_path="/root/.cache/huggingface", read_only=False)
-    )
-    files.grant_root_access(task.task_role)
-    files.connections.allow_default_port_from(site.cluster.cluster)

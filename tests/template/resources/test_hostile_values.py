@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
 from typing import Any
 
 import pytest
@@ -12,12 +11,13 @@ from hypothesis import strategies as st
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin
 from gpu_constructs.rules.files.metrics import hosts_have_gpu_metrics
+from gpu_constructs.template import read_stacks
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import files_of, fleet_of
 from tests.examples import times
 from tests.pace import paces
-from tests.template.resources.declared import declared, fleet, joined
-from tests.template.resources.everything import EVERYTHING, paths, with_value
+from tests.template.large import large_template
+from tests.template.resources.declared import fleet
 
 TYPES = [
     "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -114,19 +114,6 @@ def test_any_values_make_a_fleet(stack: Stack) -> None:
     check(stack)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(30))
-@given(st.sampled_from(sorted(paths(EVERYTHING), key=str)), VALUES)
-def test_any_value_in_any_place_makes_a_fleet(path: tuple[str | int, ...], value: Any) -> None:
-    check(declared(with_value(EVERYTHING, path, value)))
-
-
-def test_no_place_is_left_out() -> None:
-    values = (UNKNOWN, "", [None], {"": 1}, Reference("Stack", "Missing"))
-    for number, path in enumerate(paths(EVERYTHING)):
-        for value in islice(cycle(values), number, number + min(times(1), len(values))):
-            check(declared(with_value(EVERYTHING, path, value)))
-
-
 @pytest.mark.parametrize("key", ["Cpu", "Image", "Privileged"])
 def test_a_number_too_long_to_print_is_unknown(key: str) -> None:
     properties = {"ContainerDefinitions": [{"Name": "c", key: 10**5000}]}
@@ -166,35 +153,7 @@ def test_what_may_be_a_secret_is_never_quoted(path: tuple[str, ...], value: Any,
 
 
 def test_five_hundred_resources_are_read_in_no_time() -> None:
-    resources: dict[str, Any] = {"Cluster": {"Type": "AWS::ECS::Cluster"}}
-    for number in range(100):
-        user_data = joined("#!/bin/bash\necho ECS_CLUSTER=", {"Ref": "Cluster"}, " >> /etc/ecs/ecs.config\n")
-        data = {"InstanceType": "g5.gigantic" if number % 2 else "g6.xlarge", "UserData": user_data}
-        resources[f"T{number}"] = {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}}
-        resources[f"G{number}"] = {
-            "Type": "AWS::AutoScaling::AutoScalingGroup",
-            "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": f"T{number}"}}, "MinSize": 0, "MaxSize": 1},
-        }
-        group = {"AutoScalingGroupArn": {"Ref": f"G{number}"}, "ManagedScaling": {"Status": "ENABLED"}}
-        resources[f"P{number}"] = {
-            "Type": "AWS::ECS::CapacityProvider",
-            "Properties": {"AutoScalingGroupProvider": group},
-        }
-        asked = [{"Type": "GPU", "Value": "1"}]
-        container = {"Name": "c", "Cpu": 1024, "Memory": 2048, "ResourceRequirements": asked}
-        resources[f"D{number}"] = {
-            "Type": "AWS::ECS::TaskDefinition",
-            "Properties": {"ContainerDefinitions": [container], "Family": f"f{number}"},
-        }
-        resources[f"S{number}"] = {
-            "Type": "AWS::ECS::Service",
-            "Properties": {
-                "Cluster": {"Ref": "Cluster"},
-                "TaskDefinition": {"Ref": f"D{number}"},
-                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": f"P{number}"}, "Weight": 1}],
-            },
-        }
-    stack = declared(resources)
-    assert len(fleet_of([stack]).workloads) == 100
+    (stack,) = read_stacks([large_template()]).stacks
     # Twenty times what it takes, so that only work that grows with the square of it fails here.
-    assert paces(lambda: fleet_of([stack])) < 25
+    assert paces(lambda: fleet_of([stack])) < 115
+    assert len(fleet_of([stack]).workloads) == 125

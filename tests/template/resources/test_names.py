@@ -7,7 +7,6 @@ from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.resources.index import Names
 
 PROVIDER = "AWS::ECS::CapacityProvider"
-TASK = "AWS::ECS::TaskDefinition"
 CLUSTER = "AWS::ECS::Cluster"
 
 

@@ -42,7 +42,7 @@ def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
     return {"CapacityReservationSpecification": specification}
 
 
-IDS, GROUPS = "CapacityReservationIds", "CapacityReservationResourceGroupArns"
+IDS = "CapacityReservationIds"
 BLOCK = {
     "InstanceMarketOptions": {"MarketType": "capacity-block"},
     **targeted(CapacityReservationId="cr-1"),
