@@ -170,13 +170,6 @@ def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_cap
     assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 2
 
 
-def test_a_cluster_with_capacity_of_its_own_stack_is_not_overwritten_from_another(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    second = GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=site.cluster.cluster)
-    with pytest.raises(IncompatibleError, match="stack Stack already writes"):
-        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-
-
 def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site: Site) -> None:
     public = ec2.Vpc(
         site.stack,
@@ -221,16 +214,6 @@ def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None
     (warning,) = site.warnings()
     assert "GPU013" in warning
     assert "21 capacity providers, and the service quota is 20" in warning
-
-
-def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site) -> None:
-    for region in ("us-east-1", "eu-west-1", "mars-1"):
-        there = cdk.Stack(site.app, region, env=cdk.Environment(region=region))
-        cluster = GpuCluster(there, "Cluster", vpc=site.vpc)
-        cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    west, nowhere = sorted(site.warnings())
-    assert (west.split()[0], "eu-west-1" in west) == ("GPU011", True)
-    assert (nowhere.split()[0], "mars-1" in nowhere) == ("GPU200", True)
 
 
 def test_stages_that_name_no_account_keep_their_clusters_apart(site: Site) -> None:

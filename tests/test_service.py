@@ -184,18 +184,3 @@ def test_tags_reach_the_tasks_and_the_rest_of_the_service_is_open(site: Site) ->
     assert (service["EnableECSManagedTags"], service["PropagateTags"]) == (True, "SERVICE")
     assert (service["ServiceName"], service["EnableExecuteCommand"]) == ("chat", True)
     assert service["HealthCheckGracePeriodSeconds"] == 600
-
-
-def test_more_tasks_than_the_hosts_ever_hold_are_an_error_with_the_numbers(site: Site) -> None:
-    task = chat(site, max_instances=1, gpus=4)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
-    with pytest.raises(RuntimeError, match=r"ERROR 4 tasks are wanted, and \S+ holds 1 at MaxSize[\s\S]*GPU009"):
-        site.warnings()
-
-
-def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site: Site) -> None:
-    task = chat(site, max_instances=1, gpus=4)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, min_healthy_percent=100)
-    (warning,) = site.warnings()
-    assert "GPU010" in warning
-    assert "1 task runs, 1 fits" in warning

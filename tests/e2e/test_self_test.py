@@ -13,7 +13,7 @@ from gpu_constructs.account import live_cluster
 from gpu_constructs.account import self_test as run_module
 from gpu_constructs.account.calls import Clients
 from gpu_constructs.account.live.self_test import FAMILY
-from gpu_constructs.account.self_test import POLICY, Request, SelfTestEnd, run_self_test
+from gpu_constructs.account.self_test import Request, SelfTestEnd, run_self_test
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 
@@ -86,11 +86,10 @@ def found(end: SelfTestEnd) -> dict[str, bool | None]:
     return {each.name: each.passed for each in end.checks}
 
 
-def test_a_capacity_provider_starts_a_host_and_the_policy_is_what_it_took(cloud: Local, stack: Deployed) -> None:
+def test_a_capacity_provider_starts_a_host(cloud: Local, stack: Deployed) -> None:
     told: list[str] = []
-    asked = Asked(cloud)
     capacity = (stack.outputs["Provider"],)
-    end = run_in(cloud, stack, told=told, clients=asked, capacity=capacity)
+    end = run_in(cloud, stack, told=told, capacity=capacity)
     assert end.succeeded
     assert found(end) == {
         "self-test": True,
@@ -105,10 +104,6 @@ def test_a_capacity_provider_starts_a_host_and_the_policy_is_what_it_took(cloud:
         f"log group {FAMILY}, which keeps logs for 7 days",
         "hosts that managed scaling started for it, until it ends them",
     )
-    statements: Any = POLICY["Statement"]
-    allowed = {action for each in statements for action in each["Action"]}
-    assert asked.calls - allowed == set()
-    assert allowed - asked.calls == {"cloudformation:ListStackResources", "ecs:StopTask"}
 
 
 def test_a_host_that_is_busy_is_waited_for_and_then_said_to_be_untested(cloud: Local, stack: Deployed) -> None:

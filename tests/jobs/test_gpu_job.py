@@ -212,14 +212,6 @@ def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
     assert [each.pool is not None for each in found.strategy] == [True]
 
 
-def test_a_long_goodbye_on_spot_is_found(site: Site) -> None:
-    spot = site.capacity("g6.xlarge", name="Spot", purchase=Purchase.spot())
-    task = site.task(spot, name="Train")
-    task.add_gpu_container("train", image=site.image, stop_timeout=cdk.Duration.minutes(10))
-    job(site, task)
-    assert any("GPU261" in each for each in site.warnings())
-
-
 @pytest.mark.parametrize("place", ["writes", "checkpoints"])
 def test_a_job_that_its_own_results_would_start_is_refused(
     ground: Ground, train: GpuTaskDefinition, place: str

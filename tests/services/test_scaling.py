@@ -86,11 +86,6 @@ def test_the_most_tasks_are_those_that_the_hosts_hold(site: Site) -> None:
     assert site.warnings() == []
 
 
-def test_a_number_above_what_the_hosts_hold_is_a_warning_as_it_is_in_a_template(site: Site) -> None:
-    service_of(site).scale(by=[by_tokens()], max_tasks=9)
-    assert [each.split()[0] for each in site.warnings()] == ["GPU080"]
-
-
 def test_the_count_is_left_to_the_scaling(site: Site) -> None:
     service = service_of(site)
     service.scale(by=[by_tokens()], min_tasks=2)

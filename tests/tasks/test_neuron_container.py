@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.errors import GpuConstructsError
@@ -121,22 +120,6 @@ def test_hosts_with_different_numbers_have_no_all(tenant: Tenant) -> None:
 def test_other_capacity_is_refused_with_the_right_call(tenant: Tenant, name: str, instead: str) -> None:
     with pytest.raises(IncompatibleError, match=f"no Neuron device; fix: {instead}, or .*inf2.xlarge"):
         tenant.task(tenant.capacity(name)).add_neuron_container("infer", image=tenant.image)
-
-
-def test_two_copies_on_one_host_are_told_of(site: Site) -> None:
-    task = site.task(site.capacity("inf2.xlarge"))
-    task.add_neuron_container("infer", image=site.image, cpu=512, memory_mib=1024)
-    ecs.Ec2Service(
-        site.stack,
-        "Service",
-        cluster=site.cluster.cluster,
-        task_definition=task,
-        desired_count=2,
-        capacity_provider_strategies=[each.strategy() for each in task.capacity],
-        min_healthy_percent=50,
-    )
-    (message,) = site.findings("GPU181")
-    assert "two copies of Task fit on one inf2.xlarge" in message
 
 
 MANAGED = a_pool("inf2.xlarge", name="managed", image=of_image("al2023-neuron"), kind=PoolKind.MANAGED_INSTANCES)
