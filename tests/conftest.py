@@ -115,7 +115,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     alone = (
         "tests/e2e/test_installed_emulator.py",
         "tests/e2e/test_all_reduce.py",
-        "tests/e2e/test_site.py",
         "tests/e2e/test_updates.py",
         "tests/test_reaching.py",
         "tests/test_sharing_services.py",

@@ -20,8 +20,6 @@ from gpu_constructs.template import Inputs
 
 Resources = Mapping[str, Any]
 
-_V2 = "AWS::ElasticLoadBalancingV2::"
-
 
 def ref(name: str) -> dict[str, str]:
     return {"Ref": name}
