@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -85,13 +85,13 @@ def everywhere(each: int) -> tuple[int, list[str]]:
     return made, wrong
 
 
-def at_once(value: Node) -> Iterator[Template]:
-    """Templates with a value at one place of each resource, until it was once at each kind of place that holds a text.
+def at_once(*values: Node) -> Iterator[Template]:
+    """Templates with a value at one place of each resource, until one was once at each kind of place that holds a text.
 
     Args:
-        value: What is put there.
+        *values: What is put there, another one in each template.
     """
-    seen = set[tuple[str, ...]]()
+    seen, in_turn = set[tuple[str, ...]](), cycle(values)
     for _, template in templates():
         new: dict[object, list[Place]] = {}
         for place, node in places(template):
@@ -99,7 +99,7 @@ def at_once(value: Node) -> Iterator[Template]:
             if isinstance(node, str) and kind not in seen:
                 seen.add(kind)
                 new.setdefault(place[1:2], []).append(place)
-        for together in zip_longest(*new.values()):
+        for together, value in zip(zip_longest(*new.values()), in_turn, strict=False):
             changed: Node = template
             for place in filter(None, together):
                 changed = put(changed, place, value)

@@ -46,9 +46,8 @@ def test_as_many_texts_are_tried_as_asked_for() -> None:
     assert fuzz._at_random(reader(None), 10).inputs == 10
 
 
-@pytest.mark.parametrize("value", ["a list", "an object"])
-def test_another_value_in_place_of_any_text_ends_no_check(value: str) -> None:
-    tried_once = list(odd_values.at_once(odd_values.VALUES[value]))
+def test_another_value_in_place_of_any_text_ends_no_check() -> None:
+    tried_once = list(odd_values.at_once(*odd_values.VALUES.values()))  # `make fuzz` puts each at each place
     for template in tried_once:
         odd_values.asked(template)
     assert len(tried_once) > 100

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -158,17 +159,17 @@ def _gangs() -> Iterator[dict[str, list[subprocess.Popen[str]]]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["without a word", "with its host's end"])
-@pytest.mark.parametrize("main", ["sleep 600", "sleep 1; exit 134"], ids=["main waits", "main fails with it"])
 def test_a_gang_that_loses_a_host_says_so_with_the_exit_code_that_is_tried_again(
-    tmp_path: Path, how: signal.Signals, main: str
+    tmp_path: Path, how: signal.Signals
 ) -> None:
     with _gangs() as gangs:
-        for lost in (1, 2, 3):
-            nodes = gangs[f"{lost}"] = _gang(tmp_path / f"{lost}", main, "sleep 600")
-            while not (tmp_path / f"{lost}" / f"ran-{lost}").exists():
+        for lost, main in product((1, 2, 3), ("sleep 600", "sleep 1; exit 134")):  # which waits, or fails with it
+            name = f"{lost} {main}"
+            nodes = gangs[name] = _gang(tmp_path / name, main, "sleep 600")
+            while not (tmp_path / name / f"ran-{lost}").exists():
                 time.sleep(0.02)
             os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
-        assert {lost: nodes[0].wait(timeout=60) for lost, nodes in gangs.items()} == dict.fromkeys(gangs, LOST_NODE)
+        assert {name: nodes[0].wait(timeout=60) for name, nodes in gangs.items()} == dict.fromkeys(gangs, LOST_NODE)
 
 
 ENDS = {
