@@ -12,7 +12,7 @@ from itertools import groupby
 from gpu_constructs.check.accepted import Baseline, reasonless, with_severities, without_accepted
 from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, Configuration, found_configuration
 from gpu_constructs.check.other_values import ValueTable, Verdict
-from gpu_constructs.check.report import Report
+from gpu_constructs.check.report import NOT_JUDGED, Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
 from gpu_constructs.cli.output import (
@@ -68,8 +68,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
-        help="exit with 1 at a finding of this severity or higher; unchecked: at an error, or if the hosts of a task "
-        "are not known; default: error",
+        help="exit with 1 at a finding of this severity or higher; unchecked: at an error, or if something of a task "
+        "or its hosts is not known; default: error",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show info findings as well")
     parser.add_argument(
@@ -180,7 +180,7 @@ def _is_too_grave(findings: Iterable[Finding], fail_on: str) -> bool:
     if fail_on == NEVER:
         return False
     if fail_on == UNCHECKED_TASKS:
-        return any(each.rule == UNCHECKED or each.severity is Severity.ERROR for each in findings)
+        return any(each.rule in NOT_JUDGED or each.severity is Severity.ERROR for each in findings)
     return any(each.severity.rank <= Severity(fail_on).rank for each in findings)
 
 

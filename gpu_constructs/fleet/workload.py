@@ -202,10 +202,12 @@ class Remark:
     Attributes:
         text: What was found, in words.
         origin: Where.
+        hides_work: Whether it may define tasks, or what runs them, of which nothing is known then.
     """
 
     text: str
     origin: Origin
+    hides_work: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

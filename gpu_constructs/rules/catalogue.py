@@ -53,7 +53,7 @@ def _is_of_batch(context: Context) -> bool:
 
 _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
     "tasks": _has_things,
-    "fit": _has_things,
+    "fit": lambda context: _has_things(context) or any(each.hides_work for each in context.fleet.remarks),
     "expressions": lambda context: (
         any(each.constraints for each in context.tasks) or any(each.constraints for each in context.fleet.workloads)
     ),

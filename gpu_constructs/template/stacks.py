@@ -12,6 +12,7 @@ from gpu_constructs.template.documents.document import TEMPLATE_ENDINGS, is_plan
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.evaluation import Stacks, assembled
+from gpu_constructs.template.evaluation.evaluator import FOR_EACH
 from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, UndeclaredError, UnreadableError
 
 Input = str | os.PathLike[str] | Mapping[str, object]
@@ -203,8 +204,10 @@ def _is_likely(found: Source | Resource) -> bool:
         return found.type != TASK_RUN or not _OF_RUN.isdisjoint(found.properties)
     template = found.document.object()
     resources = template.get("Resources")
-    declared = resources.values() if isinstance(resources, dict) else ()
-    return "AWSTemplateFormatVersion" in template or any(isinstance(each, dict) and "Type" in each for each in declared)
+    declared = resources if isinstance(resources, dict) else {}
+    return "AWSTemplateFormatVersion" in template or any(
+        key.startswith(FOR_EACH) or (isinstance(each, dict) and "Type" in each) for key, each in declared.items()
+    )
 
 
 def _file(found: Source | Resource) -> str:

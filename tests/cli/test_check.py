@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from gpu_constructs.check.worlds import Question
 from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from tests.checked_templates import GOOD
 from tests.cli.templates import template, written
 
 
@@ -85,6 +87,38 @@ def test_a_template_comes_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: py
     _stdin(monkeypatch, json.dumps(template()).encode())
     assert main(["check", "-", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["pools"] == 1
+
+
+LOOP = """\
+Resources:
+  Fn::ForEach::Tasks:
+    - Name
+    - [A, B]
+    - Task${Name}: {Type: AWS::ECS::TaskDefinition, Properties: {RequiresCompatibilities: [FARGATE]}}
+"""
+OPEN = "Parameters:\n  Open: {Type: String}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OPEN + re.sub("ImageId: .*", "ImageId: !Ref Open", GOOD.removeprefix("Parameters:\n")),
+        re.sub("ImageId: .*", "ImageId: !ImportValue golden", GOOD),
+        re.sub("ImageId: .*", "ImageId: '{{resolve:ssm:/golden/ami}}'", GOOD),
+        OPEN + GOOD.removeprefix("Parameters:\n").replace("Value: '1'", "Value: !Ref Open"),
+        OPEN + GOOD.removeprefix("Parameters:\n").replace("DesiredCount: 1", "DesiredCount: !Ref Open"),
+        LOOP,
+    ],
+)
+def test_what_is_not_known_of_a_task_fails_where_that_is_asked_for(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("template.yaml").write_text(text)
+    assert main(["check", "."]) == 0
+    assert main(["check", ".", "--fail-on", "unchecked"]) == 1
+    Path("template.yaml").write_text(GOOD)
+    assert main(["check", ".", "--fail-on", "unchecked"]) == 0
 
 
 def test_a_task_definition_of_the_api_comes_from_stdin(

@@ -13,7 +13,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, info
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
 )
 def understood(context: Context) -> Problems:
-    for each in context.fleet.remarks:
+    for each in (one for one in context.fleet.remarks if not one.hides_work):
         where = each.origin.resource or each.origin.file or "file"
         yield Problem(about=where, message=each.text, origin=each.origin)
     beyond = tuple(unjudged(context.fleet).values())

@@ -211,7 +211,7 @@ def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
 
 _ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
 _INSIDE = "what is in the machine image"
-_AMI = re.compile(r"^ami-[0-9a-f]{8,17}$")
+_AMI = re.compile(r"ami-[0-9a-f]{8,17}")
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
@@ -223,12 +223,12 @@ UNCHECKED: Final = "GPU229"
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    unless=("GPU040", "GPU042", "GPU070", "GPU098"),
+    unless=("GPU040", "GPU042", "GPU070", "GPU098", "GPU130"),
 )
 def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
     routes = {each.task.name: each.task for each in context.routes}
-    senders: dict[str, list[Workload]] = {}
+    senders: dict[str, list[Workload | Pool]] = {}
     for route in context.routes:
         named = {*route.task.compatibilities}
         is_sent = "EC2" in named and named.isdisjoint({"FARGATE", "EXTERNAL"})
@@ -237,7 +237,9 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             asked = dict.fromkeys(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
-            others = dict.fromkeys((*_missing(context, route), *_images(route)))
+            images = {f"{_INSIDE} {what}": pool for what, pool in _images(route)}
+            senders.setdefault(route.task.name, []).extend(images.values())
+            others = dict.fromkeys((*_missing(context, route), *images))
             missing.setdefault(route.task.name, {}).update({**others, **asked})
     for name, hosts in missing.items():
         if hosts:
@@ -257,7 +259,14 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 property_name="ContainerDefinitions",
                 fix="write it, or take it from context",
             )
-    for workload in context.fleet.workloads:
+    yield from _of_unknown_tasks(context.fleet)
+
+
+def _of_unknown_tasks(fleet: Fleet) -> Problems:
+    for hidden in (each for each in fleet.remarks if each.hides_work):
+        text, _, fix = hidden.text.partition(": ")
+        yield Problem(about=hidden.origin.resource, message=text, fix=fix, origin=hidden.origin)
+    for workload in fleet.workloads:
         if workload.task is None and _is_sent_to_hosts(workload):
             yield Problem(
                 about=workload,
@@ -314,11 +323,13 @@ def _asked_of_hosts(route: Route) -> Iterator[str]:
             yield f"{_ASKED} {brief(each.pool.name)}"
 
 
-def _images(route: Route) -> Iterator[str]:
-    """Machine images by an id, of which only their owner knows whether they have a driver and the agent."""
+def _images(route: Route) -> Iterator[tuple[str, Pool]]:
+    """Machine images of which only their owner, or the deploy, knows whether they have a driver and the agent."""
     for each in route.destinations if route.task.wants_gpu else ():
-        if isinstance(each.pool.image, Unknown) and each.fit.answer is not False:
-            yield from map(f"{_INSIDE} {{}}".format, _AMI.findall(each.pool.image_written or ""))
+        pool = each.pool
+        if isinstance(pool.image, Unknown) and pool.types_are_known and each.fit.answer is not False:
+            is_id = _AMI.fullmatch(pool.image_written or "")
+            yield str(pool.image_written) if is_id else f"of {pool.name}", pool
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:

@@ -27,7 +27,8 @@ Function: TypeAlias = "Callable[[Node, Evaluator], Value | NoValue]"
 """What works out one function: its argument, and the template in which it is written."""
 
 _PSEUDO = "AWS::"
-_FOR_EACH = "Fn::ForEach::"
+FOR_EACH = "Fn::ForEach::"
+"""What the key of a loop begins with."""
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
 _HOP = 4
@@ -301,9 +302,10 @@ class Evaluator:
 
     def _without_loops(self, name: str) -> dict[str, Node]:
         section = self._section(name)
-        loops = [key for key in section if key.startswith(_FOR_EACH)]
+        loops = [key for key in section if key.startswith(FOR_EACH)]
         for each in loops:
             self.shared.is_complete = False
             text = f"{each} is a loop, which is not written out: check the processed template instead"
-            self.shared.remark(text, self.origin((name, each)))
+            is_of_work = any(word in str(section[each]) for word in ("AWS::ECS::", "AWS::Batch::"))
+            self.shared.remark(text, self.origin((name, each)), hides_work=is_of_work)
         return {key: each for key, each in section.items() if key not in loops} if loops else section

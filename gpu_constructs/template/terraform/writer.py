@@ -197,6 +197,8 @@ class Writer:
                 _put(into, found.steps, [])
             return
         node = self._leaf(found.form, value, at, written)
+        if node is None and at.unknown is True and set(found.steps[:1]) & KINDS[self._instance.type].otherwise.keys():
+            node = LATER  # Terraform has a default for it, so that it is known where nobody wrote it
         if node is not None and found.steps:
             _put(into, found.steps, node)
             self.paths[at.at] = at.of

@@ -152,8 +152,8 @@ def rules_about(part: str) -> list[str]:
 
 def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
     assert rules_about(_LAUNCHED) == ["GPU130"]
-    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == []
-    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == []
+    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == [UNCHECKED]
+    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == [UNCHECKED]
 
 
 _PARAMETER = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
@@ -173,7 +173,7 @@ _TEXT = _AMI.replace("AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "String"
         (f"!Ref Ami{_TEXT}", ["GPU130"]),
         (f'"{{{{resolve:ssm:{_PARAMETER}}}}}"', []),
         (f"!Ref Ami{_AMI}", []),
-        ("ami-0123456789abcdef0", []),
+        ("ami-0123456789abcdef0", [UNCHECKED]),
     ],
 )
 def test_batch_looks_up_no_parameter_for_an_image(place: str, written: str, found: list[str]) -> None:

@@ -54,17 +54,17 @@ def test_what_is_wrong_with_the_name_is_said_once(pool: Pool, ids: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("image", "task", "is_missing"),
+    ("image", "task", "missing"),
     [
-        ("ami-0123456789abcdef0", GPU_TASK, True),
-        ("{{resolve:ssm:/our/own/image}}", GPU_TASK, False),
-        ("ami-0123456789abcdef0", replace(GPU_TASK, containers=()), False),
+        ("ami-0123456789abcdef0", GPU_TASK, "ami-0123456789abcdef0"),
+        ("{{resolve:ssm:/our/own/image}}", GPU_TASK, "of Hosts"),
+        ("ami-0123456789abcdef0", replace(GPU_TASK, containers=()), ""),
     ],
 )
-def test_what_is_in_an_image_by_its_id_is_not_known(image: str, task: Task, is_missing: bool) -> None:
+def test_what_is_in_an_image_of_ones_own_is_not_known(image: str, task: Task, missing: str) -> None:
     found = asked(RULES, running_on(a_pool(image=UNKNOWN, image_written=image), task=task))
-    assert list(found) == ["GPU229"] * is_missing
-    assert not is_missing or "what is in the machine image ami-0123456789abcdef0" in found["GPU229"].message
+    assert list(found) == ["GPU229"] * bool(missing)
+    assert not missing or f"what is in the machine image {missing}" in found["GPU229"].message
 
 
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:

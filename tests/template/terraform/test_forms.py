@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.report import Report, check_files
-from gpu_constructs.fleet import HostImage
+from gpu_constructs.fleet import UNKNOWN, HostImage
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.documents.document import is_plan
 from tests.examples import times
@@ -186,7 +186,8 @@ def test_a_state_gets_the_report_of_its_plan() -> None:
         {(each.rule, each.subject) for each in check_files([written]).findings}
         for written in (simple(), as_state(simple()))
     ]
-    assert said[0] == said[1]
+    # In which order things are created is no question where they are there.
+    assert said[0] == said[1] | {("GPU259", "aws_ecs_service.train")}
     assert ("GPU060", "aws_ecs_service.train") in said[1]
 
 
@@ -220,6 +221,14 @@ def test_an_unset_count_of_a_service_is_none() -> None:
     written = simple()
     change(written, "aws_ecs_service.train")["change"]["after"]["desired_count"] = None
     assert check_files([written]).fleet.workloads[0].desired_count == 0
+
+
+def test_a_count_of_a_service_that_only_the_apply_knows_is_not_known() -> None:
+    written = simple()
+    of_service = change(written, "aws_ecs_service.train")["change"]
+    del of_service["after"]["desired_count"]
+    of_service["after_unknown"]["desired_count"] = True
+    assert check_files([written]).fleet.workloads[0].desired_count is UNKNOWN
 
 
 def test_a_plan_that_leaves_something_for_later_is_not_all_there_is() -> None:
