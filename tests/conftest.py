@@ -113,7 +113,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts what takes long in one piece first: at the end, one of two workers would have nothing to do."""
     alone = (
-        "tests/e2e/test_installed_emulator.py",
+        "tests/e2e/emulator/test_installed.py",
         "tests/e2e/test_all_reduce.py",
         "tests/e2e/test_updates.py",
         "tests/test_reaching.py",

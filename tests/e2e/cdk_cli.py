@@ -70,7 +70,7 @@ class Cdk:
         """
         outputs = self.work / "outputs.json"
         outputs.unlink(missing_ok=True)
-        # A change set, the default, takes longer; `test_installed_emulator` has it.
+        # A change set, the default, takes longer; `emulator/test_installed` has it.
         how = ["--method", "direct", "--require-approval", "never", "--outputs-file", str(outputs)]
         self._run(["-a", str(assembly), "deploy", stack, *how])
         read: dict[str, dict[str, str]] = json.loads(outputs.read_text())

@@ -40,7 +40,7 @@ class Prepared(Cdk):
     assemblies: Mapping[str, Path] = field(default_factory=dict)
 
     def bootstrap(self) -> None:
-        """Done; `test_installed_emulator` has the command."""
+        """Done; `emulator/test_installed` has the command."""
 
     def synth(self, stack: str, context: Mapping[str, str]) -> Path:
         """The assembly for this type of the hosts."""

@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 from ecs_emulator.process import Emulator
 
-from .cdk_cli import ROOT
+from tests.e2e.cdk_cli import ROOT
 
 STARTS_AND_WAITS = """
 import pathlib, sys, time

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 from ecs_emulator.__main__ import _path
 
-from .cdk_cli import COMPILED, ROOT
+from tests.e2e.cdk_cli import COMPILED, ROOT
 
 PAGE = (ROOT / "docs" / "emulator.md").read_text()
 
