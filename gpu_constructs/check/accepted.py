@@ -38,8 +38,11 @@ def with_severities(report: Report, severities: Mapping[str, Severity]) -> Repor
     return replace(report, findings=tuple(sorted(changed, key=order)))
 
 
-def without_accepted(report: Report, configuration: Configuration) -> Report:
-    """A report in which what a project accepts is among what was acknowledged."""
+def without_accepted(report: Report, configuration: Configuration, *, is_all: bool = False) -> Report:
+    """A report in which what a project accepts is among what was acknowledged.
+
+    `is_all` is whether everything below the directory of the configuration was checked.
+    """
     acceptances, folder = configuration.accept, configuration.folder
     today = now().date()
     kept: list[Finding] = []
@@ -57,7 +60,7 @@ def without_accepted(report: Report, configuration: Configuration) -> Report:
     unused = [
         f"{each.place}: {each.rule} is accepted, and nothing is found that it is about; fix: delete it"
         for each in valid
-        if each not in used and any(each.is_about(file, folder) for file in report.files)
+        if each not in used and (is_all or any(each.is_about(file, folder) for file in report.files))
     ]
     return replace(
         report,

@@ -101,7 +101,7 @@ def configuration_of(file: str) -> Configuration:
     """Reads a configuration; an error has the line, the values allowed and the fix."""
     try:
         document = document_of(file)
-        content = document.object()
+        content = {} if document.data is None else document.object()  # it may hold comments alone
     except UnreadableError as error:
         raise UnreadableError(
             error.reason, file=file, line=error.line, column=error.column, allowed=_allowed_keys(), fix=error.fix

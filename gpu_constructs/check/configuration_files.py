@@ -62,6 +62,8 @@ def document_of(file: str) -> Document:
         UnreadableError: It cannot be read.
     """
     if not file.endswith(".toml"):
+        if os.path.isfile(file) and not os.path.getsize(file):
+            return Document(file=file, data=None)
         return Files().read(file, only_plain=True)
     text = _text(file)
     try:

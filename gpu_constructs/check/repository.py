@@ -7,6 +7,7 @@ of Terraform, which says all that its state has.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
@@ -40,6 +41,7 @@ _PLAN = re.compile(rb'"terraform_version"\s*:')
 _OF_CONTAINERS = re.compile(rb"""["']?[iI]mage["']?\s*:""")
 _FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(.)", re.DOTALL)
 _BEGIN = 4 * 1024
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +311,8 @@ class _Walk:
     def is_likely(self, path: str) -> bool:
         """Whether a file is worth parsing, by its first bytes, and the names of keys in it."""
         content = _begin_of(path, _BEGIN, self._not_read)
+        if content is not None and content.startswith(_UTF_16):  # is told when it is read
+            content = (_begin_of(path, SNIFFED) or b"").decode("utf-16", "ignore").encode()
         first = _FIRST.match(content or b"")
         if content is None or first is None or b"\0" in content:
             return False

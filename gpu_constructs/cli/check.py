@@ -100,7 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
     outputs = _outputs(arguments.output, arguments.paths)
     result = reviewed_worlds(arguments, configuration, rules=rules_without(ignored))
-    result = without_accepted(with_severities(result, configuration.severity), configuration)
+    result = with_severities(result, configuration.severity)
+    names_all = os.path.realpath(configuration.folder) in map(os.path.realpath, arguments.paths)
+    is_all = names_all and not (arguments.include or arguments.exclude)
+    result = without_accepted(result, configuration, is_all=is_all)
     if arguments.update_baseline and baseline is not None and result.files:
         baseline = baseline.updated(result)
         baseline.write()

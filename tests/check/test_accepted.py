@@ -60,7 +60,10 @@ def test_an_acceptance_that_ended_or_accepts_nothing_is_said(capsys: pytest.Capt
     _, report, said = checked(".", capsys=capsys)
     assert (len(where(report)), f"gpu-constructs.yaml:2: {RULE} was accepted until 2026-10-30" in said) == (2, True)
     put("gpu-constructs.yaml", ignoring(", resource: Other*"))
-    assert f"gpu-constructs.yaml:2: {RULE} is accepted, and nothing is found" in checked(".", capsys=capsys)[2]
+    told = f"gpu-constructs.yaml:2: {RULE} is accepted, and nothing is found"
+    assert told in checked(".", capsys=capsys)[2]
+    put("gpu-constructs.yaml", ignoring().replace("old/", "gone/"))
+    assert [told in checked(each, capsys=capsys)[2] for each in (".", "new")] == [True, False]
     assert checked("new", capsys=capsys)[2] == ""
 
 

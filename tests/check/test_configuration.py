@@ -48,6 +48,12 @@ def refused(text: str, name: str = "gpu-constructs.yaml") -> str:
     return str(error.value)
 
 
+@pytest.mark.parametrize("text", ["", "# region: eu-west-1\n"])
+def test_one_that_says_nothing_changes_nothing(text: str) -> None:
+    Path("gpu-constructs.yaml").write_text(text, encoding="utf-8")
+    assert found_configuration() == Configuration(file="gpu-constructs.yaml")
+
+
 def test_it_says_what_the_command_line_would() -> None:
     assert found_configuration() == Configuration()
     Path("gpu-constructs.yaml").write_text(WHOLE, encoding="utf-8")
@@ -101,7 +107,7 @@ def test_values_of_parameters_are_the_text_that_is_written() -> None:
         ("instance_types: {g6.xlarge: {vcpus: 8, memory_mib: 16384}}", "declared with 8; fix: remove the declaration"),
         ("region: eu-west-1\nregion: eu-west-2", ":2: 'region' is written twice"),
         ("- region", "a list, not an object; allowed: baseline, exclude, fail_on, hosts"),
-        ("", "the file is empty; allowed: baseline, exclude, fail_on, hosts"),
+        ("7", "a single value, not an object; allowed: baseline, exclude, fail_on, hosts"),
         ("region: [", ":1"),
         ("a: &a [*a, *a]", "gpu-constructs.yaml"),
     ],

@@ -67,6 +67,14 @@ def test_files_are_known_by_what_is_in_them(here: Path) -> None:
     assert found.skipped == 4
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8"])
+def test_a_file_in_another_encoding_is_looked_at_and_told(encoding: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.json").write_bytes(json.dumps({"A": "a" * 5000, **template()}).encode(encoding))
+    Path("notes.txt").write_bytes("Resources are few".encode(encoding))
+    code, report, told = checked(".", capsys=capsys)
+    assert (code, "plan.json: UTF-16 or UTF-32" in told) == ((0, False) if encoding == "utf-8" else (2, True))
+
+
 @pytest.mark.parametrize("has_git", [True, False])
 def test_what_git_ignores_is_left_out_and_an_assembly_among_it_is_named(
     has_git: bool, here: Path, monkeypatch: pytest.MonkeyPatch
