@@ -312,12 +312,13 @@ def _located(finding: Finding, places: Places) -> Finding:
 
 
 def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Of what a rule says of the value of one parameter, with one fix, the first, with the names of the others."""
+    """Of what a rule says of the value of one parameter, or twice of one place, the first, with the others' names."""
     alike: dict[object, list[Finding]] = {}
     for each in findings:
         origin = None if each.parameter or each.origin is None else each.origin
         is_of_one = origin is not None and origin.path[:1] == ("Parameters",)
-        key = (each.rule, each.severity, origin.file, origin.path, each.fix) if origin and is_of_one else id(each)
+        words = "" if is_of_one else each.message
+        key = (each.rule, each.severity, origin.file, origin.path, each.fix, words) if origin else id(each)
         alike.setdefault(key, []).append(each)
     for first, *others in alike.values():
         names = [each for each in dict.fromkeys(each.subject for each in others) if each not in first.message]

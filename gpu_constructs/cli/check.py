@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = _outputs(arguments.output, arguments.paths)
     result = reviewed_worlds(arguments, configuration, rules=rules_without(ignored))
     result = with_severities(result, configuration.severity)
-    names_all = os.path.realpath(configuration.folder) in map(os.path.realpath, arguments.paths)
+    names_all = os.path.abspath(configuration.folder) in map(os.path.abspath, arguments.paths)
     is_all = names_all and not (arguments.include or arguments.exclude)
     result = without_accepted(result, configuration, is_all=is_all)
     if arguments.update_baseline and baseline is not None and result.files:
@@ -279,7 +279,8 @@ def _what(finding: Finding) -> object:
     """What makes findings in several places one to a reader: the rule, the value or the words, and the fix."""
     if finding.parameter or not finding.fix:
         return id(finding)
-    same = finding.message if finding.value is None else str(finding.value)
+    # What stands before a colon has the names of this place, what follows says what is there.
+    same = (finding.message,) if finding.value is None else (str(finding.value), finding.message.partition(": ")[2])
     return finding.rule, finding.severity, same, finding.fix
 
 

@@ -229,10 +229,12 @@ def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType,
     Those of the families of `like` come first; its architecture, its agents' settings and its kind count. Only types
     that a region offered when the catalogue was recorded are among them, the region of `like` where that is known.
     Placement constraints do not count, because a list of types excludes every other, nor do values that are only known
-    at deploy time.
+    at deploy time; but where those may be GPUs and `like` has some, the types have some too.
     """
-    demand = _in_numbers(demand_of(task))
+    asked, demand = demand_of(task), _in_numbers(demand_of(task))
     offer = _ANY_POOL if like is None else profile_of(like)
+    if "ResourceRequirements" in asked.unknown and any(each.accelerators for each in offer.instance_types):
+        demand = replace(demand, gpus=max(demand.gpus, 1), may_be_part=False)  # it has hosts with GPUs for a reason
     needs = any(container.needs is not None for container in task.containers)
     fitting = [
         each

@@ -71,7 +71,7 @@ def test_files_are_known_by_what_is_in_them(here: Path) -> None:
 def test_a_file_in_another_encoding_is_looked_at_and_told(encoding: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("plan.json").write_bytes(json.dumps({"A": "a" * 5000, **template()}).encode(encoding))
     Path("notes.txt").write_bytes("Resources are few".encode(encoding))
-    code, report, told = checked(".", capsys=capsys)
+    code, _, told = checked(".", capsys=capsys)
     assert (code, "plan.json: UTF-16 or UTF-32" in told) == ((0, False) if encoding == "utf-8" else (2, True))
 
 

@@ -14,13 +14,14 @@ from gpu_constructs.facts import accelerated
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 from gpu_constructs.facts.names import name_problem
-from gpu_constructs.fleet import Fleet, Pool, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_by_hand, pools_of
 from gpu_constructs.placement.reasons import DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.route import Route
+from gpu_constructs.rules.evidence.accelerated import is_managed
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of, worst
 from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info
@@ -237,7 +238,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             asked = dict.fromkeys(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
-            images = {f"{_INSIDE} {what}": pool for what, pool in _images(route)}
+            images = {f"{_INSIDE} {what}": pool for what, pool in _images(context, route)}
             senders.setdefault(route.task.name, []).extend(images.values())
             others = dict.fromkeys((*_missing(context, route), *images))
             missing.setdefault(route.task.name, {}).update({**others, **asked})
@@ -323,11 +324,16 @@ def _asked_of_hosts(route: Route) -> Iterator[str]:
             yield f"{_ASKED} {brief(each.pool.name)}"
 
 
-def _images(route: Route) -> Iterator[tuple[str, Pool]]:
-    """Machine images of which only their owner, or the deploy, knows whether they have a driver and the agent."""
+def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:
+    """Machine images of which only their owner, or the deploy, knows whether they have a driver and the agent.
+
+    Those of ECS Managed Instances are of AWS.
+    """
     for each in route.destinations if route.task.wants_gpu else ():
         pool = each.pool
-        if isinstance(pool.image, Unknown) and pool.types_are_known and each.fit.answer is not False:
+        of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
+        is_open = isinstance(pool.image, Unknown) and not of_aws
+        if is_open and pool.types_are_known and each.fit.answer is not False:
             is_id = _AMI.fullmatch(pool.image_written or "")
             yield str(pool.image_written) if is_id else f"of {pool.name}", pool
 

@@ -267,10 +267,17 @@ def _of_other_vendors(pool: Pool) -> Problems:
 
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
-    if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
+    if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _choices(wanted):
         return False
     is_newer = any(not known.issuperset(getattr(wanted, field)) for field, known in EC2_VALUES.items())
-    return not is_newer and not unmatched(wanted) and not _some(accelerated(), wanted)
+    return not is_newer and not unmatched(wanted) and not _some(_choices(wanted), wanted)
+
+
+def _choices(wanted: InstanceRequirements) -> tuple[InstanceType, ...]:
+    """Types of which it is known whether they satisfy them; none where those without accelerators may be any."""
+    if _asks_accelerators(wanted):
+        return accelerated()
+    return (*accelerated(), *general()) if wanted.allowed_instance_types else ()
 
 
 def _contradicts(wanted: InstanceRequirements) -> bool:
@@ -292,7 +299,7 @@ def _culprits(wanted: InstanceRequirements) -> list[str]:
         _API_NAMES[each.name]
         for each in fields(wanted)
         if getattr(wanted, each.name) != getattr(free, each.name)
-        and _some(accelerated(), replace(wanted, **{each.name: getattr(free, each.name)}))
+        and _some(_choices(wanted), replace(wanted, **{each.name: getattr(free, each.name)}))
     ]
 
 

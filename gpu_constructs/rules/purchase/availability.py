@@ -69,7 +69,8 @@ def offered_here(pool: Pool) -> Problems:
     if pool.region not in regions():
         return
     missing = [each for each in pool.instance_types if each.regions and pool.region not in each.regions]
-    if missing:
+    # By attributes, EC2 chooses among what the region offers.
+    if missing and (pool.requirements is None or len(missing) == len(pool.instance_types)):
         here = (pool.region or "").partition("-")[0]  # the same part of the world comes first
         regions_of = sorted(missing[0].regions, key=lambda each: each.partition("-")[0] != here)
         yield Problem(

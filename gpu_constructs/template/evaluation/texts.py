@@ -15,6 +15,9 @@ _Piece = str | Reference | DynamicReference | Placeholder | Unknown
 _HOLE = "\0"
 _HOLE_OR_LATER = re.compile(f"{_HOLE}|{RESOLVED_LATER.pattern}")
 
+# A placeholder of Jinja, as Sceptre takes it, that is a whole text.
+_UNFILLED = re.compile(r"\{\{ *[A-Za-z_][\w.]{0,255} *\}\}")
+
 
 def written(value: Value) -> str | None:
     """A plain value as CloudFormation writes it into a text; None if it is none."""
@@ -26,7 +29,9 @@ def written(value: Value) -> str | None:
 
 
 def resolvable(text: str) -> str | Reference | DynamicReference | Text | Unknown:
-    """A text as the deploy will see it: what it resolves is unknown."""
+    """A text as the deploy will see it: what it resolves is unknown, and what a program fills in before."""
+    if text[:2] == "{{" and _UNFILLED.fullmatch(text):
+        return UNKNOWN
     return _one(_without_later([text])) if is_resolved_later(text) else text
 
 

@@ -131,7 +131,7 @@ def _steps(steps: list[str], kind: str) -> Iterator[str]:
 
 
 def _snake(word: str) -> str:
-    return "_".join(_HUMPS.split(word)).lower()
+    return "_".join(_HUMPS.split(word.replace("MiB", "Mib").replace("VCpu", "Vcpu"))).lower()
 
 
 @cache

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.facts import accelerated, general
 from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, Task, satisfies
-from gpu_constructs.rules import check
+from gpu_constructs.rules import Severity, check
 from gpu_constructs.rules.hosts.instance_types import in_catalogue, nvidia_only, satisfiable
 from tests.rules.given import GPU_TASK, a_pool, asked, container, running_on, task_of
 
@@ -34,6 +34,13 @@ def _chosen_by(**wanted: Any) -> Pool:
 )
 def test_requirements_that_some_type_satisfies_or_a_cpu_host_may_are_fine(wanted: dict[str, Any]) -> None:
     assert asked(RULES, _chosen_by(**wanted)) == {}
+
+
+def test_allowed_types_that_something_else_keeps_out_are_said() -> None:
+    found = asked(RULES, _chosen_by(allowed_instance_types=("m5.xlarge",), instance_generations=("current",)))
+    assert list(found) == ["GPU100"]
+    assert found["GPU100"].severity is Severity.WARNING
+    assert found["GPU100"].fix == "without AllowedInstanceTypes or InstanceGenerations there would be some"
 
 
 def test_types_of_the_deploy_may_satisfy_them() -> None:

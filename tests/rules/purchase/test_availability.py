@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from gpu_constructs.fleet import (
     Bought,
     Distribution,
     Fleet,
+    InstanceRequirements,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -40,6 +42,12 @@ def test_a_type_that_no_recorded_region_offers_is_for_the_account_to_say() -> No
     assert "p3.2xlarge was offered in none of the regions" in found["GPU001"].message
     assert "only your account shows" in found["GPU001"].message
     assert found["GPU001"].fix == "modern replacements: g6e.2xlarge"
+
+
+def test_of_types_that_attributes_select_only_those_of_the_region_are_chosen() -> None:
+    pool = a_pool("g6.xlarge", "g5.xlarge", region="eu-west-1", requirements=InstanceRequirements(vcpus=(4, 4)))
+    assert asked(RULES, pool) == {}
+    assert list(asked(RULES, replace(pool, instance_types=pool.instance_types[:1]))) == ["GPU011"]
 
 
 @pytest.mark.parametrize(

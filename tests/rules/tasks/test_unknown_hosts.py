@@ -67,6 +67,11 @@ def test_what_is_in_an_image_of_ones_own_is_not_known(image: str, task: Task, mi
     assert not missing or f"what is in the machine image {missing}" in found["GPU229"].message
 
 
+def test_the_image_of_managed_instances_is_of_aws() -> None:
+    pool = a_pool(image=UNKNOWN, kind=PoolKind.MANAGED_INSTANCES)
+    assert "GPU229" not in asked(RULES, running_on(pool, task=GPU_TASK))
+
+
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:
     plain = replace(GPU_TASK, containers=())
     assert list(asked(OF_TYPES, running_on(undeclared("g9.xlarge"), task=plain))) == ["GPU051"]

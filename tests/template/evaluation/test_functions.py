@@ -154,6 +154,8 @@ AMI = "{{resolve:ssm:/aws/service/ami}}"
         ({"Fn::Sub": ["${It}", {"It": AMI}]}, DynamicReference(AMI)),
         ({"Fn::Join": ["", ["{{resolve:ssm:", "/aws/service/ami", "}}"]]}, DynamicReference(AMI)),
         (f"{AMI}{AMI}", UNKNOWN),
+        ("{{ sceptre_user_data.gpus }}", UNKNOWN),
+        ("docker inspect -f {{.State}}", "docker inspect -f {{.State}}"),
         ({"Fn::Sub": f"{AMI}-${{Other}}"}, Text((UNKNOWN, "-", OTHER))),
     ],
 )
