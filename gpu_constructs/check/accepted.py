@@ -123,7 +123,9 @@ class Baseline:
         more = f" and {len(gone) - _TOLD} more" if len(gone) > _TOLD else ""
         note = f"{self.file}: no longer found: {told}{more}; fix: --update-baseline"
         notes = (*report.notes, note) if gone else report.notes
-        return replace(report, findings=tuple(kept), baselined=tuple(old), notes=notes)
+        hidden = {(each.rule, each.subject) for each in old} - {(each.rule, each.subject) for each in kept}
+        values = tuple(each for each in report.values if not each.brings <= hidden)
+        return replace(report, findings=tuple(kept), baselined=tuple(old), notes=notes, values=values)
 
     def _checked(self, report: Report) -> Iterator[Key]:
         """The keys of files that were checked, or are no longer there."""

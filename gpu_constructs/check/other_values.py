@@ -203,6 +203,12 @@ class ValueTable:
         return self.origin.at(wrong)
 
     @property
+    def brings(self) -> frozenset[tuple[str, str]]:
+        """The rules of what its values bring, each with what that is about."""
+        found = (each.finding for each in self.verdicts)
+        return frozenset([(each.rule, each.subject) for each in found if each is not None])
+
+    @property
     def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
         """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
         by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}

@@ -100,7 +100,10 @@ def check_worlds(
     for name in question.asked.given:
         missing = [each.undeclared[name] for each in answers if name in each.undeclared]
         if missing and len(missing) == len(answers):
-            raise missing[0]
+            files = dict.fromkeys(chain(*(each.files for each in missing)))
+            raise UndeclaredError(
+                name, files=tuple(files), fix=next(filter(None, (each.fix for each in missing)), None)
+            )
     report = joined([each.report for each in answers])
     exports = frozenset(chain(*(each.exports for each in answers)))
     apart = sorted(exports.intersection(chain(*(each.missing for each in answers))))
@@ -212,6 +215,7 @@ def _answer(world: World, question: Question) -> _Answer:
             report = reported(inputs, replace(question.asked, given=given))
         except UnreadableError:
             inputs = inputs.without_unreadable(given)
+            given, _ = declared(inputs, given)  # what only they declare is no mistake
             report = reported(inputs, replace(question.asked, given=given))
     except UnreadableError as error:
         return _Answer(report=replace(_NOTHING, unreadable=(*inputs.unreadable, error), skipped=inputs.skipped))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
+from operator import methodcaller
 from typing import Any, NoReturn, TextIO, cast
 
 from gpu_constructs.cli.output import columns, say
@@ -39,6 +40,7 @@ _OBJECTS = 5_000_000
 """Objects that are kept before reference cycles are looked for, some 500 MiB of them; by Python's default, 700."""
 
 _UNREADABLE = 2
+_OPTION = methodcaller("startswith", "-")
 _NARROW = 80  # columns of a help text that is read in no terminal
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
 _PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -156,7 +158,9 @@ def _dispatched(arguments: list[str]) -> int:
     except _UsageError as error:
         with suppress(OSError):
             sys.stderr.write(error.usage)
-        problem = str(error)
+        # Without a command argparse says only that one is missing.
+        unknown = [each for each in arguments if each != "--debug"] if all(map(_OPTION, arguments)) else []
+        problem = f"unrecognized arguments: {' '.join(unknown)}" if unknown else str(error)
     except GpuConstructsError as error:
         problem = str(error)
     except OSError:  # files are read and written elsewhere: this is stdout

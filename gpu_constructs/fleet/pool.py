@@ -355,6 +355,8 @@ class Pool(HostSetup):
     @property
     def limit(self) -> str:
         """What limits its number of hosts, in words."""
+        if self.kind is PoolKind.INSTANCE:
+            return "the number of instances"
         return "MaxSize" if self.hosts_at_most == self.max_instances else "the InstanceCount of its reservation"
 
     @property

@@ -199,16 +199,17 @@ class UndeclaredError(UnreadableError):
 
     Args:
         name: The parameter.
-        file: The template, or how many there are.
+        files: The templates.
         fix: The change that most likely does what the user meant.
     """
 
-    def __init__(self, name: str, *, file: str, fix: str | None = None) -> None:
-        self.name = name
+    def __init__(self, name: str, *, files: Sequence[str], fix: str | None = None) -> None:
+        self.name, self.files = name, tuple(files)
+        file = self.files[0] if len(self.files) == 1 else f"{len(self.files)} templates"
         super().__init__(f"no parameter {shown(name)} is declared", file=file, fix=fix)
 
     def __reduce__(self) -> tuple[Callable[[], UnreadableError], tuple[()]]:
-        return partial(type(self), self.name, file=self.file, fix=self.fix), ()
+        return partial(type(self), self.name, files=self.files, fix=self.fix), ()
 
 
 class ForeignError(UnreadableError):

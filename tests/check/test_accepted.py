@@ -10,7 +10,7 @@ import pytest
 
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli import main
-from tests.cli.templates import acknowledged, template
+from tests.cli.templates import acknowledged, template, with_choice
 
 RULE = "GPU060"
 """What 9 GPUs on a host of one bring."""
@@ -147,6 +147,15 @@ def test_a_baseline_tells_what_is_new_and_what_is_gone(capsys: pytest.CaptureFix
     assert "GPU060 of Chat in old/t.json; fix: --update-baseline" in said
     assert "no longer found" not in checked("new", "--baseline", "base.json", capsys=capsys)[2]
     assert Path("base.json").read_text(encoding="utf-8") == held
+
+
+def test_what_the_baseline_holds_is_in_no_table_of_values(capsys: pytest.CaptureFixture[str]) -> None:
+    put("new/t.json", with_choice("g6.12xlarge", default="c7i.2xlarge"))
+    main(["check", "new"])
+    assert "values of InstanceType" in capsys.readouterr().out
+    checked("new", "--baseline", "base.json", "--update-baseline", capsys=capsys)
+    main(["check", "new", "--baseline", "base.json"])
+    assert "values of InstanceType" not in capsys.readouterr().out
 
 
 def test_an_update_keeps_what_was_not_checked(capsys: pytest.CaptureFixture[str]) -> None:

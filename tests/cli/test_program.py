@@ -54,6 +54,11 @@ def test_no_command_and_no_such_command_are_2_with_the_usage(
     assert "usage: gpu-constructs" in capsys.readouterr().err
 
 
+def test_an_option_that_there_is_not_is_named_where_no_command_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--verison"]) == 2
+    assert capsys.readouterr().err.endswith("gpu-constructs: unrecognized arguments: --verison\n")
+
+
 def _crash(*_: object, **__: object) -> None:
     raise RuntimeError("half\nway")
 

@@ -207,7 +207,11 @@ def test_a_parameter_has_to_be_declared_somewhere(capsys: pytest.CaptureFixture[
     put("a/t.json", with_choice("g6.12xlarge"))
     put("b/t.json", template())
     assert checked(".", "--parameter", "InstanceType=g6.12xlarge", capsys=capsys)[0] == 0
-    assert "no parameter 'Instance' is declared" in checked(".", "--parameter", "Instance=x", capsys=capsys)[2]
+    put("c.json", TASK)
+    told = checked(".", "--parameter", "Instance=x", capsys=capsys)[2]
+    assert "2 templates: no parameter 'Instance' is declared; fix: did you mean InstanceType or" in told
+    told = checked(".", "--parameter", "InstanceType=x", capsys=capsys)[2]
+    assert ("cannot be 'x'" in told, "no parameter" in told) == (True, False)
 
 
 def test_nothing_to_check_is_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def network_configured(context: Context) -> Problems:
                 property_name="NetworkConfiguration",
                 message=f"{workload.name} has no network configuration, and {task.name} has network mode awsvpc, for "
                 "which ECS must know the subnets",
-                fix='"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": […]}}, or another NetworkMode',
+                fix="subnets as NetworkConfiguration.AwsvpcConfiguration.Subnets, or another NetworkMode",
             )
         elif configured and (
             task.network_mode in _WITHOUT_INTERFACE or (task.network_mode == "bridge" and _is_on_ec2(context, workload))

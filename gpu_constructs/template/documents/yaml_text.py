@@ -208,7 +208,9 @@ class YamlText:
         if len(self._frames) >= DEPTH:
             raise self._too_deep(start)
         if self._frames and self._frames[-1].wants_key:
-            raise self._error("a key that is not text", start, allowed="names")
+            # {{ name }} outside of quotes is an object as the key of another one.
+            fix = "fill the placeholders in first" if event.flow_style else None
+            raise self._error("a key that is not text", start, allowed="names", fix=fix)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         tag = None if event.tag in {"!", f"{_YAML}map", f"{_YAML}seq"} else event.tag

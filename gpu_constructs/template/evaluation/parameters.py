@@ -146,6 +146,6 @@ class ParameterValues:
                 nearest = get_close_matches(name, sorted(self._declared), n=3)
                 raise UndeclaredError(
                     name,
-                    file=files[0] if len(files) == 1 else f"{len(files)} templates",
+                    files=files,
                     fix=f"did you mean {' or '.join(nearest)}?" if nearest else None,
                 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Task, Unknown, Workload
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.fit import deployments
 from tests.rules.fit.test_copies_fit import DISTINCT, pool, service, task
@@ -43,6 +43,12 @@ def test_services_of_one_pool_are_counted_together(others: list[Workload], rule:
     found = said(rules_of(deployments), fleet_of(workloads=tuple(others)))
     assert {each.rule for each in found} == rule
     assert all(any(word in each.message + each.fix for each in found) for word in words)
+
+
+def test_hosts_that_are_instances_have_no_largest_size() -> None:
+    instances = replace(ONE, kind=PoolKind.INSTANCE)
+    found = said(rules_of(deployments), fleet_of(workloads=(service(task(), instances, copies=8),)))
+    assert [each.fix.partition(" to ")[0] for each in found] == ["raise the number of instances"]
 
 
 NEAR, FAR = (pool(name=name, most=1) for name in ("near", "far"))

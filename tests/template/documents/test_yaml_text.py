@@ -112,6 +112,7 @@ UNREADABLE = [
     ("a: *b", 1, "no anchor &b"),
     ("a: {[1]: 2}", 1, "a key that is not text"),
     ("a: &l [1]\n*l : 2", 2, "a key that is not text"),
+    ("a: {{ b }}", 1, "a key that is not text; allowed: names; fix: fill the placeholders in first"),
     ("a: 1\n---\nb: 2", 2, "a second document starts here; allowed: one document in a file"),
     ("a: {<<: 5}", 1, "'<<' takes an object"),
     ("a: [1", 1, "not YAML: a list or an object in brackets is not closed"),
