@@ -81,7 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         width = width_of(sys.stdout)
         others = errors if answer is True else []
-        lines = _lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails, others=others)
+        asks = "; ".join((_asked(task), *_overridden(task, routes)))
+        lines = _lines(
+            task, asks, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails, others=others
+        )
         show(lines, sys.stdout)
     return 0 if answer is True and not waits and not fails and not errors else 1
 
@@ -114,8 +117,16 @@ def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
     return tuple(dict.fromkeys(each for route in routes for each in route.elsewhere))
 
 
+def _overridden(task: Task, routes: Sequence[Route]) -> Iterator[str]:
+    """What it asks for where something runs it with other sizes."""
+    for each in routes:
+        if each.workload is not None and _asked(each.task) != _asked(task):
+            yield f"{_asked(each.task)} where {brief(each.workload.name, LABEL)} runs it"
+
+
 def _lines(
     task: Task,
+    asks: str,
     answer: Answer,
     pools: Sequence[PoolAnswer],
     elsewhere: Sequence[Elsewhere],
@@ -125,7 +136,7 @@ def _lines(
     fails: Sequence[Finding],
     others: Sequence[Finding],
 ) -> Iterator[Line]:
-    yield from headed([(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")], width=width)
+    yield from headed([(brief(task.name, LABEL), "title"), (f" asks for {asks}", "")], width=width)
     for found in pools:
         yield []
         yield from _of_pool(found, width)

@@ -47,6 +47,19 @@ def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(
     assert pool["fix"] in " ".join(capsys.readouterr().out.split())  # one answer has one fix
 
 
+def test_what_a_run_asks_for_instead_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    containers = [{"name": "a", "image": "x", "memory": 2048}]
+    (tmp_path / "task.json").write_text(json.dumps({"family": "x", "containerDefinitions": containers}))
+    gpu = [{"type": "GPU", "value": "1"}]
+    overrides = {"containerOverrides": [{"name": "a", "resourceRequirements": gpu}]}
+    run = {"cluster": "c", "taskDefinition": "x", "launchType": "FARGATE", "overrides": overrides}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert main(["explain", "x", str(tmp_path / "task.json"), str(tmp_path / "run.json")]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "asks for no GPU, 0 CPU units and 2048 MiB of memory; 1 GPU, 0 CPU units and 2048 MiB" in told
+    assert "where run runs it" in told
+
+
 def test_people_read_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "Chat", written(template(gpus="2"), tmp_path / "t.json")]) == 1
     first, *rest = capsys.readouterr().out.splitlines()
