@@ -21,6 +21,7 @@ from moto.cloudformation.responses import CloudFormationResponse
 from moto.cloudformation.utils import generate_stack_id
 from moto.core.responses import ActionResult, EmptyResult
 
+from .references import circle
 from .stacks import Happening, StackFailedError, StackResources
 
 __all__ = ["EmulatedCloudFormation", "EmulatedStack", "install"]
@@ -161,9 +162,11 @@ class EmulatedCloudFormation(CloudFormationBackend):
         if unknown := stack.resources.unknown():
             named = (f"{kind} ({', '.join(names)})" for kind, names in sorted(unknown.items()))
             raise ValidationError(message=f"the emulator has no resource type {', '.join(named)}")
+        wanted = stack.resources.types()
+        if waiting := circle({each: stack.template_dict["Resources"][each] for each in wanted}):
+            raise ValidationError(message=f"Circular dependency between resources: [{', '.join(waiting)}]")
         there = next((each for each in self.stacks.values() if each.name == name and each.status != REVIEWED), stack)
         assert isinstance(there, EmulatedStack)
-        wanted = stack.resources.types()
         if turned := [each for each, kind in there.resources.types().items() if wanted.get(each, kind) != kind]:
             raise ValidationError(
                 message="Update of resource type is not permitted. The new template modifies resource type of the "

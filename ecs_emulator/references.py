@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import graphlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["changed", "entries", "needs"]
+__all__ = ["changed", "circle", "entries", "needs"]
 
 
 def needs(definition: Mapping[str, Any]) -> Iterator[str]:
@@ -14,6 +15,16 @@ def needs(definition: Mapping[str, Any]) -> Iterator[str]:
     waits = definition.get("DependsOn", [])
     yield from [waits] if isinstance(waits, str) else waits
     yield from _references({key: value for key, value in definition.items() if key != "DependsOn"})
+
+
+def circle(definitions: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Resources that wait for each other, if there are some."""
+    waits = {each: definitions.keys() & {*needs(definition)} for each, definition in definitions.items()}
+    try:
+        graphlib.TopologicalSorter(waits).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1][1:])  # it names the first one at the end as well
+    return []
 
 
 def _references(value: Any) -> Iterator[str]:

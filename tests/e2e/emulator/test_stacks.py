@@ -39,6 +39,17 @@ def test_all_types_that_nobody_has_are_named_before_a_deploy_begins(stacks: Stac
     stacks.delete(stack)
 
 
+def test_resources_that_wait_for_each_other_are_refused_before_a_deploy_begins(stacks: Stacks) -> None:
+    template = cluster_template()
+    template["Resources"] |= {
+        "A": resource("SNS::Topic", DisplayName={"Fn::GetAtt": ["B", "TopicName"]}),
+        "B": {**resource("SNS::Topic"), "DependsOn": ["A"]},
+    }
+
+    with pytest.raises(ClientError, match=r"Circular dependency between resources: \[(A, B|B, A)\]$"):
+        stacks.create(template)
+
+
 @pytest.mark.parametrize(
     ("made", "attributes"),
     [
