@@ -39,7 +39,6 @@ from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import Choice, Finding, Rule, Severity, check, narrowed
 from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.finding import Word, and_list, parts_of
-from gpu_constructs.rules.fit.copies_fit import known_room
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
@@ -47,8 +46,11 @@ from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, Unread
 from gpu_constructs.template.model import JOB_DEFINITION, Resource
 
 _RULES_ABOUT_UNKNOWNS = frozenset({known_before_deploy.id, known_task.id, UNCHECKED})
-NOT_JUDGED = _RULES_ABOUT_UNKNOWNS | {known_room.id}
-"""Rules whose findings say that something of a task or of its hosts is not known, so that it was not judged."""
+NOT_JUDGED = _RULES_ABOUT_UNKNOWNS | {"GPU012", "GPU130", "GPU309"}
+"""Rules whose findings say that something of a task or of its hosts is not known, so that it was not judged.
+
+The last three are about copies, and about parameters of images, of which some are not known.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,6 +105,7 @@ OPEN = "Parameters:\n  Open: {Type: String}\n"
         OPEN + re.sub("ImageId: .*", "ImageId: !Ref Open", GOOD.removeprefix("Parameters:\n")),
         re.sub("ImageId: .*", "ImageId: !ImportValue golden", GOOD),
         re.sub("ImageId: .*", "ImageId: '{{resolve:ssm:/golden/ami}}'", GOOD),
+        re.sub("linux-2023/gpu/.*/image_id", "linux-2031/gpu/recommended/image_id", GOOD),
         OPEN + GOOD.removeprefix("Parameters:\n").replace("Value: '1'", "Value: !Ref Open"),
         OPEN + GOOD.removeprefix("Parameters:\n").replace("DesiredCount: 1", "DesiredCount: !Ref Open"),
         LOOP,

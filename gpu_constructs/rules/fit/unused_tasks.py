@@ -224,7 +224,7 @@ UNCHECKED: Final = "GPU229"
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    unless=("GPU040", "GPU042", "GPU063", "GPU070", "GPU098", "GPU130"),
+    unless=("GPU040", "GPU042", "GPU063", "GPU070", "GPU098", "GPU130", "GPU309"),
 )
 def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
