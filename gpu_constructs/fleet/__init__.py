@@ -37,6 +37,7 @@ from gpu_constructs.fleet.keys import KEEPS_PROVIDERS as KEEPS_PROVIDERS
 from gpu_constructs.fleet.keys import KEEPS_STRATEGY as KEEPS_STRATEGY
 from gpu_constructs.fleet.keys import METADATA_KEY as METADATA_KEY
 from gpu_constructs.fleet.keys import RESERVED_INSTANCES as RESERVED_INSTANCES
+from gpu_constructs.fleet.keys import STAYS as STAYS
 from gpu_constructs.fleet.origin import Origin as Origin
 from gpu_constructs.fleet.origin import Place as Place
 from gpu_constructs.fleet.origin import SourceLine as SourceLine

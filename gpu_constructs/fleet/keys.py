@@ -26,6 +26,9 @@ RESERVED_INSTANCES = "ReservedInstances"
 EXISTS = "Exists"
 """Under that key of any resource: whether it is there already, as a plan or a state of Terraform says."""
 
+STAYS = "Stays"
+"""The same: whether it stays as it is."""
+
 GPU_WORDS = frozenset(
     {
         "accelerator",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Place, ProviderList, Unknown
+from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, STAYS, UNKNOWN, Place, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned, references_in
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -197,10 +197,10 @@ class Clusters:
 def _associations(
     index: Index, named: Callable[[Value, Place], str | Unknown | None]
 ) -> Mapping[tuple[str, str | Unknown | None], set[Reference]]:
-    """The resources that certainly give a cluster its capacity providers, by stack and cluster."""
+    """The resources by which a deploy certainly gives a cluster its capacity providers, by stack and cluster."""
     found: dict[tuple[str, str | Unknown | None], set[Reference]] = {}
     for each in index.all(_ASSOCIATIONS):
-        if each.exists is True:
+        if each.exists is True and own_metadata(each).get(STAYS) is not True:
             found.setdefault((each.stack, named(each.properties.get("Cluster"), each.origin.place)), set()).add(
                 each.reference
             )

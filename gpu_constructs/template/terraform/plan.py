@@ -48,6 +48,7 @@ class Instance:
         at: Where its values are in the file.
         is_data: Whether it is a data source.
         exists: Whether it is there before the apply, and stays.
+        changes: Whether the apply changes it.
     """
 
     address: str
@@ -61,6 +62,7 @@ class Instance:
     at: Path = ()
     is_data: bool = False
     exists: bool = True
+    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -181,6 +183,7 @@ def _instance(resource: Object, values: Node, at: Path, *, unknown: Node) -> Ins
         at=at,
         is_data=resource.get("mode") == "data",
         exists=resource.get("exists") is not False,
+        changes="update" in _list(_object(resource.get("change")).get("actions")),
     )
 
 

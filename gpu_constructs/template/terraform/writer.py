@@ -9,7 +9,7 @@ from typing import Final
 
 from gpu_constructs.facts.budget import DEPTH
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import EXISTS, METADATA_KEY
+from gpu_constructs.fleet import EXISTS, METADATA_KEY, STAYS
 from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node, Path, deeper_than
 from gpu_constructs.template.documents.requests import is_free, property_name
@@ -151,7 +151,7 @@ class Writer:
         kind, instance = KINDS[self._instance.type], self._instance
         self._top = {"Type": kind.type, "Properties": {}}
         if instance.exists:
-            self._top["Metadata"] = {METADATA_KEY: {EXISTS: True}}
+            self._top["Metadata"] = {METADATA_KEY: {EXISTS: True, STAYS: not instance.changes}}
         for length in range(1, len(kind.below) + 1):
             self.paths[kind.below[:length]] = ()
         configured = self._known.links.resource(instance).get("expressions")

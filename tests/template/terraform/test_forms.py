@@ -223,6 +223,15 @@ def test_an_unset_count_of_a_service_is_none() -> None:
     assert check_files([written]).fleet.workloads[0].desired_count == 0
 
 
+@pytest.mark.parametrize(("actions", "is_said"), [(["no-op"], False), (["update"], True), (["create"], True)])
+def test_a_new_service_may_come_before_providers_that_its_cluster_does_not_have_yet(
+    actions: list[str], is_said: bool
+) -> None:
+    written = simple(1)
+    change(written, "aws_ecs_cluster_capacity_providers.prod")["change"]["actions"] = actions
+    assert ("GPU259" in {each.rule for each in check_files([written]).findings}) is is_said
+
+
 def test_a_count_of_a_service_that_only_the_apply_knows_is_not_known() -> None:
     written = simple()
     of_service = change(written, "aws_ecs_service.train")["change"]
