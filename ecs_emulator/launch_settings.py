@@ -24,9 +24,6 @@ CAPACITY_BLOCK = "capacity-block"
 ON_DEMAND = "on-demand"
 SPOT = "spot"
 
-ONE_CARD = {"NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 8}]}
-"""Of a type that moto's recording lacks: older than EFA, all of them, and than a second card."""
-
 Json = Mapping[str, Any]
 
 

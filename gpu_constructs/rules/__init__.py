@@ -1,7 +1,7 @@
 """What cannot work, what may not, and what is worth knowing? Rules with stable ids over a fleet.
 
-A rule is a question with a severity, the mechanism behind it and the page that says so; ``docs/rules.md`` is made of
-them. `check` asks all of them::
+A rule is a question with a severity, the mechanism behind it and the page that says so; each has a page of the site.
+`check` asks all of them::
 
     from gpu_constructs.rules import check
 

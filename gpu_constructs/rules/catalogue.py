@@ -65,7 +65,7 @@ _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
     "batch": _is_of_batch,
     "files": lambda _: True,
 }
-"""The rooms of rules by subject, in the order of ``docs/rules.md``, with where one of their rules may find something.
+"""The rooms of rules by subject, in the order of the site, with where one of their rules may find something.
 
 What is not asked is not loaded: a check of one task takes less time than to load rules about hosts.
 """
@@ -92,7 +92,7 @@ def __getattr__(name: str) -> tuple[Rule, ...]:
 
 
 def rooms() -> tuple[ModuleType, ...]:
-    """The rooms of rules by subject, in the order of ``docs/rules.md``."""
+    """The rooms of rules by subject, in the order of the site."""
     return tuple(import_module(f"gpu_constructs.rules.{each}") for each in _ASKED_WHERE)
 
 

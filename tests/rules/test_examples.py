@@ -1,4 +1,4 @@
-"""The examples of ``docs/rules.md`` are true: a rule finds its wrong one, and no rule objects to the right one."""
+"""The examples of the pages of rules are true: a rule finds its wrong one, and no rule objects to the right one."""
 
 from __future__ import annotations
 

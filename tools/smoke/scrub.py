@@ -64,9 +64,7 @@ class _Scrubber:
         if isinstance(value, str):
             return self._coded(value) if key == "UserData" else self._text(value)
         if isinstance(value, dict):
-            return {
-                name if _WORD.fullmatch(name) else self._text(name): self.value(value[name], name) for name in value
-            }
+            return {self._key(name): self.value(each, name) for name, each in value.items()}
         return [self.value(each, key) for each in value] if isinstance(value, list) else value
 
     def _key(self, name: str) -> str:
