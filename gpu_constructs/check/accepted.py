@@ -58,7 +58,7 @@ def without_accepted(report: Report, configuration: Configuration, *, is_all: bo
             accepted.append(Acknowledged(finding=finding, reason=by.reason))
     ended = [f"{each.place}: {each.rule} was accepted until {each.until}" for each in acceptances if each not in valid]
     unused = [
-        f"{each.place}: {each.rule} is accepted, and nothing is found that it is about; fix: delete it"
+        f"{each.place}: {each.rule} is accepted, and no finding matches; fix: delete it"
         for each in valid
         if each not in used and (is_all or any(each.is_about(file, folder) for file in report.files))
     ]

@@ -73,7 +73,7 @@ class Acknowledgements:
     def unused(self) -> tuple[str, ...]:
         """A line for each reason in a template that accepts nothing that was found."""
         return tuple(
-            f"{file}: {resource} accepts {rule}, and nothing is found that it is about; fix: delete it"
+            f"{file}: {resource} accepts {rule}, and no finding matches; fix: delete it"
             for file, resource, rule in self._in_templates
             if (file, resource, rule) not in self._used
         )

@@ -60,7 +60,7 @@ def test_an_acceptance_that_ended_or_accepts_nothing_is_said(capsys: pytest.Capt
     _, report, said = checked(".", capsys=capsys)
     assert (len(where(report)), f"gpu-constructs.yaml:2: {RULE} was accepted until 2026-10-30" in said) == (2, True)
     put("gpu-constructs.yaml", ignoring(", resource: Other*"))
-    told = f"gpu-constructs.yaml:2: {RULE} is accepted, and nothing is found"
+    told = f"gpu-constructs.yaml:2: {RULE} is accepted, and no finding matches"
     assert told in checked(".", capsys=capsys)[2]
     put("gpu-constructs.yaml", ignoring().replace("old/", "gone/"))
     assert [told in checked(each, capsys=capsys)[2] for each in (".", "new")] == [True, False]
@@ -183,7 +183,7 @@ def test_a_baseline_that_is_none_or_cannot_be_written_is_2(capsys: pytest.Captur
     [
         ({"GPU9999": "why"}, "Acknowledge of Provider: no rule 'GPU9999'"),
         ({"GPU002": " "}, "gives no reason for GPU002, and does not accept it; fix: GPU002: why it is all right"),
-        ({"GPU100": "why"}, "Provider accepts GPU100, and nothing is found that it is about; fix: delete it"),
+        ({"GPU100": "why"}, "Provider accepts GPU100, and no finding matches; fix: delete it"),
     ],
 )
 def test_a_reason_in_a_template_that_does_not_count_is_said(

@@ -216,7 +216,8 @@ class _Update:
                 f"CloudFormation waits, up to three hours, for all copies of {come} beside those of {gone}: that takes "
                 f"at least {least} hosts of {brief(proof.pool.name, NAME)}, and there can be {most}"
             )
-            steps = f"let there be {least} ({proof.pool.limit}), and deploy", f"let there be {most} again, and deploy"
+            limit = proof.pool.limit
+            steps = f"raise {limit} to {least}, and deploy", f"set {limit} back to {most}, and deploy"
             yield Refusal(change=change, answer="service not stable", steps=steps, source=_SEE)
 
     def replaced_services(self) -> Iterator[str]:

@@ -109,7 +109,7 @@ class PassedOn(HostPart):
             raise IncompatibleError(problem, argument="max_instance_lifetime", fix=fix)
         has_spot = pool.bought.option in {PurchaseOption.SPOT, PurchaseOption.MIXED}
         if self._given.get("capacity_rebalance") and not has_spot:
-            problem = f"EC2 warns of the interruption of Spot hosts alone, and those of {pool.name} are not Spot"
+            problem = f"EC2 announces interruptions of Spot hosts only, and those of {pool.name} are not Spot"
             fix = "leave it out, or purchase=Purchase.spot()"
             raise IncompatibleError(problem, argument="capacity_rebalance", value=True, fix=fix)
 

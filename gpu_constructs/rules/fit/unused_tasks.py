@@ -274,7 +274,7 @@ def _of_unknown_tasks(fleet: Fleet) -> Problems:
                 message=f"these files do not define the task definition of {workload.name}, so it is not known whether "
                 "its tasks fit their hosts",
                 property_name="TaskDefinition",
-                fix="check the file that does together with these",
+                fix="check these files together with the one that does",
             )
 
 
@@ -285,7 +285,7 @@ def _fix(missing: Iterable[str]) -> str:
         return "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
     if all(each.startswith(_FACTS) for each in missing):
         return f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
-    return "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4"
+    return "check these files together with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:

@@ -208,7 +208,7 @@ class Files:
                 raise UnreadableError("a device, a pipe or a directory", file=file, allowed="a plain file")
             # What a shell opens for <(...) is not on the disk.
             if stat.S_ISFIFO(mode) and not os.path.realpath(file).startswith(("/dev/", "/proc/")):
-                raise UnreadableError("a named pipe, to which nothing may ever write", file=file, allowed=_PLAIN)
+                raise UnreadableError("a named pipe, and nothing may ever be written to it", file=file, allowed=_PLAIN)
             with open(file, "rb") as opened:
                 content = opened.read(BYTES + 1)
         except (OSError, ValueError) as error:
