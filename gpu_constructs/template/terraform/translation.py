@@ -15,6 +15,7 @@ from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import LATER, Document, Source
 from gpu_constructs.template.documents.node import Node, Path, Position
 from gpu_constructs.template.terraform.found import Images, Regions
+from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.kinds_around import (
     ATTACHMENT,
@@ -28,7 +29,7 @@ from gpu_constructs.template.terraform.kinds_around import (
 from gpu_constructs.template.terraform.links import Links
 from gpu_constructs.template.terraform.plan import Instance, Object, Plan, Sources, plan_of
 from gpu_constructs.template.terraform.words import in_terraform
-from gpu_constructs.template.terraform.writer import Known, Writer, in_words
+from gpu_constructs.template.terraform.writer import Known, Writer
 
 _INCOMPLETE = "Terraform::Incomplete"
 """The macro of a plan that leaves something to a later one; as it is none that is known, what is read is not all."""
@@ -116,7 +117,7 @@ class _Translation:
             of = writer.paths.get(path[:length])
             if of is not None:
                 text = writer.texts.get(path[:length])
-                return of if text is None else (*of, *in_words(path[length:], text))
+                return of if text is None else (*of, *keys_behind(path[length:], text))
         return ()
 
     def _write(self, address: str) -> Writer:

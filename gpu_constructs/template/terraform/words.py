@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from gpu_constructs.template.terraform.json_texts import SPELLED
 from gpu_constructs.template.terraform.kind import words
 from gpu_constructs.template.terraform.kinds import KINDS
-from gpu_constructs.template.terraform.writer import SPELLED
 
 # Properties that findings name and that no other word is taken for; of one word alone only those that a rule marks.
 _PROPERTIES = frozenset(

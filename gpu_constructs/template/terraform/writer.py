@@ -12,9 +12,9 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import EXISTS, METADATA_KEY, STAYS
 from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node, Path, deeper_than
-from gpu_constructs.template.documents.requests import is_free, property_name
 from gpu_constructs.template.terraform.found import Images, stored
-from gpu_constructs.template.terraform.kind import Argument, Form, words
+from gpu_constructs.template.terraform.json_texts import in_properties
+from gpu_constructs.template.terraform.kind import Argument, Form
 from gpu_constructs.template.terraform.kinds import KINDS, argument
 from gpu_constructs.template.terraform.links import Link, Links
 from gpu_constructs.template.terraform.plan import Instance, Object
@@ -58,37 +58,6 @@ _ZERO_IS_NONE = frozenset({"iops", "throughput", "volume_size"})
 _HASH = re.compile(r"[0-9a-f]{40}")
 _THROUGH = re.compile(r"(?:each|local|module|var)\.")
 _DIRECT = re.compile(r"aws_[\w.\[\]\"-]+")
-
-# Names of several words in what is JSON within an argument: Terraform's provider takes them in any case.
-SPELLED: Mapping[str, str] = {
-    each.lower(): each
-    for each in words(
-        """
-        containerDefinitions containerName containerPath containerPort cpuArchitecture credentialSpecs dependsOn
-        disableNetworking dnsSearchDomains dnsServers dockerLabels dockerSecurityOptions entryPoint environmentFiles
-        ephemeralStorage executionRoleArn extraHosts fargatePlatformConfiguration firelensConfiguration hardLimit
-        healthCheck hostPath hostPort initProcessEnabled instanceType jobRoleArn linuxParameters logConfiguration
-        logDriver mainNode memoryReservation mountPoints networkConfiguration nodeRangeProperties numNodes
-        platformVersion portMappings portName readOnly readonlyRootFilesystem repositoryCredentials
-        resourceRequirements restartPolicy runtimePlatform secretOptions sharedMemorySize softLimit sourceVolume
-        startPeriod startTimeout stopTimeout systemControls targetNodes taskProperties valueFrom volumesFrom
-        workingDirectory
-        """
-    )
-}
-# What is left of a JSON text of which a part must not be shown: what has to fit, and nothing that may be a secret.
-_SHOWN: Final = frozenset(
-    words(
-        """
-        condition container containerName containerPath containerPort containers cpu dependsOn devices essential
-        hardLimit hostPath hostPort initProcessEnabled instanceType linuxParameters mainNode memory memoryReservation
-        mountPoints name nodeRangeProperties numNodes permissions portMappings privileged protocol readOnly
-        resourceRequirements sharedMemorySize softLimit sourceVolume targetNodes taskProperties type ulimits value
-        vcpus
-        """
-    )
-)
-_WITH_SECRETS: Final = frozenset({"environment", "secrets"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -312,45 +281,7 @@ class Writer:
         if form is Form.POLICY:
             return LATER if at.sensitive is True else data
         self.texts[at.at] = data
-        return _in_properties("", data, hides=at.sensitive is True)
-
-
-def in_words(path: Path, data: Node) -> Path:
-    """The keys of a JSON text behind properties that were made of it, as far as they go."""
-    found: list[str | int] = []
-    around = ""
-    for step in path:
-        if isinstance(data, list) and isinstance(step, int) and step < len(data):
-            found.append(step)
-            data = data[step]
-            continue
-        names = data if isinstance(data, dict) else {}
-        wanted = str(step).lower()
-        name = next((each for each in names if property_name(_spelled(each), below=around).lower() == wanted), None)
-        if name is None:
-            break
-        found.append(name)
-        around, data = _spelled(name), names[name]
-    return tuple(found)
-
-
-def _spelled(name: str) -> str:
-    return SPELLED.get(name.lower(), name)
-
-
-def _in_properties(key: str, node: Node, *, hides: bool) -> Node:
-    if isinstance(node, list):
-        return [_in_properties(key, each, hides=hides) for each in node]
-    if not isinstance(node, dict):
-        return node
-    if is_free(key):
-        return {} if hides else dict(node)
-    found: dict[str, Node] = {}
-    for name, child in node.items():
-        spelled = _spelled(name)
-        is_hidden = hides and (spelled not in _SHOWN or key in _WITH_SECRETS)
-        found[property_name(spelled, below=key)] = LATER if is_hidden else _in_properties(spelled, child, hides=hides)
-    return found
+        return in_properties(data, hides=at.sensitive is True)
 
 
 def _written(part: Object | None, name: str) -> tuple[bool, Node]:
