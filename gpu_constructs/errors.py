@@ -134,7 +134,7 @@ def shown(value: object) -> str:
 def unexpected(
     argument: str, value: object, expected: str, *, fix: str | None, allowed: str | None = None, rule: str | None = None
 ) -> InvalidValueError:
-    """The error for a value that is something else than what is expected, in words such as ``a list of text``."""
+    """The error for a value that is not what is expected, such as ``a list of text``."""
     problem = f"expects {expected}, got {shown(value)}"
     return InvalidValueError(problem, argument=argument, value=value, allowed=allowed, fix=fix, rule=rule)
 

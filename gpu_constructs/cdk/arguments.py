@@ -75,7 +75,7 @@ def number_of(
     fix: str,
     rule: str | None = None,
 ) -> int | Unknown:
-    """The same of the field of a frozen value that has the name of the argument, where the number is kept."""
+    """The same for the field of a frozen value that is named like the argument; keeps the number in it."""
     given = getattr(value, argument)
     number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
     object.__setattr__(value, argument, known_or(given, number))

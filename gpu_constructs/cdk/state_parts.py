@@ -80,7 +80,7 @@ def state_machine(
 
 
 def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[iam.PolicyStatement]:
-    """What a state may do, besides the start, that starts a state machine and waits for the end of it."""
+    """What a state that runs a state machine needs besides ``states:StartExecution``: to wait for its end."""
     executions = stack.format_arn(
         service="states",
         resource="execution",

@@ -39,7 +39,7 @@ def with_severities(report: Report, severities: Mapping[str, Severity]) -> Repor
 
 
 def without_accepted(report: Report, configuration: Configuration, *, is_all: bool = False) -> Report:
-    """A report in which what a project accepts is among what was acknowledged.
+    """A report in which findings that a project accepts are among the acknowledged ones.
 
     `is_all` is whether everything below the directory of the configuration was checked.
     """

@@ -322,7 +322,7 @@ SORT_ORDERS: Mapping[str, Callable[[Offer], float | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """How many types a condition leaves over after all before it, by the field of `InstanceNeeds` or its name."""
+    """How many types are left after a condition and all before it, by the field of `InstanceNeeds` or its name."""
 
     name: str
     left: int

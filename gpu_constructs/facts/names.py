@@ -39,7 +39,7 @@ IN_BOTTLEROCKET: Mapping[str, str] = {
     "ECS_NUM_IMAGES_DELETE_PER_CYCLE": "image-cleanup-delete-per-cycle",
     "ECS_RESERVED_MEMORY": "reserved-memory",
 }
-"""Settings of the ECS agent that Bottlerocket has, by the agent's variable: what it calls them in ``[settings.ecs]``.
+"""What Bottlerocket calls settings of the ECS agent in ``[settings.ecs]``, by the agent's variable.
 
 https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 """

@@ -21,7 +21,8 @@ class JobRun:
     """What each attempt of a job runs.
 
     Attributes:
-        task_definition: The ARN of the task definition, as `cluster` is that of the cluster.
+        cluster: The ARN of the cluster.
+        task_definition: The ARN of the task definition.
         container: The container whose exit code is that of the job.
         strategy: Items of the capacity provider strategy, as the API has them.
         network: The configuration of ``awsvpc``, as the API has it; None in other modes.

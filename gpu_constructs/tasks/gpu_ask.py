@@ -72,8 +72,8 @@ _FIX = "gpus=1, 'ALL' for every GPU of the host, GpuShare(memory_mib=4096) for a
 def ask_for(gpus: Gpus) -> tuple[ResourceRequirement, Mapping[str, object] | None]:
     """Reads the argument ``gpus`` of `GpuTaskDefinition.add_gpu_container`.
 
-    Beside the entry of ``resourceRequirements`` stands that entry as CloudFormation takes it, where CDK cannot write
-    it: ``ALL``, a share, a token.
+    Returns the entry of ``resourceRequirements``, and the same as CloudFormation takes it where CDK cannot write it:
+    ``ALL``, a share, a token.
     """
     if isinstance(gpus, GpuShare):
         return _shared(gpus)

@@ -153,7 +153,7 @@ def _of_pool(old: PoolPlan | None, new: PoolPlan | None, rows: tuple[Row, ...]) 
 
 
 def _other_types(old: PoolPlan, new: PoolPlan) -> str:
-    """What other instance types do: running hosts keep theirs."""
+    """What a change of instance types does to tasks: running hosts keep their types."""
     sides = [each.pool for each in (old, new)]
     if sides[0].instance_types == sides[1].instance_types or not all(each.types_are_known for each in sides):
         return ""

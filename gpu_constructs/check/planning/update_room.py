@@ -57,12 +57,12 @@ def _is_awaited(workload: Workload) -> bool:
 
 
 def _least(workload: Workload) -> Workload:
-    """With the copies that certainly run: what scales a service may have left it its minimum."""
+    """A workload with the copies that certainly run: scaling may have left a service at its minimum."""
     least = workload.desired_count if workload.scaling is None else workload.scaling.least or 0
     return replace(workload, desired_count=known(least))
 
 
 def _moved(workload: Workload, name: str, pools: Mapping[str, Pool | None]) -> Workload:
-    """What goes, on the pools as they become."""
+    """A workload that goes, on the pools as they will be."""
     items = (replace(each, pool=each.pool and pools.get(each.pool.name)) for each in workload.strategy)
     return replace(_least(workload), name=name, strategy=tuple(items))

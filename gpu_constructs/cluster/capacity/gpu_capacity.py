@@ -201,7 +201,7 @@ def launch_template_of(
     key: kms.IKey | None,
     **own: Any,  # noqa: ANN401 - the other arguments of CDK's launch template
 ) -> ec2.LaunchTemplate:
-    """Defines the launch template of hosts of a cluster or of AWS Batch, whose security group is given."""
+    """Defines the launch template of hosts of a cluster or of AWS Batch, which are in the security group `group`."""
     image = plan.machine_image.host_image.image
     made = ec2.LaunchTemplate(
         scope,

@@ -89,11 +89,11 @@ PASSED_ON = tuple(HostOptions.__annotations__)
 
 
 def _typed(**options: Unpack[HostOptions]) -> None:
-    """Has the kinds of the arguments in its signature."""
+    """Its signature says what kind each argument is."""
 
 
 class PassedOn(HostPart):
-    """Those of these arguments that a capacity was given, by name."""
+    """The arguments of `HostOptions` that a capacity was given, by name."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         if given:

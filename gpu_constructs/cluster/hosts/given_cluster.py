@@ -113,7 +113,7 @@ def network_of(cluster: ecs.ICluster) -> ec2.IVpc:
 
 @jsii.implements(ecs.ICluster)
 class AsCluster(Construct):
-    """A construct with a cluster of CDK, which answers for it where CDK asks."""
+    """A construct that holds a cluster of CDK, and can be given to CDK in its place."""
 
     cluster: ecs.ICluster
     hosts: ClusterHosts

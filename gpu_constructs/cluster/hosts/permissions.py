@@ -72,7 +72,7 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> iam.PolicyDocument:
 
 
 def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) -> iam.Role:
-    """Defines the role of the hosts of something, which joins them to clusters of this ARN."""
+    """Defines the role with which hosts join clusters of this ARN; `of` says in its description whose they are."""
     return iam.Role(
         scope,
         "HostRole",
@@ -83,7 +83,7 @@ def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) 
 
 
 def host_security_group(scope: Construct, vpc: ec2.IVpc, *, of: str) -> ec2.SecurityGroup:
-    """Defines the security group of the hosts of something."""
+    """Defines a security group of hosts; `of` says in its description whose they are."""
     return ec2.SecurityGroup(scope, "HostSecurityGroup", vpc=vpc, description=f"Hosts of {of}: no way in, any way out")
 
 

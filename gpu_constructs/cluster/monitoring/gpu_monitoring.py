@@ -277,7 +277,7 @@ def let_alarms_publish(scope: Construct, topic: sns.ITopic, place: tuple[str, st
 
 
 def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: list[str]) -> None:
-    """Lets rules of EventBridge with these ARNs publish to a topic, which no topic does by itself.
+    """Lets rules of EventBridge with these ARNs publish to a topic, which a topic does not allow by default.
 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
     """
