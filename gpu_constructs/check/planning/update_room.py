@@ -6,7 +6,7 @@ Only what is certain by the files: the least copies of one stack, and the most h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -30,25 +30,35 @@ def crowds(
     """
     before = {at: each for each in old.workloads if _is_awaited(each) and (at := was(each.origin)) is not None}
     earlier = {at: each for at, each in before.items() if stays(at)}
+    left = {at: each for at, each in before.items() if at not in earlier and each.strategy}
     kept = {at: each for each in new.pools if (at := now(each.origin)) is not None and stays(at)}
     pools = {each.name: kept.get(at) for each in old.pools if (at := was(each.origin)) is not None}
     limits = {was(each.origin): each.hosts_at_most for each in old.pools}
-    left = {at: each for at, each in before.items() if at not in earlier and each.strategy}
     for stack in dict.fromkeys(stack for stack, _ in left):
         goes = {f"{each.name} (old)": each for at, each in left.items() if at[0] == stack}
         here = [(earlier.get(at), each) for each in new.workloads if (at := now(each.origin)) and at[0] == stack]
+        come = [each for of, each in here if _is_awaited(each) and not _is_same(of, each)]
         # What others deploy counts for nothing: a stack of its own may be deployed before or after.
-        there = tuple(each if of is None else _least(each) for of, each in here if each.daemon or _is_awaited(each))
-        moved = tuple(_moved(each, name, pools) for name, each in goes.items())
-        same = [of and (of.desired_count, of.task) == (each.desired_count, each.task) for of, each in here]
-        come = [each for is_same, (_, each) in zip(same, here, strict=True) if not is_same and _is_awaited(each)]
-        alone = prove(replace(new, workloads=there))
-        both = prove(replace(new, workloads=(*there, *moved)))
-        for without, each in zip(alone.pools, both.pools, strict=True):
-            awaited, at = [of for of in come if of.name in each.workloads], now(each.pool.origin)
-            is_sure = at is not None and (at[0] == stack or limits.get(at) == each.hosts_at_most)
-            if awaited and is_sure and each.hosts_at_least and each.answer is False and without.answer is not False:
-                yield each, [of.name for name, of in goes.items() if name in each.workloads], awaited
+        there = [each if of is None else _least(each) for of, each in here if each.daemon or _is_awaited(each)]
+        for proof in _crowded(new, there, [_moved(each, name, pools) for name, each in goes.items()]):
+            at = now(proof.pool.origin)
+            awaited = [each for each in come if each.name in proof.workloads]
+            if awaited and at is not None and (at[0] == stack or limits.get(at) == proof.hosts_at_most):
+                yield proof, [each.name for name, each in goes.items() if name in proof.workloads], awaited
+
+
+def _crowded(new: Fleet, there: Sequence[Workload], goes: Sequence[Workload]) -> Iterator[PoolProof]:
+    """Pools with room for what is there after the update, and certainly none for what goes beside it."""
+    alone = prove(replace(new, workloads=tuple(there)))
+    both = prove(replace(new, workloads=(*there, *goes)))
+    for without, each in zip(alone.pools, both.pools, strict=True):
+        if each.hosts_at_least and each.answer is False and without.answer is not False:
+            yield each
+
+
+def _is_same(before: Workload | None, after: Workload) -> bool:
+    """Whether a service that stays has the copies and the task that it had, so that nothing of it is awaited."""
+    return before is not None and (before.desired_count, before.task) == (after.desired_count, after.task)
 
 
 def _is_awaited(workload: Workload) -> bool:
