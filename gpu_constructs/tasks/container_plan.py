@@ -86,9 +86,9 @@ def finish_plan(
 ) -> ContainerPlan:
     """Gives a container that asks for accelerators everything else, and checks it against the smallest hosts.
 
-    The task has the containers before it. Arguments that only some such containers have are in `arguments` by property,
-    see `gpu_constructs.cdk.refusal.ARGUMENTS`, and in `given` by name with their values; `kept` is what daemons keep of
-    every host, before it is shared.
+    `task` has the containers before it. Of arguments that only some containers have, `arguments` are the names by
+    property (see `gpu_constructs.cdk.refusal.ARGUMENTS`), and `given` the values by name. `kept` is what daemons keep
+    of every host, before it is shared.
     """
     cpu = options.get("cpu")
     limit_name, limit, reservation = _memory_of(options)

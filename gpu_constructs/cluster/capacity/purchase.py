@@ -157,7 +157,7 @@ class Purchase(HostPart):
         """Spot, allocated by price and capacity, above a base on demand.
 
         Hosts begin to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
-        replaces them earlier, stays off: ECS gets no notice of it, and the tasks of such a host are cut off
+        replaces them earlier, is off without `capacity_rebalance`: EC2 gives ECS no notice of it
         (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html).
         Several instance types of one shape are taken back less often than one.
 

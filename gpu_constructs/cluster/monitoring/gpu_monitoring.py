@@ -139,8 +139,11 @@ class GpuMonitoring(Construct):
         """
         if isinstance(capacity, GpuCapacity):
             group = cast("autoscaling.CfnAutoScalingGroup", capacity.auto_scaling_group.node.default_child)
+            # What `group_metrics` of the capacity asks for stays; the value is one that CDK works out later.
+            given = self.hosts.stack.resolve(group.metrics_collection) or []
             group.metrics_collection = [
-                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(granularity="1Minute", metrics=[GROUP_METRIC])
+                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(**each)
+                for each in (*given, {"granularity": "1Minute", "metrics": [GROUP_METRIC]})
             ]
             if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()

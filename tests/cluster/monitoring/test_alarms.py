@@ -7,6 +7,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 
@@ -102,6 +103,13 @@ def test_groups_send_what_the_alarms_and_the_dashboard_read(watched: Watched) ->
     assert len(groups) == 4
     assert all(each["MetricsCollection"] == [collection] for each in groups)
     assert collection["Metrics"] == ["GroupInServiceInstances"]
+
+
+def test_metrics_that_the_user_asked_of_a_group_are_still_sent(site: Site) -> None:
+    site.capacity("g6.xlarge", group_metrics=[autoscaling.GroupMetrics(autoscaling.GroupMetric.MIN_SIZE)])
+    site.cluster.add_monitoring("Monitoring")
+    sent = [each["Metrics"] for each in site.only("AWS::AutoScaling::AutoScalingGroup")["MetricsCollection"]]
+    assert sent == [["GroupMinSize"], ["GroupInServiceInstances"]]
 
 
 @pytest.mark.parametrize(
