@@ -6,7 +6,7 @@ Of the first some are run by no service, and hosts of other files may run others
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gpu_constructs.errors import brief
@@ -212,6 +212,12 @@ def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
 
 _ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
 _INSIDE = "what is in the machine image"
+# What is missing, by how its words begin, and what makes that known.
+_FIXES: Mapping[str, str] = {
+    _ASKED: "constraints on what the files say of the hosts, such as attribute:ecs.instance-type",
+    _INSIDE: "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it",
+    _FACTS: f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app",
+}
 _AMI = re.compile(r"ami-[0-9a-f]{8,17}")
 
 UNCHECKED: Final = "GPU229"
@@ -279,13 +285,11 @@ def _of_unknown_tasks(fleet: Fleet) -> Problems:
 
 
 def _fix(missing: Iterable[str]) -> str:
-    if all(each.startswith(_ASKED) for each in missing):
-        return "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
-    if all(each.startswith(_INSIDE) for each in missing):
-        return "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
-    if all(each.startswith(_FACTS) for each in missing):
-        return f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
-    return "check these files together with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
+    """What makes known all that is missing, where that is of one kind; else the files, or the hosts."""
+    fixes = (fix for kind, fix in _FIXES.items() if all(each.startswith(kind) for each in missing))
+    return next(
+        fixes, "check these files together with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
+    )
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:
