@@ -6,9 +6,7 @@ import copy
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -17,13 +15,10 @@ from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.fleet import UNKNOWN, HostImage
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.documents.document import is_plan
-from tests.examples import times
 from tests.template.terraform.module_plans import (
     AMI,
     JOIN,
     PROFILE,
-    aws_modules,
-    batch_module,
     configured,
     containers,
     plan,
@@ -347,67 +342,3 @@ def test_lines_that_ci_writes_around_a_plan_are_no_part_of_it(tmp_path: Path) ->
     file = tmp_path / "plan.json"
     file.write_text(wrapped, encoding="utf-8")
     assert "GPU060" in errors(check_files([file]))
-
-
-@pytest.mark.parametrize("node", [None, 7, "text", [], {}, [[]], [None], {"references": [{}]}, True])
-@pytest.mark.parametrize(
-    "key",
-    [
-        "resource_changes",
-        "configuration",
-        "prior_state",
-        "variables",
-        "change",
-        "after_unknown",
-        "expressions",
-        "index",
-    ],
-)
-def test_whatever_stands_in_a_plan_nothing_but_a_refusal_leaves(key: str, node: Any) -> None:
-    def replaced(value: Any) -> Any:
-        if isinstance(value, list):
-            return [replaced(each) for each in value]
-        if isinstance(value, dict):
-            return {name: node if name == key else replaced(each) for name, each in value.items()}
-        return value
-
-    try:
-        check_files([replaced(simple())])
-    except UnreadableError as error:
-        assert str(error)  # noqa: PT017 - it may also be read
-
-
-_ODD: list[Any] = [
-    None,
-    7,
-    "x",
-    "",
-    [],
-    {},
-    [[]],
-    [None],
-    True,
-    {"references": []},
-    {"references": ["module.", "data.", "each.value.a"]},
-]
-
-
-def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    for step, child in node.items() if isinstance(node, dict) else enumerate(node if isinstance(node, list) else ()):
-        yield from _places(child, (*path, step))
-
-
-@pytest.mark.parametrize("number", range(times(40)))
-def test_something_odd_anywhere_in_a_plan_is_read_or_refused(number: int) -> None:
-    random = Random(number)  # noqa: S311 - no secret
-    written = copy.deepcopy(random.choice([simple(), aws_modules(), batch_module()]))
-    *above, last = random.choice([each for each in _places(written) if each])
-    around: Any = written
-    for step in above:
-        around = around[step]
-    around[last] = random.choice(_ODD)
-    try:
-        check_files([written])
-    except UnreadableError as error:
-        assert str(error)  # noqa: PT017 - it may also be read
