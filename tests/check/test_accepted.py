@@ -10,6 +10,7 @@ import pytest
 
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli import main
+from tests.cli.many_files import checked, put
 from tests.cli.templates import acknowledged, template, with_choice
 
 RULE = "GPU060"
@@ -23,17 +24,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     put("old/t.json", template(gpus="9"))
     put("new/t.json", template(gpus="9"))
     return tmp_path
-
-
-def put(path: str, body: object) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
-
-
-def checked(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
-    code = main(["check", *arguments, "--format", "json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out or "{}"), told.err
 
 
 def where(report: dict[str, Any], severity: str = "error") -> list[str]:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gpu_constructs.cli import main
 from tests.cli.templates import template
 from tests.template.terraform.written_plans import as_plan
 
@@ -83,3 +86,14 @@ def _terraform(folder: Path, place: int, gpus: str) -> None:
 
 def _yaml(body: Mapping[str, Any]) -> str:
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in body.items())
+
+
+def put(path: str, body: object) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
+
+
+def checked(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+    code = main(["check", *arguments, "--format", "json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out or "{}"), told.err

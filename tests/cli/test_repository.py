@@ -14,9 +14,8 @@ import pytest
 
 from gpu_constructs.check import repository
 from gpu_constructs.check.repository import worlds_of
-from gpu_constructs.cli import main
 from tests.check.test_acknowledgements import app
-from tests.cli.many_files import make
+from tests.cli.many_files import checked, make, put
 from tests.cli.templates import template, with_choice
 
 ASSET = {"aws:asset:path": "nested.json", "aws:asset:property": "TemplateURL"}
@@ -32,17 +31,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], check=True, capture_output=True)  # noqa: S607 - git of the path
-
-
-def put(path: str, body: object) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
-
-
-def checked(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
-    code = main(["check", *arguments, "--format", "json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out or "{}"), told.err
 
 
 def files(*paths: str) -> list[tuple[str, ...]]:

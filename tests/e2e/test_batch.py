@@ -62,16 +62,6 @@ def _instances(account: Account) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_job_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
-    job = submitted(cloud.account, stack.outputs)
-
-    described = until(cloud.account, job, 10)
-
-    assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
-    cloud.destroy(stack)
-
-
 def test_a_schedule_submits_a_job(cloud: Local, tmp_path: Path) -> None:
     app = app_in(tmp_path)
     stack = cdk.Stack(app, STACK)

@@ -9,7 +9,6 @@ import pytest
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.host_price import Usd
 from gpu_constructs.check.planning.in_words import over_budget
-from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -21,9 +20,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from tests.check.planning.given import job, planned, pool, service, the_pool, usd
-
-L4X4 = 4.6016  # g6.12xlarge, us-east-1
-L4 = 0.8048  # g6.xlarge, us-east-1
+from tests.check.planning.test_starts import L4
 
 
 def hosts(*levels: object) -> list[object]:
@@ -180,11 +177,6 @@ def test_a_service_that_fits_nowhere_is_said() -> None:
     assert found.unpriced("desired")[0].why_unpriced == "large does not fit on its hosts"
     assert of.desired.usd_per_hour is None
     assert planned(service(on, gpus=8, copies=0)).pools[0].misfits == ()
-
-
-def test_the_prices_of_this_file_are_those_of_the_list() -> None:
-    found = [on_demand_price(name) for name in ("g6.xlarge", "g6.12xlarge")]
-    assert [each.usd_per_hour for each in found if each is not None] == [L4, L4X4]
 
 
 def test_copies_beyond_max_size_are_said() -> None:

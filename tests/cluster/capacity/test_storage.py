@@ -77,11 +77,6 @@ def test_types_without_local_disks_are_refused(ground: Ground, choice: str) -> N
         ground.capacity("g5g.xlarge", storage=HostStorage(**_chosen(choice)))
 
 
-def test_a_type_of_which_the_disks_are_not_known_is_a_warning(site: Site) -> None:
-    site.capacity("p3.2xlarge", storage=HostStorage(scratch_on_local_disks=True))
-    assert "whether p3.2xlarge has any is not in the recorded data" in "".join(site.warnings())
-
-
 def test_images_that_do_not_fit_on_the_disks_are_refused(ground: Ground) -> None:
     # 250 GB are 232.8 GiB.
     HostStorage(images_gib=230, images_on_local_disks=True).require_possible(ground.capacity("g6.xlarge").pool)

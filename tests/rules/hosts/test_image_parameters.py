@@ -9,7 +9,6 @@ import pytest
 from gpu_constructs.facts import image
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, HostImage, Pool
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts import images
 from gpu_constructs.rules.hosts.image_parameters import holds_an_id, made_for_ecs, release_in_region
 from tests.rules.given import a_pool, a_task, only, running_on, said
 
@@ -158,10 +157,3 @@ def test_a_recorded_release_after_those_with_a_known_driver_is_a_warning(name: s
 )
 def test_a_release_of_the_records_or_without_a_driver_is_silent(host_image: HostImage) -> None:
     assert said(release_in_region, running_on(in_region("us-east-1", host_image))) == []
-
-
-def test_a_release_that_is_too_old_for_the_gpus_is_an_error_with_the_first_that_is_not() -> None:
-    finding = only(images.drives, running_on(a_pool("p6-b300.48xlarge", image=al2023("20250224"))))
-    assert finding.rule == "GPU052"
-    assert "release 20250224 of al2023-gpu is older than driver 580.82.07 of 2025-09-02" in finding.message
-    assert finding.fix == f"release {al2023('20251015').release} of image al2023-gpu, or a later one"
