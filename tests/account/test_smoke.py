@@ -108,7 +108,7 @@ def hexes(count: int) -> st.SearchStrategy[str]:
     return st.text("0123456789abcdef", min_size=count, max_size=count)
 
 
-WORDS = st.from_regex(r"[a-z][a-z0-9]{2,8}-[a-z0-9]{3,8}", fullmatch=True)
+WORDS = st.from_regex(r"[a-z][a-z0-9]{2,8}-[g-z][a-z0-9]{2,7}", fullmatch=True)
 SECRETS = st.fixed_dictionaries(
     {
         "account": st.from_regex(r"[2-9][0-9]{11}", fullmatch=True),
@@ -117,9 +117,11 @@ SECRETS = st.fixed_dictionaries(
         "ip": st.ip_addresses(network="10.0.0.0/8").map(str),
         "ipv6": st.ip_addresses(network="2600:1f00::/24").map(str),
         "uuid": st.uuids().map(str),
-        **dict.fromkeys(("user", "name", "owner", "role"), WORDS),
+        **dict.fromkeys(("user", "name", "owner", "role", "team", "secret"), WORDS),
     }
 )
+AROUND = ("({}) ", "from {}. ", '\\n{}\\n"', "\\u0022{}\\u0022", "a%2F{}%2Fb", "a_{}_b ", "<{}>")
+"""What stands around one in a text: in JSON, in an address, at the end of a sentence."""
 
 
 @settings(max_examples=times(60))
@@ -139,7 +141,11 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
             of["ip"],
             f"[{of['ipv6']}]",
         ],
-        "text": "".join(data.draw(st.permutations([f"({each}) " for each in of.values()]))),
+        "tags": {"team": of["team"], "aws:ecs:clusterName": "kept"},
+        "secretArn": f"arn:aws:secretsmanager:eu-west-1:{of['account']}:secret:{of['secret']}-AbCd12",
+        "text": "".join(
+            data.draw(st.sampled_from(AROUND)).format(each) for each in data.draw(st.permutations([*of.values()]))
+        ),
     }
     found: Any = scrubbed([answer, answer])
     said = json.dumps(found).lower()

@@ -22,20 +22,27 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | None"
 _HEX = "[0-9a-fA-F]"
 _G = f"{_HEX}{{1,4}}"
 _IPV6 = f"(?:{_G}:){{7}}{_G}|(?:{_G}:){{1,6}}(?::{_G}){{1,6}}|(?:{_G}:){{1,7}}:|:(?::{_G}){{1,7}}"
+_CODED = r"(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%[0-9A-F]{2})"
+"""Before one may stand a character of JSON in a text, or of the address of a page."""
+_FROM = f"(?:(?<![A-Za-z0-9])|{_CODED})"
+_TO = "(?![A-Za-z0-9])"
 _FORMS: Mapping[str, tuple[str, str]] = {
     "email": (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "somebody{n}@example.com"),
-    "host": (r"(?<![\w.-])(?:[\w-]+\.)+(?:internal|amazonaws\.com(?:\.cn)?)(?![\w.-])", "host{n}.example.com"),
-    "private": (r"(?<!\w)ip(?:-\d{1,3}){4}(?!\w)", "ip-192-0-2-{n}"),
-    "uuid": (rf"(?<!\w){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?!\w)", "00000000-0000-4000-8000-a{n:011x}"),
-    "id": (rf"(?<![\w-])(?P<prefix>[a-z]{{1,12}})-(?:{_HEX}{{17}}|{_HEX}{{8}})(?![\w-])", "{prefix}-{n:017x}"),
-    "key": (r"(?<!\w)A[A-Z]{3}[A-Z0-9]{16,17}(?!\w)", "AXXX{n:016d}"),
-    "hex": (rf"(?<!\w){_HEX}{{32,64}}(?!\w)", "a{n:031x}"),
-    "mac": (rf"(?<![\w:]){_HEX}{{2}}(?::{_HEX}{{2}}){{5}}(?![\w:])", "02:00:00:00:00:{n:02x}"),
-    "ipv6": (rf"(?<![\w:])(?:{_IPV6})(?![\w:])", "2001:db8::{n:x}"),
-    "ipv4": (r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "192.0.2.{n}"),
+    "host": (r"(?<![\w.-])(?:[\w-]+\.)+(?:internal|amazonaws\.com(?:\.cn)?)(?!\.?[\w-])", "host{n}.example.com"),
+    "private": (rf"{_FROM}ip(?:-\d{{1,3}}){{4}}{_TO}", "ip-192-0-2-{n}"),
+    "uuid": (rf"{_FROM}{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}{_TO}", "00000000-0000-4000-8000-a{n:011x}"),
+    "id": (
+        rf"{_FROM}(?P<prefix>[a-z]{{1,12}})-(?:{_HEX}{{17}}|{_HEX}{{8}})(?![A-Za-z0-9]|-{_HEX}{{4}}-)",
+        "{prefix}-{n:017x}",
+    ),
+    "key": (rf"{_FROM}A[A-Z]{{3}}[A-Z0-9]{{16,17}}{_TO}", "AXXX{n:016d}"),
+    "hex": (rf"{_FROM}{_HEX}{{32,64}}{_TO}", "a{n:031x}"),
+    "mac": (rf"{_FROM}(?<!:){_HEX}{{2}}(?::{_HEX}{{2}}){{5}}(?![A-Za-z0-9:])", "02:00:00:00:00:{n:02x}"),
+    "ipv6": (rf"{_FROM}(?<!:)(?:{_IPV6})(?![A-Za-z0-9:])", "2001:db8::{n:x}"),
+    "ipv4": (rf"(?:(?<!\d)(?<!\d\.)|{_CODED})(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?!\.?\d)", "192.0.2.{n}"),
     "deployment": (r"(?<=ecs-svc/)\d+", "{n}"),
     "serial": (r"(?<=<serial>)[^<]+", "{n}"),
-    "account": (r"(?<!\d)\d{12}(?!\d)", "111122223333"),
+    "account": (rf"(?:(?<!\d)|{_CODED})\d{{12}}(?!\d)", "111122223333"),
 }
 _ARN = re.compile(r"arn:aws[\w-]*:(?P<service>[\w-]*):[\w-]*:\d*:(?!parameter/aws/)(?P<resource>[^\s\"'<>,;()\[\]]+)")
 _NAMED = re.compile(r"[a-z]Names?$|Token$|^(?:PhysicalResourceId|Owner|UserId|startedBy|createdBy)$")
@@ -44,6 +51,8 @@ _WORDS = frozenset({"autoScalingGroupName", "log-stream", "self-test", "default"
 """Words in ARNs, and the names that this project gives."""
 _WORD = re.compile(r"[A-Za-z_]+")
 _SHORTEST = 3
+_OF_AWS = ("aws:", "AmazonECS")
+"""How the keys of tags begin that AWS sets."""
 
 
 def scrubbed(recorded: Json) -> Json:
@@ -56,7 +65,7 @@ class _Scrubber:
         forms = "|".join(f"(?P<{kind}>{form})" for kind, (form, _) in _FORMS.items())
         names = [each for each in {*_names(recorded)} if not re.fullmatch(forms, each)]
         named = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
-        self._secret = re.compile(f"(?<![A-Za-z0-9])(?P<name>{named})(?![A-Za-z0-9])|{forms}")
+        self._secret = re.compile(f"{_FROM}(?P<name>{named}){_TO}|{forms}")
         self._others: dict[str, str] = {}
 
     def value(self, value: Json, key: str = "") -> Json:
@@ -94,13 +103,16 @@ def _names(value: object, key: str = "") -> Iterator[str]:
         for arn in _ARN.finditer(value):
             kind, *parts = re.split("[/:]", arn["resource"])
             found += parts if parts and arn["service"] != "s3" else [kind, *parts]
+            # Secrets Manager adds six characters to a name.
+            found += [each[:-7] for each in parts if arn["service"] == "secretsmanager"]
         yield from (each for each in found if len(each) >= _SHORTEST and each not in _WORDS and not each.isdigit())
     elif isinstance(value, dict):
-        tag = str(value.get("Key", value.get("key", "aws:")))
-        if not tag.startswith(("aws:", "AmazonECS")):
-            yield from _names([tag, value.get("Value", value.get("value"))], "tagName")
+        is_map = key in {"tags", "Tags"} and not {"Key", "key"} & value.keys()
+        tag = value.get("Key", value.get("key", "aws:")), value.get("Value", value.get("value"))
+        tags = value.items() if is_map else [tag]
+        yield from _names([[name, each] for name, each in tags if not str(name).startswith(_OF_AWS)], "tagName")
         for name, each in value.items():
-            yield from _names(each, name)
+            yield from _names(each, "" if is_map else name)
     elif isinstance(value, list):
         for each in value:
             yield from _names(each, key)
