@@ -83,11 +83,12 @@ def _agreed(ask: Callable[[str], str]) -> bool:
 
 def _run(account: Account, folder: Path) -> int:
     done: list[Done] = []
-    before = signal.signal(signal.SIGTERM, _interrupted)
+    before = {each: signal.signal(each, _interrupted) for each in (signal.SIGTERM, signal.SIGHUP)}
     try:
         run(account, done, lambda step: _tell(f"{step} …"))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
         _report(done)
         _record(done, folder)
     return 0 if len(done) > len(STEPS) and all(each.passed for each in done) else 1

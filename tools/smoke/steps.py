@@ -80,7 +80,7 @@ def _tried(name: str, act: _Act, account: Account) -> Done:
 
 
 def _destroyed(account: Account, done: list[Done]) -> Said:
-    """Each part is tried, whatever became of the one before it; an interruption ends it."""
+    """Each part is tried, whatever became of the one before it; an interruption ends it from ``cdk destroy`` on."""
     made = any(f"log group {SELF_TEST}, which keeps" in json.dumps(each.facts) for each in done)
     parts: tuple[tuple[str, _Act], ...] = (
         ("settled", lambda it: it.settled()),
@@ -92,7 +92,7 @@ def _destroyed(account: Account, done: list[Done]) -> Said:
     ended: dict[str, Done] = {}
     for name, act in parts:
         ended[name] = _tried(name, act, account)
-        if ended[name].facts == _INTERRUPTED:
+        if ended[name].facts == _INTERRUPTED and "cdk destroy" in ended:
             break
     is_gone = all(name in ended and ended[name].passed for name in ("cdk destroy", "logs", "gone"))
     return Said(is_gone, {name: each.facts for name, each in ended.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Unknown, known, total
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.proof import Proof
 from gpu_constructs.placement.rollout import Rollout, can_go_on, may_stop, percent_for_one_less, percentages_of
 from gpu_constructs.rules.evidence.copies import (
@@ -127,10 +128,15 @@ def _at_most_copies(context: Context) -> Problems:
 
 
 def _running(copies: Iterable[tuple[Copies, int]]) -> Iterator[tuple[Copies, int, int, Rollout]]:
-    """GPU tasks that all have room, with how many do at most, and what a deployment may do to them."""
+    """Tasks with accelerators that all have room, with how many do at most, and what a deployment may do to them."""
     for each, wanted in copies:
         slots, percent = total(each.certain), percentages_of(each.workload)
-        if each.task.wants_gpu and percent is not None and not isinstance(slots, Unknown) and wanted <= slots:
+        if (
+            demand_of(each.task).wants_accelerator
+            and percent is not None
+            and not isinstance(slots, Unknown)
+            and wanted <= slots
+        ):
             yield each, wanted, slots, percent
 
 

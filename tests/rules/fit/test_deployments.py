@@ -10,6 +10,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Task, Unknown, Workload
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.fit import deployments
+from tests.placement.given import neuron
 from tests.rules.fit.test_copies_fit import DISTINCT, pool, service, task
 from tests.rules.given import fleet_of, said
 
@@ -49,6 +50,14 @@ def test_hosts_that_are_instances_have_no_largest_size() -> None:
     instances = replace(ONE, kind=PoolKind.INSTANCE)
     found = said(rules_of(deployments), fleet_of(workloads=(service(task(), instances, copies=8),)))
     assert [each.fix.partition(" to ")[0] for each in found] == ["raise the number of instances"]
+
+
+def test_a_copy_with_a_neuron_device_counts_as_one_with_a_gpu() -> None:
+    one = neuron("/dev/neuron0")
+    full = replace(one, containers=(replace(one.containers[0], cpu=8192, memory_limit_mib=64 * 1024),))
+    pools = (pool("inf2.8xlarge", most=2),)
+    found = said(rules_of(deployments), fleet_of(workloads=(service(full, *pools, copies=2),)))
+    assert [(each.rule, "2 tasks run, 2 fit at" in each.message) for each in found] == [("GPU010", True)]
 
 
 NEAR, FAR = (pool(name=name, most=1) for name in ("near", "far"))
