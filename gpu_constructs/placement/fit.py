@@ -182,9 +182,18 @@ def _excluded(each_type: Iterable[Fit]) -> Fit:
 
 
 def _nearest(each_type: Iterable[Fit]) -> tuple[Shortfall, ...]:
-    """Of each resource the shortfall of the type that comes nearest to what is asked."""
+    """Of each resource the shortfall of the type that comes nearest to what is asked.
+
+    A type that lacks all that another one lacks, and more, says nothing.
+    """
+    lacking = [
+        (frozenset([*(one.resource for one in each.shortfalls), *(one.kind for one in each.obstacles)]), each)
+        for each in sorted(each_type, key=_distance)
+        if each.shortfalls
+    ]
     nearest: dict[HostResource, Shortfall] = {}
-    for each in sorted(each_type, key=_distance):
+    sets = {lacked for lacked, _ in lacking}
+    for each in (each for lacked, each in lacking if not any(other < lacked for other in sets)):
         for short in each.shortfalls:
             nearest.setdefault(short.resource, short)
     return tuple(sorted(nearest.values(), key=lambda short: _ORDER[short.resource]))

@@ -284,7 +284,7 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
     if not chips:
         yield Obstacle.of(instance_type, ObstacleKind.NEURON, "has no Neuron device")
     if demand.neuron and kind is not PoolKind.MANAGED_INSTANCES:
-        text = f"comes from an {kind.value}, and the resource NeuronDevice is for ECS Managed Instances only"
+        text = "is not of ECS Managed Instances, which alone have the resource NeuronDevice"
         yield Obstacle.of(instance_type, ObstacleKind.LAUNCHER, text)
     if chips and demand.neuron_devices > chips:
         yield Shortfall(

@@ -178,6 +178,17 @@ def test_what_cannot_be_patched_safely_is_left_with_the_reason(
     assert left in re.sub(r"\s+", " ", said.err)
 
 
+def test_types_that_the_new_image_does_not_support_go_with_the_old_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "11-batch-on-amazon-linux-2.yaml"
+    file.write_text(re.sub(r"InstanceTypes: \[.*?\]", "InstanceTypes: [g5, p3, p3dn]", file.read_text()))
+    main(["doctor", "old/11-batch-on-amazon-linux-2.yaml", "--patch"])
+    patched = capsys.readouterr().out
+    assert re.search(r"\+ +InstanceTypes: \[g5\]", patched)
+    assert re.search(r"\+.*ECS_AL2023_NVIDIA", patched)
+
+
 def test_containers_that_share_a_gpu_are_advised_to_take_shares(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

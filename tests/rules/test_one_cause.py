@@ -90,6 +90,15 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
             id="Neuron devices for EC2",
         ),
         pytest.param(
+            "GPU027",
+            Fleet(
+                pools=(hosts("inf2.8xlarge", image=of_image("al2023-neuron")),),
+                tasks=(replace(task(ResourceRequirement(type="NeuronDevice", value="ALL")), compatibilities=("EC2",)),),
+                is_whole=True,
+            ),
+            id="Neuron devices for EC2, that no service runs",
+        ),
+        pytest.param(
             "GPU028",
             Fleet(
                 pools=(hosts(),),

@@ -30,7 +30,7 @@ from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.edits import TextEdits
 from gpu_constructs.template.documents.node import Node, Path
 
-_AGED = frozenset({"GPU001", "GPU003", "GPU025", "GPU037", "GPU055", "GPU072"})
+_AGED = frozenset({"GPU001", "GPU003", "GPU025", "GPU037", "GPU055", "GPU072", "GPU106"})
 """Rules whose warnings are about what is older than today's Amazon ECS."""
 
 _LARGEST = 1024 * 1024  # bytes of a template that CloudFormation takes

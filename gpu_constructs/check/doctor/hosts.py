@@ -10,6 +10,7 @@ from gpu_constructs.check.doctor.proposals import Proposal, below, member, resou
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import RECORDED, InstanceType, accelerated, instance_type
 from gpu_constructs.facts.prices import dollars, on_demand_price
+from gpu_constructs.rules.finding import and_list
 from gpu_constructs.template.documents.edits import EditError, TextEdits
 from gpu_constructs.template.documents.node import Node, Path
 
@@ -138,14 +139,31 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
             places.setdefault(each, []).append((path, None if is_key else node))
         if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:
             message = f"AWS Batch refuses new compute environments on {text} since 2026-06-30"
-            edit = partial(TextEdits.put, path=path, value=_BATCH_IMAGES[text])
-            yield Proposal(file, path, message, _BATCH_IMAGES[text], edit, "GPU003")
+            new_image, old_types = _BATCH_IMAGES[text], _left_behind(data, path) if "NVIDIA" in text else {}
+            change = new_image + (f", without {and_list(old_types.values())}" if old_types else "")
+            edit = partial(_to_2023, path, new_image, old_types)
+            yield Proposal(file, path, message, change, edit, "GPU003")
     for name, found_at in places.items():
         old, new = instance_type(name), _successors()[name]
         message = f"{_told(old)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
         change = f"{_told(new)}, the nearest with at least as many GPUs and as much memory of each"
         edit = partial(_exchanged, name, new.name, found_at)
         yield Proposal(file, found_at[0][0], message, change, edit, "GPU001", property_name="InstanceType")
+
+
+def _left_behind(data: Node, image: Path) -> dict[Path, str]:
+    """Types beside others that AWS Batch does not support on the new image, and for which no other type is proposed."""
+    there = {at: str(node) for at, node in below(data) if at[:-2] == image[:-3]}
+    listed = {at: each for at, each in there.items() if "'instancetypes', " in str(at[-2:]).lower()}
+    gone = {each.family for each in accelerated() if each.traits.unsupported_by_batch}
+    old = {at: each for at, each in listed.items() if each.split(".")[0] in gone and each not in _successors()}
+    return old if len(old) < len(listed) else {}
+
+
+def _to_2023(image: Path, name: str, left: Mapping[Path, str], text: TextEdits) -> None:
+    text.put(image, name)
+    for path, each in left.items():
+        text.remove((*path[:-1], text.names(path[:-1]).index(each)))
 
 
 def _told(each: InstanceType) -> str:

@@ -114,10 +114,11 @@ def listed(context: Context) -> Problems:
         if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
             continue
         if pool.image.image.name == "al2023-gpu" and unlisted:  # one that is pinned as well
+            leave_out = f"leave {or_list(unlisted)} out, or " if len(unlisted) < len(pool.instance_types) else ""
             yield Problem(
                 about=pool,
                 message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
-                fix="types of a newer family, such as g6 or p4d",
+                fix=f"{leave_out}types of a newer family, such as g6 or p4d",
                 ways=partial(_newer, context, pool, unlisted),
                 property_name="InstanceTypes",
                 value=[each.name for each in unlisted],

@@ -15,6 +15,11 @@ from gpu_constructs.rules.rule import Context, Problems, Rule
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
 
+NEURON_ON_EC2 = (
+    "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
+)
+"""What to do instead of asking for `NeuronDevice`."""
+
 
 def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     """Workloads whose task asks for an accelerator, or may be placed on hosts that have some."""

@@ -29,6 +29,7 @@ from gpu_constructs.placement.pool_profile import expected_memory_mib, most_memo
 from gpu_constructs.placement.query.evaluate import evaluate, host_of
 from gpu_constructs.placement.reasons import Fit, HostResource, ObstacleKind, Shortfall
 from gpu_constructs.rules.evidence.expressions import joined, readable
+from gpu_constructs.rules.evidence.requirements import beside_names
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way
 
 LESS = "ask for less, or larger hosts"
@@ -117,8 +118,9 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str, *, is_as
     driven = "" if image is old or isinstance(image, Unknown) else f" and image {image.image.name}"
     costs = priced(instance_type, pool.region)
     too = ", in its placement constraint too" if listed else ""
+    barred = "" if pool.requirements is None else beside_names(instance_type, pool.requirements)
     return Way(
-        text=Text(Word(f"{what} such as"), f" {instance_type}{driven}{costs}{too}"),
+        text=Text(Word(f"{what} such as"), f" {instance_type}{driven}{costs}{too}{barred}"),
         things=(new,) if is_asked else (new, replace(task, constraints=kept)),
     )
 

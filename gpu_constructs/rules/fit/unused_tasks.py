@@ -21,7 +21,7 @@ from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_by_hand, pools_of
 from gpu_constructs.placement.reasons import DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.evidence.accelerated import is_managed
+from gpu_constructs.rules.evidence.accelerated import NEURON_ON_EC2, is_managed
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of, worst
 from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info
@@ -31,7 +31,10 @@ _MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
 _CONSTRAINT = "PlacementConstraints.Expression"
 _PLACES = {each: PROPERTIES[each] for each in (HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES)}
-_OTHERS = "a constraint that is true for hosts here, or hosts for which it is true"
+_BARRED = {
+    ObstacleKind.LAUNCHER: f"ECS Managed Instances; {NEURON_ON_EC2}",
+    ObstacleKind.CONSTRAINT: "a constraint that is true for hosts here, or hosts for which it is true",
+}
 _FIX = "check the files that define its hosts together with these"
 
 
@@ -44,20 +47,20 @@ _FIX = "check the files that define its hosts together with these"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     stops_work=True,
     changes="ResourceRequirements.Value",
-    unless=("GPU063", "GPU070", "GPU362"),
+    unless=("GPU027", "GPU063", "GPU070", "GPU362"),
 )
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:_MOST_NAMED])
         first = worst(seen[0][1].shortfalls)
-        is_barred = first is None and any(each.kind is ObstacleKind.CONSTRAINT for each in seen[0][1].obstacles)
+        barring = None if first else next((each.kind for each in seen[0][1].obstacles if each.kind in _BARRED), None)
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the {'GPU hosts' if task.wants_gpu else 'hosts'} here ({where})",
-            fix=_OTHERS if is_barred else LESS,
+            fix=_BARRED[barring] if barring else LESS,
             ways=ways_of(task, *seen[0]),
             value=None if first is None else first.asked,
-            changes=_CONSTRAINT if is_barred else _place(task, first),
+            changes=_CONSTRAINT if barring is ObstacleKind.CONSTRAINT else _place(task, first),
         )
     yield from _only_elsewhere(context)
 

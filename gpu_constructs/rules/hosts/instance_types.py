@@ -29,6 +29,7 @@ from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, Scheduler
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.placement.fit import fit
 from gpu_constructs.rules.evidence.fixes import hosts_for
+from gpu_constructs.rules.evidence.requirements import API_NAMES, asked_of
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, either, first_of, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -185,21 +186,6 @@ def _vendors(pool: Pool) -> set[Vendor | None]:
 
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
-_API_NAMES = {
-    "vcpus": "VCpuCount",
-    "memory_mib": "MemoryMiB",
-    "accelerator_count": "AcceleratorCount",
-    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
-    "accelerator_manufacturers": "AcceleratorManufacturers",
-    "accelerator_names": "AcceleratorNames",
-    "accelerator_types": "AcceleratorTypes",
-    "allowed_instance_types": "AllowedInstanceTypes",
-    "excluded_instance_types": "ExcludedInstanceTypes",
-    "cpu_architectures": "the architecture of the image",
-    "instance_generations": "InstanceGenerations",
-    "local_storage": "LocalStorage",
-}
-_RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
 
 
 @error(
@@ -217,7 +203,8 @@ def satisfiable(pool: Pool) -> Problems:
     if _selects_nothing(pool, wanted):
         culprits, is_certain = _culprits(wanted), _contradicts(wanted)
         yield Problem(
-            message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
+            message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements "
+            f"{and_list(asked_of(wanted).values())}",
             fix=f"without {or_list(culprits)} there would be some" if culprits else "ask for less",
             changes="" if is_certain else "InstanceRequirements",
             is_certain=is_certain,
@@ -296,26 +283,11 @@ def _culprits(wanted: InstanceRequirements) -> list[str]:
     """Requirements that alone keep all types out, in the words of the API."""
     free = InstanceRequirements()
     return [
-        _API_NAMES[each.name]
+        API_NAMES[each.name]
         for each in fields(wanted)
         if getattr(wanted, each.name) != getattr(free, each.name)
         and _some(_choices(wanted), replace(wanted, **{each.name: getattr(free, each.name)}))
     ]
-
-
-def _asked(wanted: InstanceRequirements) -> str:
-    said = []
-    for each in fields(wanted):
-        value = getattr(wanted, each.name)
-        if each.name in _RANGES:
-            low, high = value
-            if value != (None, None):
-                said.append(
-                    f"{_API_NAMES[each.name]} {'any' if low is None else low} to {'any' if high is None else high}"
-                )
-        elif value:
-            said.append(f"{_API_NAMES[each.name]} {or_list(value)}")
-    return and_list(said)
 
 
 def _some(types: Iterable[InstanceType], wanted: InstanceRequirements) -> bool:

@@ -24,15 +24,12 @@ from gpu_constructs.placement.demand import demand_of, node_type_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, NEURON_ON_EC2
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Text, Ways, Word, and_list, either, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
-_ON_EC2 = (
-    "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
-)
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
 _EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
@@ -62,7 +59,7 @@ def neuron(task: Task) -> Problems:
         yield Problem(
             message=f"{task.name} asks for NeuronDevice, which only ECS Managed Instances have, and is for "
             f"{and_list(map(brief, task.compatibilities))}",
-            fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
+            fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {NEURON_ON_EC2}",
             property_name="RequiresCompatibilities",
             value=task.compatibilities,
         )
@@ -266,7 +263,7 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Problems:
             about=workload,
             message=f"{workload.name} runs a task that asks for NeuronDevice, which only ECS Managed Instances have, "
             f"on {and_list(where)}",
-            fix=f"a capacity provider of ECS Managed Instances; {_ON_EC2}",
+            fix=f"a capacity provider of ECS Managed Instances; {NEURON_ON_EC2}",
         )
 
 

@@ -13,6 +13,7 @@ from gpu_constructs.facts import accelerated, instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
+    InstanceRequirements,
     PlacementConstraint,
     Pool,
     PoolKind,
@@ -24,6 +25,7 @@ from gpu_constructs.placement.pool_profile import share_of
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on, unpriced
 
+ONE_G6 = InstanceRequirements(allowed_instance_types=("g6.*",), accelerator_count=(1, 1))
 KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
 
 
@@ -61,6 +63,12 @@ def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) 
             a_pool("g5.xlarge", "g5.4xlarge", kind=PoolKind.MANAGED_INSTANCES),
             "memory: 73728 MiB asked, g5.4xlarge has 65536 MiB",
             "memory no higher than 60620 MiB",
+        ),
+        (
+            a_task("4", cpu_limit=8192, memory_limit_mib=20480),
+            a_pool("g6.xlarge", "g6.2xlarge", kind=PoolKind.MANAGED_INSTANCES, requirements=ONE_G6),
+            "GPUs: 4 asked, g6.2xlarge has 1",
+            "hosts of a type such as g6.12xlarge, which AcceleratorCount 1 to 1 keeps out, or GPUs no higher than 1",
         ),
         (a_task(memory_limit_mib=8192), a_pool("c7i.large"), "memory: 8192 MiB asked, c7i.large has 4096 MiB", "c7i."),
     ],
