@@ -106,7 +106,7 @@ def test_what_was_not_checked_is_one_line_at_synth(site: Site, capsys: pytest.Ca
         each for each in capsys.readouterr().err.splitlines() if each.startswith("gpu-constructs: not checked: ")
     )
     assert "these files do not define hosts of cluster prod, so it is not known whether" in line
-    assert "(and 1 more task); fix: check these files together with those that do" in line
+    assert "(and 1 more task); fix: check these files with those that do" in line
 
 
 def test_stages_nested_stacks_and_empty_stacks_are_read(tmp_path: Path) -> None:
