@@ -290,9 +290,7 @@ def _of_unknown_tasks(fleet: Fleet) -> Problems:
 def _fix(missing: Iterable[str]) -> str:
     """What makes known all that is missing, where that is of one kind; else the files, or the hosts."""
     fixes = (fix for kind, fix in _FIXES.items() if all(each.startswith(kind) for each in missing))
-    return next(
-        fixes, "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
-    )
+    return next(fixes, "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4")
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:
