@@ -195,14 +195,15 @@ def plan(fleet: Fleet) -> FleetPlan:
 
 
 def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
-    """Workloads of which copies come to a pool, jobs among them, by the name of the pool."""
+    """Workloads of which copies come to a pool, jobs and services at zero among them, by the name of the pool."""
     found: dict[str, dict[str, Workload]] = {}
     for of in proof.workloads:
         for place in of.places:
             if place.fits is not False and place.most != 0:
                 found.setdefault(place.pool.name, {})[of.workload.name] = of.workload
     for workload in fleet.workloads:
-        for item in () if workload.is_service else items_with_tasks(workload.strategy):
+        is_placed = workload.is_service and workload.desired_count != 0
+        for item in () if is_placed else items_with_tasks(workload.strategy):
             if item.pool is not None:
                 found.setdefault(item.pool.name, {})[workload.name] = workload
     return {name: tuple(each.values()) for name, each in found.items()}
@@ -242,7 +243,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: Sequence[Workload],
         misfits=misfits,
         price=price,
         tasks=tuple((each, per_host(proof.room, each.task, each)) for each in tenants if each.daemon is not True),
-        deploying=deploying if services else None,
+        deploying=deploying if any(each.desired_count != 0 for each in services) else None,
     )
 
 

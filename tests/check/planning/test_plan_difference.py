@@ -55,6 +55,13 @@ def test_pools_are_found_by_name() -> None:
     ]
 
 
+def test_a_service_that_goes_is_a_change_also_where_it_has_no_copies_until_it_is_scaled() -> None:
+    kept, gone = service(pool(), name="kept"), service(pool(), name="worker", copies=0)
+    (l4,) = difference(planned(kept, gone), planned(kept)).pools
+    assert [row.old for row in l4.rows] == ["kept: 4 on a host, 1 wanted; worker: 4 on a host, 0 wanted"]
+    assert plan(Fleet(pools=(pool(),), workloads=(gone,))).pools[0].deploying is None
+
+
 def placed(name: str, stack: str, *, account: str | None = None, **changes: Any) -> Pool:
     place = Place(region="us-east-1", account=account)
     origin = Origin(resource="CP", stack=stack, place=place)
