@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,15 @@ def test_an_app_is_written_and_what_comes_next_is_said(tmp_path: Path, capsys: p
     assert written == files_of("chat").keys()
     assert [each.name for each in tmp_path.iterdir()] == ["my app"]
     assert "\nnext:\n  cd 'my app'\n  python -m pip install -r requirements.txt\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", ["-x", "a\nq", 'it\'s\t"b"\\'])
+def test_the_next_line_leads_into_the_folder(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "chat", "--", folder]) == 0
+    line = capsys.readouterr().out.partition("next:\n")[2].splitlines()[0]
+    bash = shutil.which("bash") or "bash"
+    entered = subprocess.run([bash, "-c", f"{line} && test -f cdk.json"], check=False, capture_output=True)
+    assert (entered.returncode, entered.stderr) == (0, b"")
 
 
 def test_a_new_repository_is_empty_enough() -> None:
