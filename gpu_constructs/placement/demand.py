@@ -13,6 +13,7 @@ from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 
 MEMBER_OF = "memberOf"
+A_CONSTRAINT = "a placement constraint"
 LOG_DRIVER = "logging-driver."
 """How the attribute of a log driver begins that the agent of a host can write to."""
 
@@ -114,7 +115,7 @@ def _of_task(task: Task) -> Demand:
         "Cpu": cpu.is_unknown,
         "Memory": reserved.is_unknown,
         "the architecture": isinstance(task.architecture, Unknown),
-        "a placement constraint": _has_unknown(task.constraints),
+        A_CONSTRAINT: _has_unknown(task.constraints),
     }
     demand = Demand(
         gpus=sum(certain) + bool(shares),
@@ -172,7 +173,7 @@ def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> De
     doubtful = _has_unknown(constraints)
     if not more and not doubtful:
         return demand
-    unknown = dict.fromkeys((*demand.unknown, *(("a placement constraint",) if doubtful else ())))
+    unknown = dict.fromkeys((*demand.unknown, *((A_CONSTRAINT,) if doubtful else ())))
     expressions = tuple(dict.fromkeys((*demand.expressions, *more)))
     return _the_same(replace(demand, expressions=expressions, unknown=tuple(unknown)))
 

@@ -100,9 +100,9 @@ class GpuService(ecs.Ec2Service):
         one_task_per_host: bool = False,
         **options: Unpack[ServiceOptions],
     ) -> None:
-        if one_task_per_host:
-            given = options.get("placement_constraints") or ()
-            options["placement_constraints"] = [*given, ecs.PlacementConstraint.distinct_instances()]
+        given = options.get("placement_constraints") or ()
+        if one_task_per_host and "distinctInstance" not in {each.type for each in constraints_of(given)}:
+            options["placement_constraints"] = given = [*given, ecs.PlacementConstraint.distinct_instances()]
         count = known_count(
             desired_count, service_name=service_name, health_check_grace_period=health_check_grace_period
         )
@@ -118,7 +118,7 @@ class GpuService(ecs.Ec2Service):
             given_count=desired_count,
             count=count,
             percentages=(min_healthy_percent, max_healthy_percent),
-            constraints=constraints_of(options.get("placement_constraints")),
+            constraints=constraints_of(given, len(task_definition.task.constraints)),
             grace=health_check_grace_period,
         )
         counts.require_allowed(

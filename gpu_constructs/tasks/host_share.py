@@ -15,7 +15,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.demand import A_CONSTRAINT, Demand, demand_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare, share_of
 from gpu_constructs.rules import check, one_of
@@ -97,7 +97,7 @@ def _part(task: Task, demand: Demand, instance_type: InstanceType) -> Fraction |
     """The part of a host that goes with the accelerators; None where that is not known."""
     if demand.all_gpus or demand.part or demand.neuron or demand.neuron_devices:
         return Fraction(1)
-    if demand.unknown:
+    if {*demand.unknown} - {A_CONSTRAINT}:  # a constraint chooses among the types, and each of them counts
         return None
     if demand.shared_memory_mib is not None:
         memory = instance_type.gpu_memory_mib

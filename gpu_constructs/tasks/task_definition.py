@@ -30,6 +30,7 @@ from gpu_constructs.tasks.task_target import (
     encryption_key_of,
     expressions_on,
     mode_on,
+    require_options,
     task_on,
     with_constraints,
     write_task,
@@ -113,6 +114,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         )
         if placement_constraints:
             task = with_constraints(task, placement_constraints, [each.pool for each in capacity])
+        require_options(task, volumes or (), enable_fault_injection=enable_fault_injection)
         of_types = map(ecs.PlacementConstraint.member_of, expressions)
         super().__init__(
             scope,

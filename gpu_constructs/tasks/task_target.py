@@ -13,6 +13,7 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.facts import Architecture
+from gpu_constructs.facts.aws_limits import MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.facts.declared import metadata_of as types_written
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, Pool, PoolKind, Task
 from gpu_constructs.placement.demand import MEMBER_OF
@@ -101,9 +102,18 @@ def task_on(
     return task
 
 
-def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
-    """Placement constraints as every check reads them."""
+def constraints_of(given: Sequence[ecs.PlacementConstraint] | None, there: int = 0) -> tuple[PlacementConstraint, ...]:
+    """Placement constraints as every check reads them; `there` says how many its task has besides."""
     written = [each for constraint in given or () for each in constraint.to_json()]
+    if any(each.expression is not None and not each.expression.strip() for each in written):
+        raise unexpected("placement_constraints", "", "an expression", fix="leave it out")
+    if there + len(written) > MAX_PLACEMENT_CONSTRAINTS:
+        problem = (
+            f"a task has {MAX_PLACEMENT_CONSTRAINTS} constraints at most, got {len(written)} beside {there} others"
+        )
+        raise InvalidValueError(
+            problem, argument="placement_constraints", value=len(written), fix="join some with 'and'"
+        )
     return tuple(
         PlacementConstraint(type=each.type, expression=None if each.expression is None else known_text(each.expression))
         for each in written
@@ -112,10 +122,20 @@ def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[Pla
 
 def with_constraints(task: Task, given: Sequence[ecs.PlacementConstraint], pools: Sequence[Pool]) -> Task:
     """A task with more constraints; refused are those that ECS cannot read or that hosts of a capacity do not meet."""
-    task = replace(task, constraints=(*task.constraints, *constraints_of(given)))
+    task = replace(task, constraints=(*task.constraints, *constraints_of(given, len(task.constraints))))
     for pool in pools:
         require_served(task, [pool], {"PlacementConstraints.Expression": "placement_constraints"}, also=_OF_CONSTRAINTS)
     return task
+
+
+def require_options(task: Task, volumes: Sequence[ecs.Volume], *, enable_fault_injection: bool | None) -> None:
+    """Refuses what ECS would refuse, or CDK without the name of the argument."""
+    if enable_fault_injection and task.network_mode not in {"awsvpc", "host"}:
+        problem, fix = "AWS FIS needs network mode awsvpc or host", "network_mode=ecs.NetworkMode.AWS_VPC"
+        raise IncompatibleError(problem, argument="enable_fault_injection", value=True, fix=fix)
+    names = [each["name"] if isinstance(each, Mapping) else each.name for each in volumes]
+    if len(set(names)) < len(names):
+        raise unexpected("volumes", names, "a different name for each volume", fix="another name for one of them")
 
 
 def write_task(resource: ecs.CfnTaskDefinition, task: Task, capacity: Sequence[Capacity]) -> None:

@@ -57,9 +57,10 @@ def test_a_host_has_a_port_once_so_a_copy_stops_before_the_next_one_starts(
     assert site.warnings() == []
 
 
-def test_copies_on_different_hosts_are_counted_by_hosts(site: Site) -> None:
+@pytest.mark.parametrize("more", [(), (ecs.PlacementConstraint.distinct_instances(),)])
+def test_copies_on_different_hosts_are_counted_by_hosts(site: Site, more: tuple[ecs.PlacementConstraint, ...]) -> None:
     linux = ecs.PlacementConstraint.member_of("attribute:ecs.os-type == linux")
-    serve(site, desired_count=4, one_task_per_host=True, placement_constraints=[linux])
+    serve(site, desired_count=4, one_task_per_host=True, placement_constraints=[linux, *more])
     written = site.only("AWS::ECS::Service")["PlacementConstraints"]
     assert [each["Type"] for each in written] == ["memberOf", "distinctInstance"]
     assert (deployment(site)["MinimumHealthyPercent"], deployment(site)["MaximumPercent"]) == (75, 100)

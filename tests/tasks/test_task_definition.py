@@ -102,7 +102,7 @@ def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"enable_fault_injection": True}, "Only AWS_VPC and HOST"),
+        ({"enable_fault_injection": True}, "^enable_fault_injection: .*awsvpc or host"),
         (
             {"placement_constraints": [ecs.PlacementConstraint.distinct_instances()]},
             "distinctInstance, which only services and RunTask take",
@@ -112,12 +112,31 @@ def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
             {"placement_constraints": [ecs.PlacementConstraint.member_of("attribute:gpu.name == H100")]},
             "no host of L4 satisfies the placement constraints.*gpu.name",
         ),
+        (
+            {"placement_constraints": [ecs.PlacementConstraint.member_of("")]},
+            "^placement_c.* expects an expr",
+        ),
+        (
+            {"placement_constraints": [ecs.PlacementConstraint.member_of(*["attribute:a == b"] * 10)]},
+            "^placement_constraints: a task has 10 constraints at most, got 10 beside 1",
+        ),
         ({"volumes": ["scratch"]}, "expects a list of ecs.Volume"),
+        ({"volumes": [ecs.Volume(name="a"), ecs.Volume(name="a")]}, "^volumes: expects a different name for each"),
     ],
 )
 def test_options_of_cdk_that_cannot_work_are_refused(ground: Ground, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GpuConstructsError, match=f"(?s){message}"):
         ground.task(**arguments)
+
+
+def test_a_constraint_that_is_known_later_leaves_the_share_of_a_host_as_it_is(tenant: Tenant) -> None:
+    memory = []
+    for later in ([], [cdk.Fn.ref("AWS::Region")]):
+        constraints = [ecs.PlacementConstraint.member_of(f"attribute:region == {each}") for each in later]
+        task = tenant.task(name=f"Task{len(later)}", placement_constraints=constraints)
+        task.add_gpu_container("train", image=tenant.image)
+        memory.append(task.task.memory_mib)
+    assert memory[0] == memory[1]
 
 
 def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:

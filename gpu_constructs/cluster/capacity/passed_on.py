@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import aws_cdk as cdk
 from typing_extensions import TypedDict, Unpack
 
+from gpu_constructs.cdk.arguments import whole_seconds
 from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.capacity.user_data import ATTRIBUTES, SETTINGS, generation_of
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
-from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PurchaseOption, UserData
+from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PurchaseOption, UserData, known
 
 if TYPE_CHECKING:
     from aws_cdk import aws_autoscaling as autoscaling
@@ -51,6 +52,7 @@ _OURS = frozenset({"ECS_CLUSTER", GPU_SUPPORT, "ECS_WARM_POOLS_CHECK", INSTANCE_
 _ARCHITECTURE = "gpu.arch"
 _ATTRIBUTE = re.compile(r"(?!ecs\.|com\.amazonaws\.)[\w./-]{1,128}=(?! )[\w.@/: -]{1,128}(?<! )", re.ASCII)
 _MOST_ATTRIBUTES = 10
+_DAY, _MOST_DAYS = 24 * 3600, 365
 
 
 class HostOptions(TypedDict, total=False):
@@ -115,6 +117,7 @@ class PassedOn(HostPart):
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
         """Passes on what CDK's constructs take, and tells hosts the rest."""
+        settings = self._given.get("agent_settings") or {}
         for name, value in self._given.items():
             if name == "agent_settings":
                 _require_settings(value, {*_OURS, *adds.agent}, pool)
@@ -123,12 +126,25 @@ class PassedOn(HostPart):
                 _require_attributes(value, pool)
                 adds.attributes |= value
             elif name == "user_data":
-                adds.last_commands, adds.told_by_user = _commands(value, {*_OURS, *adds.agent}, pool)
+                adds.last_commands, adds.told_by_user = _commands(value, {*_OURS, *adds.agent}, pool, settings)
             elif name == "instance_monitoring":
                 # CDK's group refuses it beside a launch template, whose argument it is.
                 adds.launch_arguments["detailed_monitoring"] = value.name == "DETAILED"
             else:
+                _require_of_group(name, value)
                 adds.group_arguments[name] = list(value) if isinstance(value, tuple) else value
+
+
+def _require_of_group(name: str, value: Any) -> None:  # noqa: ANN401 - what CDK's group takes under this name
+    """Refuses what CDK's group would refuse without the name of the argument."""
+    if isinstance(value, cdk.Duration):
+        days = known(whole_seconds(name, value), otherwise=0) / _DAY
+        if name == "max_instance_lifetime" and days and not 1 <= days <= _MOST_DAYS:  # 0 takes a limit away
+            raise unexpected(name, days, f"1 to {_MOST_DAYS} days", fix="cdk.Duration.days(30)")
+    elif name == "termination_policies" and any(each.name == "CUSTOM_LAMBDA_FUNCTION" for each in value):
+        problem = "CUSTOM_LAMBDA_FUNCTION needs the ARN of a function, for which a capacity has no argument"
+        fix = "capacity.auto_scaling_group.node.default_child.add_property_override('TerminationPolicies', ['arn:…'])"
+        raise InvalidValueError(problem, argument=name, value=value, fix=fix)
 
 
 def _require_settings(settings: Mapping[str, str], ours: Iterable[str], pool: Pool) -> None:
@@ -175,7 +191,7 @@ def _require_attributes(given: Mapping[str, str], pool: Pool) -> None:
         raise InvalidValueError(problem, argument=argument, value=list(given), fix=f"{most} or fewer")
 
 
-def _commands(given: ec2.UserData, ours: Iterable[str], pool: Pool) -> tuple[list[str], UserData]:
+def _commands(given: ec2.UserData, ours: Iterable[str], pool: Pool, also: Iterable[str]) -> tuple[list[str], UserData]:
     """Commands of a shell script without its first line, and what a reader of the template sees in them."""
     from gpu_constructs.template.resources.user_data import agent_settings  # noqa: PLC0415 - for those who give some
 
@@ -191,5 +207,8 @@ def _commands(given: ec2.UserData, ours: Iterable[str], pool: Pool) -> tuple[lis
         raise InvalidValueError(problem, argument="user_data", fix=fix)
     told = agent_settings(text, lambda _: UNKNOWN).data
     for name, _ in told.agent:
+        if name in also:
+            problem = f"{name} is in agent_settings as well"
+            raise IncompatibleError(problem, argument="user_data", value=name, fix="leave it out of one of the two")
         _require_not_ours(name, "user_data", ours)
     return rest, told

@@ -22,6 +22,8 @@ from gpu_constructs import (
 )
 from tests.synthesis import Ground, Site, user_data
 
+_BY_FUNCTION = autoscaling.TerminationPolicy.CUSTOM_LAMBDA_FUNCTION
+
 
 def _commands(*lines: str) -> ec2.UserData:
     script = ec2.UserData.for_linux()
@@ -106,13 +108,28 @@ def test_bottlerocket_has_names_of_its_own(site: Site) -> None:
             },
             "replaces no host that is protected from scale-in",
         ),
-        ("g6.xlarge", {"max_instance_lifetime": cdk.Duration.hours(1)}, "must be between 1 and 365 days"),
+        (
+            "g6.xlarge",
+            {"max_instance_lifetime": cdk.Duration.hours(12)},
+            r"^max_instance_l.* expects 1 to 365 days, got 0.5",
+        ),
+        ("g6.xlarge", {"max_instance_lifetime": cdk.Duration.days(366)}, r"^max_instance_lifetime: .*got 366"),
+        ("g6.xlarge", {"default_instance_warmup": cdk.Duration.millis(1500)}, "^default_instance_warmup: .*whole"),
+        ("g6.xlarge", {"termination_policies": [_BY_FUNCTION]}, "^termination_policies: .* the ARN of a function"),
         ("g6.xlarge", {"capacity_rebalance": True}, "those of .* are not Spot"),
         ("g6.xlarge", {"notifications": "topic"}, "expects a list of autoscaling.NotificationConfiguration"),
         ("g6.xlarge", {"user_data": "echo"}, "expects an ec2.UserData"),
         ("g6.xlarge", {"user_data": ec2.UserData.custom("#cloud-config")}, "got '#cloud-config'"),
         ("g6.xlarge", {"user_data": ec2.UserData.for_linux(shebang="#!/bin/bash -e")}, "got '#!/bin/bash -e'"),
         ("g6.xlarge", {"user_data": _commands("echo ECS_CLUSTER=x >> /etc/ecs/ecs.config")}, "ECS_CLUSTER is set by"),
+        (
+            "g6.xlarge",
+            {
+                "user_data": _commands("echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config"),
+                "agent_settings": {"ECS_LOGLEVEL": "info"},
+            },
+            "^user_data: ECS_LOGLEVEL is in agent_settings as well",
+        ),
         ("g5g.xlarge", {"user_data": _commands("true")}, "Bottlerocket has no shell"),
         ("g6.xlarge", {"agent_settings": {"ECS_RESERVED_MEMORY": "9"}}, r"leave_room_for_daemons\(memory_mib=…\)"),
         ("g6.xlarge", {"agent_settings": {"ECS_CONTAINER_STOP": "9s"}}, "did you mean ECS_CONTAINER_STOP_TIMEOUT"),
