@@ -24,6 +24,8 @@ from gpu_constructs.template import UnreadableError
 from tests.checked_templates import BAD, GOOD
 from tests.examples import times
 from tests.linting import found_by
+from tools.rule_examples import example_of
+from tools.rule_pages import WHO_ELSE, rule_pages
 
 PACK = "gpu_constructs.lint"
 PACKED = Rules.create_from_module(PACK)
@@ -188,3 +190,17 @@ def test_no_template_that_cfn_lint_reads_brings_the_pack_down(text: str) -> None
         for rule in PACKED.data.values():
             assert isinstance(rule, GpuRule)
             assert all(isinstance(each.message, str) for each in rule.match(read))
+
+
+@pytest.mark.parametrize("rule", [*WHO_ELSE["cfn-lint"], "GPU060", "GPU347"])
+def test_the_page_of_a_rule_says_what_cfn_lint_finds_in_its_example(rule: str) -> None:
+    example = example_of(rule)
+    wrong, right = ({each.rule.id for each in found_by(example.file(part))} for part in (example.wrong, example.right))
+    assert wrong - right == {WHO_ELSE["cfn-lint"].get(rule)} - {None}
+
+
+def test_the_page_of_a_rule_says_who_else_finds_it() -> None:
+    pages = rule_pages()
+    assert {*WHO_ELSE["cfn-lint"], *WHO_ELSE["cdk-preflight"]} <= {rule.id for rule in RULES}
+    assert "Who else finds it: cfn-lint in the example (E3628) (2026-11-28)." in pages["GPU050.md"]
+    assert "Who else finds it: none of cfn-lint and cdk-preflight (2026-11-28)." in pages["GPU060.md"]

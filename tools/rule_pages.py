@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 from gpu_constructs.rules import Rule, rooms, rules_of
 from gpu_constructs.rules.retired import PART_OF
 from tools.rule_examples import BASES, Example, example_of
 
-__all__ = ["rule_pages", "subjects"]
+__all__ = ["WHO_ELSE", "rule_pages", "subjects"]
+
+WHO_ELSE = json.loads((Path(__file__).parent / "curated" / "who_else.json").read_text(encoding="utf-8"))
+"""Rules of other tools, by the tool and the rule of ours whose wrong example they find."""
 
 _INTRODUCTION = """\
 # Rules
@@ -28,6 +33,11 @@ A finding is accepted where it is, with a reason, in the metadata of the resourc
 Each page has an example in which the rule finds something, and the same example corrected. Both are the part of a
 template that the rule is about, and a test checks both.
 """
+
+_TOOLS = {
+    "cfn-lint": "in the example",
+    "cdk-preflight": "in CDK apps, or a part of it",
+}
 
 
 def rule_pages() -> dict[str, str]:
@@ -66,6 +76,10 @@ def _page(rule: Rule, subject: str) -> Iterator[str]:
     if rule.unless:
         yield f"Not reported where {_listed(rule.unless)} reports the same cause.\n"
     yield f"Source: {f'<{rule.source}>' if is_page else rule.source}\n"
+    others = [
+        f"{tool} {where} ({WHO_ELSE[tool][rule.id]})" for tool, where in _TOOLS.items() if rule.id in WHO_ELSE[tool]
+    ]
+    yield f"Who else finds it: {', '.join(others) or 'none of cfn-lint and cdk-preflight'} ({WHO_ELSE['date']}).\n"
     for title, part in (("Wrong", example.wrong), ("Right", example.right)):
         yield f"## {title}\n\n```yaml\n{example.shown(part)}```\n"
     if around := "\n".join(_around(example)):
