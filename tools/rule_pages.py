@@ -36,7 +36,7 @@ template that the rule is about, and a test checks both.
 
 _TOOLS = {
     "cfn-lint": "in the example",
-    "cdk-preflight": "in CDK apps, or a part of it",
+    "cdk-preflight": "in CDK apps",
 }
 
 
