@@ -13,7 +13,7 @@ from tools.rule_examples import BASES, Example, example_of
 
 __all__ = ["WHO_ELSE", "rule_pages", "subjects"]
 
-WHO_ELSE = json.loads((Path(__file__).parent / "curated" / "who_else.json").read_text(encoding="utf-8"))
+WHO_ELSE = json.loads((Path(__file__).with_name("who_else.json")).read_text(encoding="utf-8"))
 """Rules of other tools, by the tool and the rule of ours whose wrong example they find."""
 
 _INTRODUCTION = """\
