@@ -18,7 +18,7 @@ from gpu_constructs.account import self_test
 from tests.examples import times
 from tests.replayed import replayed
 from tools.smoke.__main__ import main
-from tools.smoke.account import Said, recording
+from tools.smoke.account import Account, Said, recording
 from tools.smoke.scrub import scrubbed
 
 STEPS = {"preflight": "preflight", "deploy 0": "deploy", "run-self-test": "self-test", "job": "job", "why": "why"}
@@ -85,6 +85,16 @@ def test_nothing_is_deployed_without_a_yes_over_a_stack_or_over_a_recording(
     assert smoke(tmp_path, account, "--yes") == 2
     assert account.did == there.did == ["gone"]
     assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_log_group_that_was_there_before_is_kept(made: bool, tmp_path: Path) -> None:
+    gone: list[str] = []
+    account: Any = Account(tmp_path)
+    logs = SimpleNamespace(delete_log_group=lambda *, logGroupName: gone.append(logGroupName))  # noqa: N803 - boto3's
+    account.session = SimpleNamespace(client=lambda _: logs)
+    account.without_logs(made=made)
+    assert gone == ["gpu-constructs-self-test"] * made
 
 
 def test_what_was_recorded_is_read_as_it_was_then(monkeypatch: pytest.MonkeyPatch) -> None:
