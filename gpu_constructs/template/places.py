@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 
 from gpu_constructs.fleet import Origin
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, items, members, referred, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import TASK_RUN, Reference, Resource, references_in
 
@@ -132,15 +132,14 @@ class Places:
 
     def allowed(self, spot: tuple[str, Path]) -> Sequence[Node]:
         """The values that a parameter allows; none for all, and for any other place."""
-        return _items(self._declared(spot).get("AllowedValues"))
+        return items(self._declared(spot).get("AllowedValues"))
 
     def is_stored(self, spot: tuple[str, Path]) -> bool:
         """Whether a parameter is given the name of a value in Parameter Store."""
         return str(self._declared(spot).get("Type")).startswith("AWS::SSM::Parameter::Value<")
 
     def _declared(self, spot: tuple[str, Path]) -> Mapping[str, Node]:
-        node = _at(self._document(spot[0]), spot[1][:2]) if spot[1][:1] == ("Parameters",) else None
-        return node if isinstance(node, dict) else {}
+        return members(_at(self._document(spot[0]), spot[1][:2]) if spot[1][:1] == ("Parameters",) else None)
 
     def _find_beyond(
         self, file: str | None, resource: str, steps: tuple[str, ...]
@@ -186,7 +185,7 @@ class Places:
 
     def _held(self, node: Node, file: str | None) -> Iterator[tuple[str, Path]]:
         """The values below a node and where they stand: at the node itself, or at an item of its list."""
-        for path, each in [((), node), *(((number,), item) for number, item in enumerate(_items(node)))]:
+        for path, each in [((), node), *(((number,), item) for number, item in enumerate(items(node)))]:
             if isinstance(each, (dict, list)):
                 parameter = self._parameter(each, file)
                 each = None if parameter is None else _at(self._document(file), parameter)  # noqa: PLW2901 - its value
@@ -195,9 +194,9 @@ class Places:
 
     def _parameter(self, node: Node, file: str | None) -> Path | None:
         """Where the value of a parameter is written; None for anything else."""
-        name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
-        declared = _at(self._document(file), ("Parameters", name)) if isinstance(name, str) else None
-        if not isinstance(declared, dict) or not isinstance(name, str):
+        name = referred(node)
+        declared = None if name is None else under(self._document(file), "Parameters", name)
+        if name is None or not isinstance(declared, dict):
             return None
         return ("Parameters", name, "Default") if "Default" in declared else ("Parameters", name)
 
@@ -255,7 +254,7 @@ class Places:
         found: dict[str, list[Path]] = {}
         waiting: list[tuple[Path, Node]] = [((), self._node(start))]
         for path, node in waiting:
-            for step, child in node.items() if isinstance(node, dict) else enumerate(_items(node)):
+            for step, child in node.items() if isinstance(node, dict) else enumerate(items(node)):
                 below = (*path, step)
                 if isinstance(step, str):
                     found.setdefault(step.lower(), []).append(below)
@@ -270,17 +269,12 @@ def _at(node: Node, path: Path) -> Node:
             name = step if step in node else next((each for each in node if each.lower() == str(step).lower()), None)
             node = None if name is None else node[str(name)]
         else:
-            items = _items(node)
-            node = items[step] if isinstance(step, int) and step < len(items) else None
+            node = items(node)[step] if isinstance(step, int) and step < len(items(node)) else None
     return node
 
 
 def _texts(value: object) -> Iterator[str]:
     return (str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None)
-
-
-def _items(node: Node) -> Sequence[Node]:
-    return node if isinstance(node, list) else ()
 
 
 def _has_in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.documents.document import TEMPLATE_ENDINGS, is_plan
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, members, under
 from gpu_constructs.template.documents.node import Path as Keys
 from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.evaluation.evaluator import FOR_EACH
@@ -203,10 +203,8 @@ def _is_likely(found: Source | Resource) -> bool:
     if isinstance(found, Resource):
         return found.type != TASK_RUN or not _OF_RUN.isdisjoint(found.properties)
     template = found.document.object()
-    resources = template.get("Resources")
-    declared = resources if isinstance(resources, dict) else {}
     return "AWSTemplateFormatVersion" in template or any(
-        key.startswith(FOR_EACH) or (isinstance(each, dict) and "Type" in each) for key, each in declared.items()
+        key.startswith(FOR_EACH) or "Type" in members(each) for key, each in members(template.get("Resources")).items()
     )
 
 
@@ -228,8 +226,7 @@ def _with(node: Node, keys: Keys, value: Node) -> Node:
     first, *rest = keys
     if isinstance(node, list) and isinstance(first, int):
         return [_with(each, tuple(rest), value) if at == first else each for at, each in enumerate(node)]
-    held = node if isinstance(node, dict) else {}
-    return {**held, str(first): _with(held.get(str(first)), tuple(rest), value)}
+    return {**members(node), str(first): _with(under(node, str(first)), tuple(rest), value)}
 
 
 def read_stacks(

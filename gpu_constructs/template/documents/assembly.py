@@ -26,7 +26,7 @@ from gpu_constructs.template.documents.document import (
     published,
     stack_name_of,
 )
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, items, members, under
 from gpu_constructs.template.documents.requests import READ, request_in
 from gpu_constructs.template.model import ForeignError, Resource, UnreadableError, Value
 
@@ -74,8 +74,7 @@ class _Assembly:
 
     def sources(self, depth: int, refuse: _Refuse) -> Iterator[Source]:
         for name, artifact in self._artifacts.items():
-            properties = artifact.get("properties")
-            properties = properties if isinstance(properties, dict) else {}
+            properties = members(artifact.get("properties"))
             try:
                 if artifact.get("type") == _STACK:
                     yield self._source(name, artifact, properties)
@@ -157,7 +156,7 @@ class _Assembly:
         file = artifact.get("additionalMetadataFile")
         is_there = isinstance(file, str) and os.path.lexists(self._path(file))
         both = (artifact.get("metadata"), self._read(file).data if isinstance(file, str) and is_there else None)
-        return {path: entries for each in both if isinstance(each, dict) for path, entries in each.items()}
+        return {path: entries for each in both for path, entries in members(each).items()}
 
 
 def _place(environment: Node) -> Place:
@@ -187,19 +186,17 @@ def _made_at(entries: Node) -> SourceLine | None:
     The frames are an entry of their own, the innermost first; older releases have them as the trace of another entry.
     Those of Python are there with ``JSII_HOST_STACK_TRACES=1`` as well.
     """
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict):
-            is_own = entry.get("type") == "aws:cdk:creationStack"
-            frames = entry.get("data") if is_own else entry.get("trace")
-            for frame in frames if isinstance(frames, list) else ():
-                found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
-                if found is not None and not _LIBRARY.search(found["file"]):
-                    here = os.path.join(os.getcwd(), "")
-                    return SourceLine(
-                        file=found["file"].removeprefix("file://").removeprefix(here),
-                        line=int(found["line"]),
-                        column=int(found["column"]) if found["column"] else None,
-                    )
+    for entry in items(entries):
+        is_own = under(entry, "type") == "aws:cdk:creationStack"
+        for frame in items(under(entry, "data" if is_own else "trace")):
+            found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
+            if found is not None and not _LIBRARY.search(found["file"]):
+                here = os.path.join(os.getcwd(), "")
+                return SourceLine(
+                    file=found["file"].removeprefix("file://").removeprefix(here),
+                    line=int(found["line"]),
+                    column=int(found["column"]) if found["column"] else None,
+                )
     return None
 
 
@@ -207,17 +204,14 @@ def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
     """Reasons by construct path and by id, as ``Validations.of(…).acknowledge(…)`` of CDK leaves them."""
     found: dict[str, dict[str, str]] = {}
     for path, reasons in _noted(notes, "aws:cdk:acknowledged-rules"):
-        given = reasons.items() if isinstance(reasons, dict) else ()
-        texts = {rule: reason for rule, reason in given if isinstance(reason, str)}
+        texts = {rule: reason for rule, reason in members(reasons).items() if isinstance(reason, str)}
         found.setdefault(path.removeprefix("/"), {}).update(texts)
     return found
 
 
 def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:
     for path, entries in notes.items():
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and entry.get("type") == kind:
-                yield path, entry.get("data")
+        yield from ((path, under(each, "data")) for each in items(entries) if under(each, "type") == kind)
 
 
 _STDIN = "-"
@@ -263,7 +257,7 @@ def found_in(document: Document, *, name: str, region: str | None, files: Files 
         raise ForeignError("a single value, not an object", file=document.file, allowed=_ALLOWED)
     if is_plan(data):
         return Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
-    if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
+    if not members(data).keys().isdisjoint(("Resources", "AWSTemplateFormatVersion")):
         source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
         return source if files is None else replace(source, nested=nested_beside(document.file, files))
     found = request_in(data, file=document.file, region=region)

@@ -19,7 +19,7 @@ from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
-from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
+from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, members, plain_values, under
 from gpu_constructs.template.model import UnreadableError, Value, end_of
 
 HOW_TO_PLAN = "terraform plan -out=tf.plan && terraform show -json tf.plan > plan.json"
@@ -306,35 +306,33 @@ def stack_name_of(file: str) -> str:
 
 def asset_path(declaration: Mapping[str, Node]) -> str | None:
     """The template of a nested stack as a file of the assembly, which the CDK command line notes; or None."""
-    metadata = declaration.get("Metadata")
-    path = metadata.get("aws:asset:path") if isinstance(metadata, dict) else None
+    path = under(declaration, "Metadata", "aws:asset:path")
     return path if isinstance(path, str) else None
 
 
 def published(assets: Node) -> Iterator[tuple[str, str]]:
     """Names under which files are published, each with the file's path from the manifest of the assets."""
-    files = assets.get("files") if isinstance(assets, dict) else None
-    for asset in files.values() if isinstance(files, dict) else ():
-        source = asset.get("source") if isinstance(asset, dict) else None
-        destinations = asset.get("destinations") if isinstance(asset, dict) else None
-        path = source.get("path") if isinstance(source, dict) and source.get("packaging") == "file" else None
-        for each in destinations.values() if isinstance(destinations, dict) and isinstance(path, str) else ():
-            key = each.get("objectKey") if isinstance(each, dict) else None
-            if isinstance(key, str) and isinstance(path, str):
-                yield key.rpartition("/")[2], path
+    for source, key in _destinations(assets, "files", "objectKey"):
+        path = source.get("path")
+        if isinstance(path, str) and source.get("packaging") == "file":
+            yield key.rpartition("/")[2], path
 
 
 def platforms(assets: Node) -> Iterator[tuple[str, str]]:
     """Tags of the images that are built for a platform that the app names, each with that, from the same manifest."""
-    images = assets.get("dockerImages") if isinstance(assets, dict) else None
-    for asset in images.values() if isinstance(images, dict) else ():
-        source = asset.get("source") if isinstance(asset, dict) else None
-        destinations = asset.get("destinations") if isinstance(asset, dict) else None
-        platform = source.get("platform") if isinstance(source, dict) else None
-        for each in destinations.values() if isinstance(destinations, dict) else ():
-            tag = each.get("imageTag") if isinstance(each, dict) else None
-            if isinstance(tag, str) and isinstance(platform, str):
-                yield tag, platform
+    for source, tag in _destinations(assets, "dockerImages", "imageTag"):
+        platform = source.get("platform")
+        if isinstance(platform, str):
+            yield tag, platform
+
+
+def _destinations(assets: Node, kind: str, name_key: str) -> Iterator[tuple[Mapping[str, Node], str]]:
+    """The source of each asset, once with each name that it gets in a destination."""
+    for asset in members(under(assets, kind)).values():
+        for each in members(under(asset, "destinations")).values():
+            name = under(each, name_key)
+            if isinstance(name, str):
+                yield members(under(asset, "source")), name
 
 
 def last_step(url: Value) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
@@ -33,6 +33,38 @@ class Position(NamedTuple):
 
 class TooDeepError(ValueError):
     """Lists and objects are nested too deeply, or there is no end to them."""
+
+
+def members(node: object) -> dict[str, Node]:
+    """What an object holds by its keys; nothing for anything else."""
+    return node if isinstance(node, dict) else {}
+
+
+def items(node: object) -> list[Node]:
+    """What a list holds; nothing for anything else."""
+    return node if isinstance(node, list) else []
+
+
+def under(node: object, *keys: str) -> Node:
+    """What an object holds under a key, and that one under the next; None where there is nothing."""
+    for key in keys:
+        node = members(node).get(key)
+    return node  # type: ignore[return-value] # a node as long as it is one of a file
+
+
+def referred(node: Node) -> str | None:
+    """What an object that is a ``Ref`` alone refers to; None for anything else."""
+    name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
+    return name if isinstance(name, str) else None
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """A node and everything in it."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += each.values() if isinstance(each, dict) else items(each)
 
 
 def integer(text: str) -> int | str:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, members, under
 from gpu_constructs.template.model import JOB_DEFINITION, JOB_RUN, TASK_RUN, Resource, Value
 
 READ = (
@@ -86,12 +86,11 @@ def request_in(data: Node, *, file: str, region: str | None) -> Resource | None:
         properties: dict[str, Value] = {"ContainerDefinitions": _value("", data), **_ELSEWHERE}
         kind, key = (_TASK, _NAMED) if _are_containers(data) else ("", "")
     else:
-        key = "taskDefinition" if isinstance(data, dict) and "taskDefinition" in data else "TaskDefinition"
-        inner = data.get(key) if isinstance(data, dict) else None
+        key = "taskDefinition" if "taskDefinition" in members(data) else "TaskDefinition"
+        inner = under(data, key)
         if isinstance(inner, dict):
             path, data = (key,), inner
-        given = data.items() if isinstance(data, dict) else ()
-        properties = {property_name(key): _value(key, child) for key, child in given}
+        properties = {property_name(key): _value(key, child) for key, child in members(data).items()}
         kind, key = _kind_of(properties)
         written = properties.get(key)
         name = written if isinstance(written, str) and written else file if kind == _TASK else name
@@ -120,7 +119,7 @@ def _kind_of(properties: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def _are_containers(nodes: list[Node]) -> bool:
-    keys = [{property_name(key) for key in each} if isinstance(each, dict) else set() for each in nodes]
+    keys = [{property_name(key) for key in members(each)} for each in nodes]
     return all(each >= {"Name", "Image"} for each in keys) and any(not each.isdisjoint(_OF_CONTAINER) for each in keys)
 
 

@@ -10,7 +10,7 @@ from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Place, Remark, SourceLine
 from gpu_constructs.template.documents.document import Document, InWords, Source
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, members
 from gpu_constructs.template.evaluation.choices import Choice, choices_of
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
@@ -161,8 +161,7 @@ class _Assembler:
                 continue
             if evaluator.exists(declaration) is False:
                 continue
-            properties = declaration.get("Properties")
-            properties = properties if isinstance(properties, dict) else {}
+            properties = members(declaration.get("Properties"))
             with self._shared.quiet():
                 url = evaluator.value(properties.get("TemplateURL"))
             document = source.nested(declaration, url) if depth > 0 else None
@@ -208,4 +207,4 @@ def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> dict[
         path = ("Resources", logical_id, "Properties", "Parameters", key)
         return lambda: evaluator.at(path, lambda: evaluator.value(node))
 
-    return {key: passed(key, node) for key, node in parameters.items()} if isinstance(parameters, dict) else {}
+    return {key: passed(key, node) for key, node in members(parameters).items()}

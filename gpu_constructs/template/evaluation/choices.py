@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from gpu_constructs.facts.aws_limits import is_region
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, members, nodes_in, referred, under
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.stack import RELEVANT
 from gpu_constructs.template.evaluation.texts import written
@@ -111,19 +111,9 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
 
 def _asks_region(evaluator: Evaluator) -> bool:
     """Whether it can matter where a template is deployed to: found quickly, as few templates have any of this."""
-    return any(isinstance(rows, dict) and any(map(is_region, rows)) for rows in evaluator.mappings.values()) or any(
-        _mentions_region(node) for name, node in evaluator.conditions.items() if name != _CDK_METADATA
+    return any(any(map(is_region, members(rows))) for rows in evaluator.mappings.values()) or any(
+        REGION in nodes_in(node) for name, node in evaluator.conditions.items() if name != _CDK_METADATA
     )
-
-
-def _mentions_region(node: Node) -> bool:
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each == REGION:
-            return True
-        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return False
 
 
 class _Uses:
@@ -151,15 +141,13 @@ class _Uses:
             if str(declaration.get("Type")).startswith(_READ):
                 self._walk({key: declaration.get(key) for key in _PARTS})
         for output in evaluator.outputs.values():
-            if isinstance(output, dict) and (is_nested or "Export" in output):
-                self._walk(output.get("Value"))
+            if is_nested or "Export" in members(output):
+                self._walk(under(output, "Value"))
         for logical_id, inner in evaluator.nested.items():
             self._passed_on(evaluator.resources.get(logical_id), _Uses(inner, is_nested=True).reached)
 
     def _passed_on(self, declaration: Node, reached: Container[str]) -> None:
-        properties = declaration.get("Properties") if isinstance(declaration, dict) else None
-        parameters = properties.get("Parameters") if isinstance(properties, dict) else None
-        for name, node in parameters.items() if isinstance(parameters, dict) else ():
+        for name, node in members(under(declaration, "Properties", "Parameters")).items():
             if name in reached:
                 self._walk(node)
 
@@ -201,13 +189,13 @@ class _Uses:
     def _compare(self, sides: list[Node]) -> None:
         for one, other in (sides, sides[::-1]) if len(sides) == _TWO else ():
             text = written(other) if not isinstance(other, (dict, list)) else None
-            if (name := _name(one)) is not None and text is not None:
+            if (name := referred(one)) is not None and text is not None:
                 self._know(name, [text], self._place)
 
     def _look_up(self, steps: list[Node]) -> None:
         mapping = steps[0] if steps else None
         rows = self._evaluator.row(mapping) if isinstance(mapping, str) else None
-        for name, columns in zip(map(_name, steps[1:]), [(rows or {}), *(rows or {}).values()][:_TWO], strict=False):
+        for name, columns in zip(map(referred, steps[1:]), [(rows or {}), *(rows or {}).values()][:_TWO], strict=False):
             if name is not None and isinstance(columns, dict):
                 self._know(name, columns, ("Mappings", str(mapping)))
                 self.looked_up.update([name] if len(steps) == _WITHOUT_DEFAULT else [])
@@ -216,8 +204,3 @@ class _Uses:
         self.values.setdefault(name, {}).update(dict.fromkeys(values))
         if name == REGION and not self.place_of_region:
             self.place_of_region = place
-
-
-def _name(node: Node) -> str | None:
-    name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
-    return name if isinstance(name, str) else None

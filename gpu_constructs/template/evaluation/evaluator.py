@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, members, referred, under
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.texts import resolvable
@@ -92,9 +92,8 @@ class Evaluator:
 
     def piece(self, node: Node) -> Value | NoValue:
         """What a node stands for as a piece of a text, where a parameter without a value keeps its name."""
-        name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
-        value = self.part(node)
-        return self.unvalued(name) if value is UNKNOWN and isinstance(name, str) else value
+        name, value = referred(node), self.part(node)
+        return self.unvalued(name) if value is UNKNOWN and name is not None else value
 
     def unvalued(self, name: str) -> Value:
         """What stands in a text for something that has a name and no value; unknown where nothing has the name."""
@@ -199,8 +198,8 @@ class Evaluator:
     def exports(self) -> Iterable[tuple[Value, str]]:
         """The names it exports, each with the output behind it."""
         for key, declaration in self.outputs.items():
-            export = declaration.get("Export") if isinstance(declaration, dict) else None
-            if isinstance(export, dict) and isinstance(declaration, dict) and self.exists(declaration) is not False:
+            export = under(declaration, "Export")
+            if isinstance(export, dict) and self.exists(members(declaration)) is not False:
                 name = export.get("Name")
                 path: Path = ("Outputs", key, "Export", "Name")
                 yield self.at(path, lambda name=name: self.value(name)), key  # type: ignore[misc]

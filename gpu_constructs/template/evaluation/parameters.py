@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
-from gpu_constructs.template.documents.node import Node, decimal, integer
+from gpu_constructs.template.documents.node import Node, decimal, integer, items, members
 from gpu_constructs.template.evaluation.texts import resolvable, separated, written
 from gpu_constructs.template.model import DynamicReference, Reference, Text, UndeclaredError, UnreadableError, Value
 
@@ -98,11 +98,10 @@ def parameter(declaration: Node) -> Parameter | None:
     """What a template declares; None if it is not an object, which leaves the parameter unknown."""
     if not isinstance(declaration, dict):
         return None
-    values = declaration.get("AllowedValues")
     return Parameter(
         type=written(declaration.get("Type")) or "String",
         default=declaration.get("Default"),
-        listed=values if isinstance(values, list) else (),
+        listed=items(declaration.get("AllowedValues")),
         is_secret=declaration.get("NoEcho") in (True, "true", "True"),
     )
 
@@ -120,9 +119,8 @@ class ParameterValues:
 
     def of(self, stack: str, document: Document) -> dict[str, Callable[[], Value]]:
         """The values for one template, by parameter."""
-        declarations = document.object().get("Parameters")
         values: dict[str, Callable[[], Value]] = {}
-        for name, node in declarations.items() if isinstance(declarations, dict) else ():
+        for name, node in members(document.object().get("Parameters")).items():
             own = f"{stack}:{name}"
             self._declared |= {name, own}
             answer = self._given.get(own, self._given.get(name))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from gpu_constructs.template.documents.document import Source
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, members, under
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 
@@ -88,15 +88,14 @@ def stack_of(evaluator: Evaluator, source: Source) -> Stack:
 
 def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: Source) -> Resource | None:
     path = ("Resources", logical_id)
-    kind = declaration.get("Type") if isinstance(declaration, dict) else None
+    kind = under(declaration, "Type")
     if not isinstance(declaration, dict) or not isinstance(kind, str):
         evaluator.shared.remark(f"resource {logical_id!r} has no type", evaluator.origin(path))
         return None
     exists = evaluator.exists(declaration)
     if exists is False:
         return None
-    metadata = declaration.get("Metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = members(declaration.get("Metadata"))
     relevant = kind.startswith(RELEVANT)
     construct = metadata.get("aws:cdk:path")
     if not isinstance(construct, str):

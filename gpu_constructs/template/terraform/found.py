@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from gpu_constructs.facts import IMAGES
 from gpu_constructs.facts.aws_limits import is_region
 from gpu_constructs.facts.image_table import RELEASE_DAY
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, items, under
 from gpu_constructs.template.terraform.links import Links, Module
-from gpu_constructs.template.terraform.plan import Instance, Object, Plan, steps_of
+from gpu_constructs.template.terraform.plan import Instance, Plan, steps_of
 
 _PARAMETER, _IMAGE = "aws_ssm_parameter", "aws_ami"
 _LEAF = "/image_id"
@@ -98,9 +98,9 @@ class Regions:
         """By the key of the provider, where a configuration says it."""
         found: dict[str, str] = {}
         for key, provider in self._plan.providers.items():
-            expressions = _below(provider, "expressions")
-            around = steps_of(str(_below(provider, "module_address") or ""))[1::2]
-            region = self._value(_below(expressions, "region"), tuple((str(name), None) for _, name in around))
+            around = steps_of(str(under(provider, "module_address") or ""))[1::2]
+            written = under(provider, "expressions", "region")
+            region = self._value(written, tuple((str(name), None) for _, name in around))
             if isinstance(region, str) and is_region(region):
                 found[key] = region
         return found
@@ -109,19 +109,18 @@ class Regions:
         """A constant, or the value of the one variable that it is, through the modules that are given it."""
         if not isinstance(expression, dict):
             return None
-        references = expression.get("references")
-        first = references[0] if isinstance(references, list) and references else None
+        first, *_ = items(expression.get("references")) or [None]
         steps = steps_of(first) if isinstance(first, str) else ()
         if len(steps) != _VARIABLE_STEPS or steps[0] != (False, "var"):
             return expression.get("constant_value")
         name = str(steps[1][1])
         if not module:
-            return _below(self._plan.variables.get(name), "value")
+            return under(self._plan.variables, name, "value")
         call = self._links.call(module)
-        given = _below(_below(call, "expressions"), name)
+        given = under(call, "expressions", name)
         if given is not None:
             return self._value(given, module[:-1])
-        return _below(_below(_below(_below(call, "module"), "variables"), name), "default")
+        return under(call, "module", "variables", name, "default")
 
     @cached_property
     def _seen(self) -> Mapping[str, str]:
@@ -130,17 +129,13 @@ class Regions:
         for each in self._plan.instances.values():
             values = each.values
             names = (values.get("region"), values.get("name"), values.get("id")) if each.type == "aws_region" else ()
-            zones = values.get("names") if each.type == "aws_availability_zones" else None
-            zone = _ZONE.fullmatch(str(zones[0])) if isinstance(zones, list) and zones else None
+            zones = items(values.get("names")) if each.type == "aws_availability_zones" else []
+            zone = _ZONE.fullmatch(str(zones[0])) if zones else None
             candidates = (*names, zone[1] if zone else None, _of_arn(each))
             region = next((one for one in candidates if isinstance(one, str) and is_region(one)), None)
             if region is not None:
                 found.setdefault(self._key(each), region)
         return found
-
-
-def _below(node: Node | Object, key: str) -> Node:
-    return node.get(key) if isinstance(node, Mapping) else None
 
 
 def _of_arn(instance: Instance) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gpu_constructs.template.documents.document import LATER
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, members
 from gpu_constructs.template.documents.requests import is_free, property_name
 from gpu_constructs.template.terraform.kind import words
 
@@ -67,7 +67,7 @@ def keys_behind(path: Path, data: Node) -> Path:
             found.append(step)
             data = data[step]
             continue
-        names = data if isinstance(data, dict) else {}
+        names = members(data)
         wanted = str(step).lower()
         name = next((each for each in names if property_name(_spelled(each), below=around).lower() == wanted), None)
         if name is None:

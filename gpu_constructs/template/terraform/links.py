@@ -13,7 +13,7 @@ from functools import cached_property
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.node import Node, items, members, under
 from gpu_constructs.template.terraform.plan import Instance, Object, Plan, steps_of
 
 Module = tuple[tuple[str, "str | int | None"], ...]
@@ -104,7 +104,7 @@ class Links:
             return
         if names[0] == "var":
             if module and len(names) > 1:
-                argument = _below(self.call(module).get("expressions"), names[1])
+                argument = under(self.call(module), "expressions", names[1])
                 yield from self._each(argument, module[:-1], _Keyed(module[:-1], module[-1][1]), depth)
         elif names[0] == "each" and isinstance(near, Instance):
             over = self.resource(near).get("for_each_expression")
@@ -124,7 +124,7 @@ class Links:
         for each in inner:
             written = self._modules.get(_names(each), {})
             if outputs:
-                expression = _below(_below(written.get("outputs"), outputs[0]), "expression")
+                expression = under(written, "outputs", outputs[0], "expression")
                 yield from self._each(expression, each, _Keyed(each, key), depth)
             elif work().takes(len(self._plan.instances)):
                 yield from (Link(one) for one in self._plan.instances.values() if one.module[: len(each)] == each)
@@ -144,7 +144,7 @@ class Links:
         for each in same if len(same) == 1 else candidates:
             yield Link(each, attribute)
             # An argument that only the apply knows may itself come from another resource.
-            expression = _below(self.resource(each).get("expressions"), attribute or "")
+            expression = under(self.resource(each), "expressions", attribute or "")
             if expression is not None and each.values.get(attribute or "") is None and depth > 0:
                 yield from self._each(expression, each.module, each, depth)
 
@@ -158,27 +158,20 @@ class Links:
         for names, module in waiting:
             if isinstance(module, dict):
                 found[names] = module
-                calls = module.get("module_calls")
-                waiting += [
-                    ((*names, name), _below(call, "module"))
-                    for name, call in (calls.items() if isinstance(calls, dict) and len(names) < _DEPTH else ())
-                ]
+                calls = members(module.get("module_calls")) if len(names) < _DEPTH else {}
+                waiting += [((*names, name), under(call, "module")) for name, call in calls.items()]
         return found
 
     def call(self, module: Module) -> Object:
         """How the innermost of some modules is called."""
-        around = self._modules.get(_names(module[:-1]), {})
-        call = _below(around.get("module_calls"), module[-1][0])
-        return call if isinstance(call, dict) else {}
+        return members(under(self._modules.get(_names(module[:-1])), "module_calls", module[-1][0]))
 
     @cached_property
     def _written(self) -> Mapping[tuple[tuple[str, ...], str], Object]:
         found: dict[tuple[tuple[str, ...], str], Object] = {}
         for names, module in self._modules.items():
-            resources = module.get("resources")
-            for each in resources if isinstance(resources, list) else ():
-                address = each.get("address") if isinstance(each, dict) else None
-                if isinstance(each, dict) and isinstance(address, str):
+            for each in map(members, items(module.get("resources"))):
+                if isinstance(address := each.get("address"), str):
                     found[names, address] = each
         return found
 
@@ -226,10 +219,6 @@ def _chosen(links: Sequence[Link], near: Instance) -> Link | None:
 
 def _names(module: Module) -> tuple[str, ...]:
     return tuple(name for name, _ in module)
-
-
-def _below(node: Node, key: str) -> Node:
-    return node.get(key) if isinstance(node, dict) else None
 
 
 def _references(expression: Node) -> Iterator[str]:

@@ -23,7 +23,7 @@ from gpu_constructs.facts.budget import DEPTH, RESOURCES
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import HOW_TO_PLAN
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, items, members, under
 from gpu_constructs.template.model import UnreadableError
 
 _VERSION = "format_version"
@@ -106,7 +106,7 @@ def plan_of(data: Object, *, file: str) -> Plan:
         )
     if data.get("errored") is True:
         raise UnreadableError("a plan that failed, and so is not whole", file=file, fix=f"plan again: {HOW_TO_PLAN}")
-    found = dict(_in_state(_object(data.get("prior_state")), ("prior_state",)))
+    found = dict(_in_state(members(data.get("prior_state")), ("prior_state",)))
     found |= dict(_in_state(data, ()))
     for address, instance in _changes(data):
         if instance is None:
@@ -115,49 +115,39 @@ def plan_of(data: Object, *, file: str) -> Plan:
             found[address] = instance
     if len(found) > RESOURCES:
         raise UnreadableError(f"more than {RESOURCES:,} resources", file=file)
-    configuration = _object(data.get("configuration"))
     return Plan(
         instances=found,
-        configuration=_object(configuration.get("root_module")),
-        providers=_object(configuration.get("provider_config")),
-        variables=_object(data.get("variables")),
+        configuration=members(under(data, "configuration", "root_module")),
+        providers=members(under(data, "configuration", "provider_config")),
+        variables=members(data.get("variables")),
         is_whole=data.get("complete") is not False,
     )
 
 
-def _object(node: Node) -> dict[str, Node]:
-    return node if isinstance(node, dict) else {}
-
-
-def _list(node: Node) -> list[Node]:
-    return node if isinstance(node, list) else []
-
-
 def _in_state(data: Object, at: Path) -> Iterator[tuple[str, Instance]]:
     """What a state holds: resources of its modules, and of those in them."""
-    root = _object(_object(data.get("values")).get("root_module"))
+    root = members(under(data, "values", "root_module"))
     waiting: list[tuple[Object, Path]] = [(root, (*at, "values", "root_module"))]
     for module, place in waiting:
-        for number, node in enumerate(_list(module.get("resources"))):
-            resource = _object(node)
+        for number, resource in enumerate(map(members, items(module.get("resources")))):
             found = _instance(resource, resource.get("values"), (*place, "resources", number, "values"), unknown=None)
             if found is not None:
                 yield found.address, found
         if len(place) < DEPTH:
             waiting += [
-                (_object(each), (*place, "child_modules", number))
-                for number, each in enumerate(_list(module.get("child_modules")))
+                (members(each), (*place, "child_modules", number))
+                for number, each in enumerate(items(module.get("child_modules")))
             ]
 
 
 def _changes(data: Object) -> Iterator[tuple[str, Instance | None]]:
     """What is there once a plan is applied, by address; None for what is gone then."""
-    changes = [_object(each) for each in _list(data.get("resource_changes"))]
+    changes = list(map(members, items(data.get("resource_changes"))))
     yield from ((before, None) for each in changes if isinstance(before := each.get("previous_address"), str))
     for number, resource in enumerate(changes):
-        change, address = _object(resource.get("change")), resource.get("address")
+        change, address = members(resource.get("change")), resource.get("address")
         if isinstance(address, str) and resource.get("deposed") is None:
-            actions = _list(change.get("actions"))
+            actions = items(change.get("actions"))
             is_new = not actions or "create" in actions
             known = {**resource, "sensitive_values": change.get("after_sensitive"), "exists": not is_new}
             at = ("resource_changes", number, "change", "after")
@@ -183,7 +173,7 @@ def _instance(resource: Object, values: Node, at: Path, *, unknown: Node) -> Ins
         at=at,
         is_data=resource.get("mode") == "data",
         exists=resource.get("exists") is not False,
-        changes="update" in _list(_object(resource.get("change")).get("actions")),
+        changes="update" in items(under(resource, "change", "actions")),
     )
 
 
@@ -257,9 +247,8 @@ class Sources:
             return self._inside(self._folder, noted)
         folder, module = self._folder, self._plan.configuration
         for name in names:
-            calls = module.get("module_calls")
-            call = calls.get(name) if isinstance(calls, dict) else None
-            source, inner = (call.get("source"), call.get("module")) if isinstance(call, dict) else (None, None)
+            call = members(under(module, "module_calls", name))
+            source, inner = call.get("source"), call.get("module")
             if not isinstance(source, str) or not source.startswith(("./", "../")) or not isinstance(inner, dict):
                 return None
             folder, module = self._inside(folder, source), inner
@@ -275,9 +264,7 @@ class Sources:
             data = json.loads(_text(os.path.join(self._folder, *_NOTED)))
         except (ValueError, RecursionError):
             return {}
-        modules = data.get("Modules") if isinstance(data, dict) else None
-        pairs = (each for each in modules if isinstance(each, dict)) if isinstance(modules, list) else ()
-        return {str(each.get("Key")): str(each.get("Dir")) for each in pairs}
+        return {str(under(each, "Key")): str(under(each, "Dir")) for each in items(under(data, "Modules"))}
 
 
 def _resources_in(folder: str) -> Mapping[tuple[str, str], SourceLine]:

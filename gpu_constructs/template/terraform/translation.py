@@ -13,7 +13,7 @@ from functools import cache
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import LATER, Document, Source
-from gpu_constructs.template.documents.node import Node, Path, Position
+from gpu_constructs.template.documents.node import Node, Path, Position, items, members, under
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kinds import KINDS
@@ -195,27 +195,23 @@ _GROUPS = {"SecurityGroupIngress": "SourceSecurityGroupId", "SecurityGroupEgress
 
 
 def _type(declaration: Node) -> Node:
-    return declaration.get("Type") if isinstance(declaration, dict) else None
+    return under(declaration, "Type")
 
 
 def _properties(declaration: Node) -> dict[str, Node]:
-    found = declaration.get("Properties") if isinstance(declaration, dict) else None
-    return found if isinstance(found, dict) else {}
+    return members(under(declaration, "Properties"))
 
 
 def _address(node: Node) -> str:
     """The resource that a reference leads to; empty where it is none."""
-    if not isinstance(node, dict):
-        return ""
-    steps = node.get("Fn::GetAtt")
-    found = node.get("Ref", steps[0] if isinstance(steps, list) else None)
+    found, *_ = [*items(under(node, "Fn::GetAtt")), under(node, "Ref")]
     return found if isinstance(found, str) else ""
 
 
 def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
     """Rules of a security group, of which CloudFormation has one for each address and each group."""
-    for block in blocks if isinstance(blocks, list) else ():
-        written = block if isinstance(block, dict) else {}
+    for block in items(blocks):
+        written = members(block)
         if block == LATER:
             yield block
             continue
@@ -261,7 +257,7 @@ def _write_disks(properties: dict[str, Node]) -> None:
 
 def _warm_pool(group: str, blocks: Node) -> dict[str, Node]:
     """The warm pool of a group, which is a block there."""
-    block = blocks[0] if isinstance(blocks, list) and blocks else None
+    block, *_ = items(blocks) or [None]
     if not isinstance(block, dict):
         return {}
     reuse = _items(block.get("instance_reuse_policy"))
@@ -282,7 +278,7 @@ def _routes(table: str, declaration: Node) -> dict[str, Node]:
         return {}
     properties = _properties(declaration)
     blocks = _items(properties.pop("Routes", None))
-    of_block = ({} if each == LATER or not isinstance(each, dict) else each for each in blocks)
+    of_block = ({} if each == LATER else members(each) for each in blocks)
     found: dict[str, Node] = {
         f"{table}.route[{number}]": {"Type": ROUTE, "Properties": {**each, "RouteTableId": {"Ref": table}}}
         for number, each in enumerate(of_block)
@@ -312,10 +308,10 @@ def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:
     properties = _properties(declaration)
     if _type(declaration) == "AWS::ApplicationAutoScaling::ScalableTarget":
         service = properties.get("ResourceId")
-        join = service.get("Fn::Join") if isinstance(service, dict) else None
-        parts = join[1] if isinstance(join, list) else None
         name = service.rpartition("/")[2] if isinstance(service, str) else ""
-        address = _address(parts[-1]) if isinstance(parts, list) else ""
+        *_, parts = items(under(service, "Fn::Join")) or [None]
+        *_, last = items(parts) or [None]
+        address = _address(last)
         for at, each in resources.items():
             if _type(each) == "AWS::ECS::Service" and (
                 at == address or _properties(each).get("ServiceName") == (name or 0)
@@ -323,9 +319,9 @@ def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:
                 _properties(each).pop("DesiredCount", None)
     elif _type(declaration) == "AWS::ECS::CapacityProvider":
         provider = properties.get("AutoScalingGroupProvider")
-        scaling = provider.get("ManagedScaling") if isinstance(provider, dict) else None
-        if isinstance(scaling, dict) and isinstance(provider, dict) and scaling.get("Status") == "ENABLED":
-            _properties(resources.get(_address(provider.get("AutoScalingGroupArn")))).pop("DesiredCapacity", None)
+        if under(provider, "ManagedScaling", "Status") == "ENABLED":
+            group = resources.get(_address(under(provider, "AutoScalingGroupArn")))
+            _properties(group).pop("DesiredCapacity", None)
 
 
 def _items(node: Node) -> list[Node]:

@@ -11,7 +11,7 @@ from gpu_constructs.facts.budget import DEPTH
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import EXISTS, METADATA_KEY, STAYS
 from gpu_constructs.template.documents.document import LATER
-from gpu_constructs.template.documents.node import Node, Path, deeper_than
+from gpu_constructs.template.documents.node import Node, Path, deeper_than, items, members, nodes_in, under
 from gpu_constructs.template.terraform.found import Images, stored
 from gpu_constructs.template.terraform.json_texts import in_properties
 from gpu_constructs.template.terraform.kind import Argument, Form
@@ -136,8 +136,7 @@ class Writer:
         return self._top
 
     def _object(self, part: _Part, into: dict[str, Node]) -> None:
-        names = part.unknown if isinstance(part.unknown, dict) else {}
-        for name in dict.fromkeys((*part.values, *names)):
+        for name in dict.fromkeys((*part.values, *members(part.unknown))):
             found = argument(self._instance.type, (*part.names, name))
             if found.is_left_out:
                 continue
@@ -183,7 +182,7 @@ class Writer:
             of, to = (*at.of, number), (*at.at, number) if found.is_list else at.at
             self.paths.setdefault(to, of)
             inner = _Part(
-                block if isinstance(block, dict) else {},
+                members(block),
                 _item(at.unknown, number),
                 _item(at.sensitive, number),
                 expressions if isinstance(expressions, dict) else None,
@@ -225,13 +224,13 @@ class Writer:
             return value
         return {"Fn::GetAtt": [there[0], "Arn"]} if there[1] else {"Ref": there[0]}
 
-    def _list(self, items: Sequence[Node], at: _Part, expression: Node) -> Node:
+    def _list(self, value: Sequence[Node], at: _Part, expression: Node) -> Node:
         links = list(self._known.links.of(expression, self._instance)) if isinstance(at.unknown, list) else []
-        unknown = [number for number in range(len(items)) if _item(at.unknown, number) is True]
+        unknown = [number for number in range(len(value)) if _item(at.unknown, number) is True]
         by_number = dict(zip(unknown, links, strict=True)) if len(links) == len(unknown) else {}
         return [
             self._linked(by_number.get(number)) if number in unknown else self._single(each, at.names)
-            for number, each in enumerate(items)
+            for number, each in enumerate(value)
         ]
 
     def _later(self, names: Names, written: tuple[bool, Node]) -> Node:
@@ -242,8 +241,7 @@ class Writer:
         if expression is None and (is_written or nobody_wrote):
             return None
         links = self._known.links
-        references = expression.get("references") if isinstance(expression, dict) else None
-        named = [str(each) for each in references] if isinstance(references, list) else []
+        named = list(map(str, items(under(expression, "references"))))
         link = links.one(expression, self._instance, types)
         may_be_another = not types and any(each.startswith("local.") for each in named)
         if link is not None and names[-1] not in _LISTS and not may_be_another:
@@ -303,8 +301,7 @@ def _nested(into: dict[str, Node], steps: Sequence[str | int]) -> dict[str, Node
     for at, step in enumerate(steps):
         if isinstance(step, str):
             below = into.setdefault(step, [{}] if steps[at + 1 : at + 2] == (0,) else {})
-            below = below[0] if isinstance(below, list) and below else below
-            into = below if isinstance(below, dict) else {}
+            into = members(below[0] if isinstance(below, list) and below else below)
     return into
 
 
@@ -325,13 +322,7 @@ def _formed(form: Form, node: Node) -> Node:
 
 def _is_secret(sensitive: Node) -> bool:
     """Whether a part of a value must not be shown."""
-    waiting = [sensitive]
-    while waiting:
-        each = waiting.pop()
-        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-        if each is True:
-            return True
-    return False
+    return any(each is True for each in nodes_in(sensitive))
 
 
 def _put(into: dict[str, Node], steps: Sequence[str], node: Node) -> None:
