@@ -131,7 +131,7 @@ def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, 
     )
 
 
-def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
+def warnings(trials: Iterable[Trial], located: Callable[[Origin], Origin]) -> Iterator[tuple[Finding, Finding]]:
     """One warning for each parameter, rule and thing, with the first message and every value that brings it.
 
     Yields:
@@ -146,8 +146,8 @@ def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
         (_, (tried, first)), *rest = by_value.items()
         also = f" (also with {or_list(other for other, _ in rest)})" if rest else ""
         message = f"with {tried.parameter}={tried.value}{also}: {first.message}"
-        warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
-        yield warning, first
+        at = located(origin)
+        yield replace(first, severity=Severity.WARNING, message=message, origin=at, parameter=tried.parameter), first
 
 
 def place(finding: Finding) -> Place:
@@ -256,5 +256,6 @@ def _verdict(
 ) -> Verdict:
     """What is found about the same thing, or else about another one."""
     own = next((each for each in found if place(each)[1:] == about), None) or next(iter(new), None)
-    known = next((each for each in found if each.severity is Severity.ERROR), None)
-    return Verdict(value=value, is_default=is_default, finding=own or known, is_else=own is None and about is not None)
+    why = own or next((each for each in found if each.severity is Severity.ERROR), None)
+    finding = None if why is None else replace(why, ways=())
+    return Verdict(value=value, is_default=is_default, finding=finding, is_else=own is None and about is not None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
@@ -181,11 +181,10 @@ def check_files(
         UnknownNameError: No instance type is called so.
         UnreadableError: A file cannot be read, or is neither of them.
     """
-    if region is not None:
-        require_region(region)
-    asked = Asked(rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}))
-    with one_call(STEPS):
-        return reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
+    asked = Asked(
+        rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}), stdin=stdin, region=region, partial=partial
+    )
+    return report_of(inputs, asked)
 
 
 def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = every) -> Report:
@@ -196,24 +195,52 @@ def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = 
     Raises:
         UnreadableError: A file cannot be read.
     """
-    with one_call(STEPS):
-        seen = reported(Inputs(directories), Asked(rules=rules))
+    seen = report_of(directories, Asked(rules=rules))
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked about the files, and with which values and hosts."""
+    """What is asked about files, and what they do not say themselves.
+
+    Attributes:
+        rules: Which rules to ask.
+        given: Values of parameters by name, instead of their defaults.
+        hosts: How many hosts of which instance types are in the clusters whose hosts the files do not define.
+        stdin: What ``-`` holds.
+        region: Region that the templates are deployed to, where they do not say.
+        partial: Whether there is more than the files that are read together.
+
+    Raises:
+        InvalidValueError: `region` is not a region.
+    """
 
     rules: Choice
     given: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, int] = field(default_factory=dict)
+    stdin: bytes | None = None
+    region: str | None = None
+    partial: bool = False
+
+    def __post_init__(self) -> None:
+        if self.region is not None:
+            require_region(self.region)
+
+    def inputs(self, inputs: Sequence[Input], *, found: Collection[str] = (), lenient: bool = False) -> Inputs:
+        """Files that belong together."""
+        return Inputs(inputs, stdin=self.stdin, region=self.region, partial=self.partial, found=found, lenient=lenient)
 
     def files(self, stacks: Stacks) -> Files:
         """What stacks define, with the hosts that are described."""
         read = files_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
         return replace(read, fleet=with_hosts(replace(read.fleet, is_whole=stacks.whole), self.hosts))
+
+
+def report_of(inputs: Sequence[Input], asked: Asked) -> Report:
+    """What is found in files that belong together, in one call."""
+    with one_call(STEPS):
+        return reported(asked.inputs(inputs), asked)
 
 
 def reported(inputs: Inputs, asked: Asked) -> Report:
@@ -224,13 +251,13 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
-    brought = [(_at_parameter(each, stacks), cause) for each, cause in warnings(trials)]
-    for finding, cause in sorted(dict([*((each, each) for each in found), *brought]).items(), key=_order):
-        accepted = acknowledgements.of(cause)
+    causes = {each: each for each in found} | dict(warnings(trials, stacks.locate))
+    for finding in sorted(causes, key=order):
+        accepted = acknowledgements.of(causes[finding])
         if accepted is None:
             kept.append(finding)
         else:
-            acknowledged.append(replace(accepted, finding=_in_words_of_file(finding, stacks)))
+            acknowledged.append(replace(accepted, finding=replace(_in_words_of_file(finding, stacks), ways=())))
     kept = list(_once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
@@ -269,29 +296,29 @@ def _found(
     stacks: Stacks, inputs: Inputs, files: Files, asked: Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
-    places = Places(stacks)
+    places, rules = Places(stacks), narrowed(asked.rules, _is_tried)
     first = check(files.fleet, rules=asked.rules, now=now(), files=files)
     least = work().left // 2  # so that the values of parameters have the rest
+
+    def found_again(there: Stacks) -> tuple[Finding, ...]:
+        files = asked.files(there)
+        return check(files.fleet, rules=rules, fixes=False, files=files)
 
     def judged(changes: Changes) -> tuple[Finding, ...] | None:
         """What is found with some values in other places, where there is time for that."""
         if work().left < least or not work().takes(steps_of_reading(stacks)):
             return None
         try:
-            there = asked.files(inputs.with_values(changes).stacks(asked.given))
+            return found_again(inputs.with_values(changes).stacks(asked.given))
         except UnreadableError:
             return None
-        return check(there.fleet, rules=narrowed(asked.rules, _is_tried), fixes=False, files=there)
 
     found = [_located(each, places) for each in settled(first, files.fleet, places, judged)]
     known = {place(each) for each in found if each.is_grave}
-    rules = narrowed(asked.rules, _is_tried)
 
     def tried(other: OtherValue) -> Trial:
         there = other.read(inputs, asked.given)
-        places = Places(there)
-        files_there = asked.files(there)
-        found_there = check(files_there.fleet, rules=rules, fixes=False, files=files_there)
+        places, found_there = Places(there), found_again(there)
         left_open = frozenset(place(each) for each in found_there if each.rule in _RULES_ABOUT_UNKNOWNS)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
@@ -328,10 +355,6 @@ def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield replace(first, message=f"{first.message}{also}") if also else first
 
 
-def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:
-    return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
-
-
 def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) -> Finding:
     """What only another value brings, where the table of the values is."""
     if finding.origin is None or not finding.parameter:
@@ -351,10 +374,6 @@ def _files(stacks: Stacks) -> tuple[str, ...]:
 
 def _resources(stacks: Stacks) -> Iterator[Resource]:
     return chain(*(stack.resources.values() for stack in stacks.stacks), stacks.tasks)
-
-
-def _order(found: tuple[Finding, Finding]) -> tuple[int, str, int, str, str]:
-    return order(found[0])
 
 
 def order(finding: Finding) -> tuple[int, str, int, str, str]:

@@ -21,7 +21,6 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import STEPS, one_call
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.rules import Finding
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from gpu_constructs.template.model import UndeclaredError
 
@@ -33,23 +32,6 @@ _WHOLE_CALL = 10
 """Worlds that may each take the work of a whole call; what comes after these has a part of one."""
 
 _LEAST = STEPS // 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of each world.
-
-    Attributes:
-        asked: The rules, values of parameters, and hosts.
-        stdin: What ``-`` holds.
-        region: Region that templates are deployed to, where they do not say.
-        partial: Whether there is more than the files of a world.
-    """
-
-    asked: Asked
-    stdin: bytes | None = None
-    region: str | None = None
-    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +54,20 @@ class _Answer:
 
 
 def check_worlds(
-    worlds: Sequence[World], question: Question, *, told: Callable[[int], None] = lambda _number: None
+    worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None] = lambda _number: None
 ) -> Report:
     """Checks each world by itself.
 
     Args:
         worlds: What there is.
-        question: What is asked of each.
+        asked: What is asked of each.
         told: Is told how many are done.
 
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.
     """
     answers: list[_Answer] = []
-    for each in _answers(worlds, question):
+    for each in _answers(worlds, asked):
         answers.append(each)
         told(len(answers))
     # A template that another one nests is judged there, where its parameters are known.
@@ -94,10 +76,8 @@ def check_worlds(
         nested = {each for each in world.found if os.path.realpath(each) in beyond} if beyond else set()
         rest = tuple(each for each in world.inputs if each not in nested)
         if nested:
-            answers[place] = (
-                _Worker(question, 1).answer(replace(world, inputs=rest)) if rest else _Answer(report=_NOTHING)
-            )
-    for name in question.asked.given:
+            answers[place] = _Worker(asked, 1).answer(replace(world, inputs=rest)) if rest else _Answer(report=_NOTHING)
+    for name in asked.given:
         missing = [each.undeclared[name] for each in answers if name in each.undeclared]
         if missing and len(missing) == len(answers):
             files = dict.fromkeys(chain(*(each.files for each in missing)))
@@ -138,7 +118,7 @@ def joined(reports: Sequence[Report]) -> Report:
     )
 
 
-def _answers(worlds: Sequence[World], question: Question) -> Iterator[_Answer]:
+def _answers(worlds: Sequence[World], asked: Asked) -> Iterator[_Answer]:
     done = 0
     many = sum(len(each.inputs) for each in worlds) >= _MANY and len(worlds) > 1
     processes = min(_PROCESSES, len(os.sched_getaffinity(0))) if many and sys.platform == "linux" else 1
@@ -147,20 +127,20 @@ def _answers(worlds: Sequence[World], question: Question) -> Iterator[_Answer]:
 
         # Where there are no semaphores, or a process is ended from outside, what is left is checked by this one.
         with suppress(OSError, BrokenExecutor):
-            for each in _answers_of_processes(worlds, question, processes):
+            for each in _answers_of_processes(worlds, asked, processes):
                 yield each
                 done += 1
-    yield from map(_Worker(question, len(worlds)).answer, worlds[done:])
+    yield from map(_Worker(asked, len(worlds)).answer, worlds[done:])
 
 
-def _answers_of_processes(worlds: Sequence[World], question: Question, processes: int) -> Iterator[_Answer]:
+def _answers_of_processes(worlds: Sequence[World], asked: Asked, processes: int) -> Iterator[_Answer]:
     """What is asked need not be copied to a process that is a copy of this one."""
     # Loaded where there are so many files that several processes are quicker.
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
     pool = ProcessPoolExecutor(
-        processes, mp_context=get_context("fork"), initializer=_begin, initargs=(question, len(worlds))
+        processes, mp_context=get_context("fork"), initializer=_begin, initargs=(asked, len(worlds))
     )
     try:
         size = max(1, min(20, len(worlds) // (processes * 4)))
@@ -172,15 +152,15 @@ def _answers_of_processes(worlds: Sequence[World], question: Question, processes
 class _Worker:
     """One process, which has so much work for all of its worlds that no repository takes hours."""
 
-    def __init__(self, question: Question, worlds: int) -> None:
-        self._question = question
+    def __init__(self, asked: Asked, worlds: int) -> None:
+        self._asked = asked
         self._left = STEPS * min(worlds, _WHOLE_CALL)
 
     def answer(self, world: World) -> _Answer:
         """Checks one world."""
         steps = max(_LEAST, min(STEPS, self._left))
         with one_call(steps) as work:
-            found = _answer(world, self._question)
+            found = _answer(world, self._asked)
             self._left -= steps - min(work.left, steps)
         return found
 
@@ -188,9 +168,9 @@ class _Worker:
 _OF_PROCESS: list[_Worker] = []
 
 
-def _begin(question: Question, worlds: int) -> None:
+def _begin(asked: Asked, worlds: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
-    _OF_PROCESS[:] = [_Worker(question, worlds)]
+    _OF_PROCESS[:] = [_Worker(asked, worlds)]
 
 
 def _answer_of_process(world: World) -> _Answer:
@@ -199,52 +179,29 @@ def _answer_of_process(world: World) -> _Answer:
     return replace(found, report=replace(found.report, fleet=Fleet(), counts=found.report.seen))
 
 
-def _answer(world: World, question: Question) -> _Answer:
+def _answer(world: World, asked: Asked) -> _Answer:
     """Reads and judges one world, without a stack that spoils all."""
-    inputs = Inputs(
-        world.inputs,
-        stdin=question.stdin,
-        region=question.region,
-        partial=question.partial,
-        found=world.found,
-        lenient=True,
-    )
-    given, undeclared = declared(inputs, question.asked.given)
+    inputs = asked.inputs(world.inputs, found=world.found, lenient=True)
+    given, undeclared = declared(inputs, asked.given)
     try:
         try:
-            report = reported(inputs, replace(question.asked, given=given))
+            report = reported(inputs, replace(asked, given=given))
         except UnreadableError:
             inputs = inputs.without_unreadable(given)
             given, _ = declared(inputs, given)  # what only they declare is no mistake
-            report = reported(inputs, replace(question.asked, given=given))
+            report = reported(inputs, replace(asked, given=given))
     except UnreadableError as error:
         return _Answer(report=replace(_NOTHING, unreadable=(*inputs.unreadable, error), skipped=inputs.skipped))
     exports = frozenset(name for name, _ in _exports(report.stacks))
     missing = frozenset(chain(*(each.shared.exports.missing for each in report.stacks.evaluators[:1])))
     report = replace(
-        _finished(report),
+        report,
+        findings=tuple(replace(each, ways=()) for each in report.findings),  # no other process can be given them
         notes=(*report.notes, *_collisions_in(report.stacks)),
         worlds=int(not inputs.is_empty),
         stacks=Stacks(),
     )
     return _Answer(report=report, beyond=inputs.beyond, undeclared=undeclared, exports=exports, missing=missing)
-
-
-def _finished(report: Report) -> Report:
-    """A report without what was tried, which no other process can be given."""
-    return replace(
-        report,
-        findings=tuple(replace(each, ways=()) for each in report.findings),
-        acknowledged=tuple(replace(each, finding=replace(each.finding, ways=())) for each in report.acknowledged),
-        values=tuple(
-            replace(table, verdicts=tuple(replace(each, finding=_untried(each.finding)) for each in table.verdicts))
-            for table in report.values
-        ),
-    )
-
-
-def _untried(finding: Finding | None) -> Finding | None:
-    return None if finding is None else replace(finding, ways=())
 
 
 def declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, UndeclaredError]]:

@@ -10,9 +10,9 @@ from itertools import chain, groupby
 
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.check.doctor import Change, Diagnosis, examine
-from gpu_constructs.check.report import Report
+from gpu_constructs.check.report import Asked, Report
 from gpu_constructs.check.repository import World
-from gpu_constructs.check.worlds import Question, joined
+from gpu_constructs.check.worlds import joined
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say, show, width_of
 from gpu_constructs.errors import brief, shown
@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Examines, and says what to change or writes the patch; 2 if something could not be read or nothing was."""
     found: list[Diagnosis] = []
 
-    def examined(worlds: Sequence[World], question: Question, *, told: Callable[[int], None]) -> Report:
+    def examined(worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None]) -> Report:
         for each in worlds:
-            found.append(examine(each, question))
+            found.append(examine(each, asked))
             told(len(found))
         return joined([each.report for each in found])
 

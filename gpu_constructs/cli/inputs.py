@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from gpu_constructs.check.configuration import Configuration
-from gpu_constructs.check.report import Asked, Report, check_files
+from gpu_constructs.check.report import Asked, Report, report_of
 from gpu_constructs.check.repository import Selection, worlds_of
-from gpu_constructs.check.worlds import Question, check_worlds
+from gpu_constructs.check.worlds import check_worlds
 from gpu_constructs.cli.output import add_configuration, progress, say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import regions
 from gpu_constructs.facts.budget import BYTES, HOSTS
 from gpu_constructs.facts.catalogue import for_one_check
-from gpu_constructs.facts.names import REGIONS, require_region
+from gpu_constructs.facts.names import REGIONS
 from gpu_constructs.rules import Choice
 from gpu_constructs.template import UnreadableError
 
@@ -84,20 +85,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
     """Reads what the arguments name, and asks the rules; the configuration says what they leave out."""
-    paths, stdin = _paths(arguments, configuration)
-    return _asked(
-        arguments,
-        configuration,
-        lambda parameters, hosts, region: check_files(
-            paths,
-            stdin=stdin,
-            parameters=parameters,
-            region=region,
-            partial=arguments.partial or configuration.partial,
-            hosts=hosts,
-            rules=rules,
-        ),
-    )
+    with _asked(arguments, configuration, rules) as (paths, asked):
+        return report_of(paths, asked)
 
 
 def reviewed_worlds(
@@ -111,55 +100,43 @@ def reviewed_worlds(
 
     What checks them may be given.
     """
-    paths, stdin = _paths(arguments, configuration)
     selections = [
         Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude)),
         Selection(folder=configuration.folder, include=configuration.include, exclude=configuration.exclude),
     ]
-    found = worlds_of(paths, selections, together=arguments.together or configuration.together)
-    for each in found.ignored:
-        say(f"{each} is left out, as git ignores it; name it to check it")
-
-    def asked(parameters: Mapping[str, str], hosts: Mapping[str, int], region: str | None) -> Report:
-        if region is not None:
-            require_region(region)
-        question = Question(
-            asked=Asked(rules=rules, given=parameters, hosts=hosts),
-            stdin=stdin,
-            region=region,
-            partial=arguments.partial or configuration.partial,
-        )
+    with _asked(arguments, configuration, rules) as (paths, asked):
+        found = worlds_of(paths, selections, together=arguments.together or configuration.together)
+        for each in found.ignored:
+            say(f"{each} is left out, as git ignores it; name it to check it")
         with progress(len(found.worlds)) as told:
-            return (check or check_worlds)(found.worlds, question, told=told)
-
-    report = _asked(arguments, configuration, asked)
+            report = (check or check_worlds)(found.worlds, asked, told=told)
     return replace(report, unreadable=(*found.unreadable, *report.unreadable), skipped=found.skipped + report.skipped)
 
 
-def _paths(arguments: argparse.Namespace, configuration: Configuration) -> tuple[list[str], bytes | None]:
-    """The paths but for the configuration, and what comes from the standard input."""
-    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
-    return paths, _standard_input() if _STDIN in paths else None
-
-
+@contextmanager
 def _asked(
-    arguments: argparse.Namespace,
-    configuration: Configuration,
-    ask: Callable[[Mapping[str, str], Mapping[str, int], str | None], Report],
-) -> Report:
-    parameters = _parameters(arguments.parameter) or configuration.parameters
-    hosts = _hosts(arguments.hosts) or configuration.hosts
+    arguments: argparse.Namespace, configuration: Configuration, rules: Choice
+) -> Iterator[tuple[list[str], Asked]]:
+    """The paths but for the configuration, and what is asked about them."""
+    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
     region = configuration.region if arguments.region is None else arguments.region
     try:
+        asked = Asked(
+            rules=rules,
+            given=_parameters(arguments.parameter) or configuration.parameters,
+            hosts=_hosts(arguments.hosts) or configuration.hosts,
+            stdin=_standard_input() if _STDIN in paths else None,
+            region=region,
+            partial=arguments.partial or configuration.partial,
+        )
         with for_one_check(configuration.instance_types):
-            result = ask(parameters, hosts, region)
+            yield paths, asked
     except InvalidValueError as error:
         error.argument = _OPTIONS.get(error.argument or "", error.argument)
         raise
     if region is not None and region not in regions():
         doubt = "" if region in REGIONS else ", which is newer than this library or misspelt"
         say(f"nothing is recorded about region {region}{doubt}: what is offered there was not checked")
-    return result
 
 
 def _is(path: str, configuration: str | None) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.report import Report
-from gpu_constructs.check.worlds import Question
+from gpu_constructs.check.report import Asked, Report
 from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
@@ -159,7 +158,7 @@ def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatc
         ]
     )
     assert [each.inputs for each in seen["worlds"]] == [("a", "b")]
-    assert seen["asked"].asked.given == {"A": "1", "S:B": "x=y", "C": ""}
+    assert seen["asked"].given == {"A": "1", "S:B": "x=y", "C": ""}
     assert (seen["asked"].region, seen["asked"].stdin) == ("eu-west-1", None)
 
 
@@ -217,9 +216,9 @@ def test_hosts_that_are_none_are_2(hosts: str, good: str, capsys: pytest.Capture
 def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Rule] = []
 
-    def noted(_: object, question: Question, **__: object) -> Report:
-        assert callable(question.asked.rules)
-        asked.extend(filter(question.asked.rules, RULES))
+    def noted(_: object, wanted: Asked, **__: object) -> Report:
+        assert callable(wanted.rules)
+        asked.extend(filter(wanted.rules, RULES))
         return found()
 
     monkeypatch.setattr(inputs, "check_worlds", noted)

@@ -19,9 +19,9 @@ from gpu_constructs.check.at_places import Writing
 from gpu_constructs.check.doctor.hosts import launch_templates, retired
 from gpu_constructs.check.doctor.proposals import Proposal, below, member, resources
 from gpu_constructs.check.doctor.requests import containers, misformed, without_variable
-from gpu_constructs.check.report import Report, reported
+from gpu_constructs.check.report import Asked, Report, reported
 from gpu_constructs.check.repository import World
-from gpu_constructs.check.worlds import Question, declared, joined
+from gpu_constructs.check.worlds import declared, joined
 from gpu_constructs.facts.budget import STEPS, one_call
 from gpu_constructs.fleet import Fleet, Origin, Pool, Workload
 from gpu_constructs.rules import Finding, Severity
@@ -71,17 +71,16 @@ class Diagnosis(NamedTuple):
     beyond: frozenset[str]
 
 
-def examine(world: World, question: Question) -> Diagnosis:
+def examine(world: World, asked: Asked) -> Diagnosis:
     """What is to be changed in one world; where one file spoils all, in each file alone."""
-    given = {"stdin": question.stdin, "region": question.region, "partial": question.partial}
     with one_call(STEPS):
-        inputs = Inputs(world.inputs, found=world.found, lenient=True, **given)  # type: ignore[arg-type]
-        asked = replace(question.asked, given=declared(inputs, question.asked.given)[0])
+        inputs = asked.inputs(world.inputs, found=world.found, lenient=True)
+        given, _ = declared(inputs, asked.given)
         try:
-            patient = _Patient(inputs, partial(reported, asked=asked))
+            patient = _Patient(inputs, partial(reported, asked=replace(asked, given=given)))
         except UnreadableError as error:
             if len(world.inputs) > 1:
-                alone = [examine(replace(world, inputs=(each,)), question) for each in world.inputs]
+                alone = [examine(replace(world, inputs=(each,)), asked) for each in world.inputs]
                 changes, patches, reports, beyond = zip(*alone, strict=True)
                 patch = {file: text for each in patches for file, text in each.items()}
                 return Diagnosis(sum(changes, ()), patch, joined(reports), frozenset().union(*beyond))
