@@ -279,8 +279,9 @@ def _what(finding: Finding) -> object:
     """What makes findings in several places one to a reader: the rule, the value or the words, and the fix."""
     if finding.parameter or not finding.fix:
         return id(finding)
-    # What stands before a colon has the names of this place, what follows says what is there.
-    same = (finding.message,) if finding.value is None else (str(finding.value), finding.message.partition(": ")[2])
+    # A message has the names of its place; where what is written there is known, that is the same without them.
+    written = (str(finding.value), finding.property_name, finding.allowed)
+    same = (finding.message,) if finding.value is None else written
     return finding.rule, finding.severity, same, finding.fix
 
 
