@@ -45,11 +45,20 @@ class UnansweredError(GpuConstructsError):
 class Answers:
     """What several calls answered.
 
-    Args:
+    Attributes:
         things: What they describe, by the name that the answer has in JSON.
+        denied: Calls that the credentials do not allow, whose answers are not there.
+        cut: Calls whose answers have more than was read, in words.
     """
 
     things: Mapping[str, tuple[Thing, ...]]
+    denied: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+
+    @property
+    def not_read(self) -> tuple[str, ...]:
+        """What of the cluster is not known."""
+        return *self.denied, *self.cut
 
     def of(self, name: str) -> tuple[Thing, ...]:
         """The things of one kind; none where no call asked for them."""
@@ -60,34 +69,15 @@ class Answers:
         return name in self.things
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What is known of a cluster.
-
-    Attributes:
-        answers: What was described.
-        denied: Calls that the credentials do not allow, whose answers are not there.
-        cut: Calls whose answers have more than was read, in words.
-    """
-
-    answers: Answers
-    denied: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-
-    @property
-    def not_read(self) -> tuple[str, ...]:
-        """Both."""
-        return *self.denied, *self.cut
-
-
-def answers(given: Iterable[Thing]) -> Answers:
+def answers(given: Iterable[Thing], *, denied: Iterable[str] = (), cut: Iterable[str] = ()) -> Answers:
     """What several answers describe, taken together."""
     things: dict[str, list[Thing]] = {}
     for answer in given:
         for name, value in answer.items():
             of_kind = things.setdefault(name, [])
             of_kind += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
-    return Answers(MappingProxyType({name: tuple(of_kind) for name, of_kind in things.items()}))
+    found = MappingProxyType({name: tuple(of_kind) for name, of_kind in things.items()})
+    return Answers(found, denied=tuple(denied), cut=tuple(cut))
 
 
 def text(of: Thing, name: str) -> str:

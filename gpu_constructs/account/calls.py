@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 import boto3
@@ -13,7 +14,7 @@ from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 
-from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.answers import Thing, UnansweredError, listed
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.problems import ERRORS, SERVICES, unanswered
 from gpu_constructs.errors import GpuConstructsError, brief
@@ -31,6 +32,9 @@ CONFIG = Config(
     user_agent_extra="gpu-constructs",
 )
 """Throttling and time-outs are tried again, four times in all: of a server that never answers it is said after 32 s."""
+
+_TASKS = 100
+"""Tasks that one call describes, as ECS limits it."""
 
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 """Variables that name a region, before the profile does, as for the AWS CLI; boto3 reads the second one alone.
@@ -86,6 +90,16 @@ class Calls:
             return tuple(islice(found, most)), next(found, None) is not None
 
         return self._done(permission, read)
+
+    def tasks(self, cluster: str, arns: Sequence[str]) -> Iterator[Thing]:
+        """What DescribeTasks says of tasks, as many at a time as ECS takes.
+
+        Raises:
+            UnansweredError: It says nothing.
+        """
+        for first in range(0, len(arns), _TASKS):
+            part = list(arns[first : first + _TASKS])
+            yield from listed(self.ask("ecs:DescribeTasks", cluster=cluster, tasks=part), "tasks")
 
     def problem(self, permission: str, **arguments: object) -> str:
         """Why a call failed; empty where it did not."""
@@ -149,5 +163,10 @@ def clients_of(profile: str | None) -> Clients:
     Raises:
         GpuConstructsError: There is no such profile.
     """
-    session = session_of(profile)
-    return lambda service, region: session.client(service, region_name=region, config=CONFIG)
+    session, lock = session_of(profile), Lock()
+
+    def client(service: str, region: str | None) -> BaseClient:
+        with lock:  # clients may be shared between threads, and sessions may not
+            return session.client(service, region_name=region, config=CONFIG)
+
+    return client

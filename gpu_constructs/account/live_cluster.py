@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from gpu_constructs.account.answers import (
-    Described,
+    Answers,
     Thing,
     UnansweredError,
     answers,
@@ -22,23 +22,7 @@ from gpu_constructs.account.live.as_template import launch_templates_of
 from gpu_constructs.account.live.subjects import definition_of, described_as
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
 
-__all__ = ["CALLS", "about", "clients_of", "clusters_of", "hosts_of"]
-
-CALLS = (
-    "ecs:DescribeClusters",
-    "ecs:ListServices",
-    "ecs:DescribeServices",
-    "ecs:ListTasks",
-    "ecs:DescribeTasks",
-    "ecs:DescribeTaskDefinition",
-    "ecs:ListContainerInstances",
-    "ecs:DescribeContainerInstances",
-    "ecs:DescribeCapacityProviders",
-    "autoscaling:DescribeAutoScalingGroups",
-    "autoscaling:DescribeScalingActivities",
-    "ec2:DescribeLaunchTemplateVersions",
-)
-"""The permissions that they take."""
+__all__ = ["about", "clients_of", "clusters_of", "hosts_of"]
 
 _MOST = 5_000
 """Things of one kind that are described; a cluster has at most as many hosts."""
@@ -75,12 +59,9 @@ class _Asking:
         self._cut: dict[str, None] = {}
 
     @property
-    def live(self) -> Described:
-        return Described(answers=answers(self._given), denied=tuple(self._denied), cut=tuple(self._cut))
-
-    def of(self, key: str) -> tuple[Thing, ...]:
-        """The things of one kind that were described so far."""
-        return answers(self._given).of(key)
+    def known(self) -> Answers:
+        """What was described so far."""
+        return answers(self._given, denied=self._denied, cut=self._cut)
 
     def ask(self, permission: str, key: str, **arguments: object) -> None:
         """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
@@ -131,7 +112,7 @@ def about(
     name: str | None = None,
     region: str | None = None,
     deadline: Deadline | None = None,
-) -> Described:
+) -> Answers:
     """Describes a cluster: its services, its hosts, and what starts hosts for it.
 
     Args:
@@ -157,10 +138,10 @@ def about(
         asking.ask(
             "autoscaling:DescribeScalingActivities", "Activities", AutoScalingGroupName=group, MaxRecords=_ACTIVITIES
         )
-    return asking.live
+    return asking.known
 
 
-def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Described:
+def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Answers:
     """Describes the hosts of a cluster, and what starts hosts for it.
 
     Raises:
@@ -170,7 +151,7 @@ def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> De
     _cluster(asking)
     _hosts(asking)
     _groups(asking)
-    return asking.live
+    return asking.known
 
 
 def _subject(asking: _Asking, name: str) -> None:
@@ -182,20 +163,20 @@ def _subject(asking: _Asking, name: str) -> None:
     ]
     asking.ask_in_parts("ecs:DescribeTasks", "tasks", "tasks", tasks, 100, cluster=asking.cluster)
     try:
-        definition = definition_of(described_as(asking.live.answers, name))
+        definition = definition_of(described_as(asking.known, name))
     except UnknownNameError:
-        if not asking.live.not_read:
+        if not asking.known.not_read:
             _require_no_family(asking, name)
             raise
     else:
         permission = "ecs:DescribeTaskDefinition"
         asking.ask(permission, "taskDefinition", taskDefinition=definition)
-        if permission not in asking.live.denied:
+        if permission not in asking.known.denied:
             return
-    live = asking.live
+    known = asking.known
     reasons = [
-        *([f"the credentials may not call {', '.join(live.denied)}"] if live.denied else []),
-        *([f"there are {', '.join(live.cut)}"] if live.cut else []),
+        *([f"the credentials may not call {', '.join(known.denied)}"] if known.denied else []),
+        *([f"there are {', '.join(known.cut)}"] if known.cut else []),
     ]
     raise GpuConstructsError(f"{shown(name)} cannot be looked at: {'; '.join(reasons)}")
 
@@ -203,7 +184,7 @@ def _subject(asking: _Asking, name: str) -> None:
 def _require_no_family(asking: _Asking, name: str) -> None:
     """Says of a name without a service and without a task that it is a task definition, where it is one."""
     asking.ask("ecs:DescribeTaskDefinition", "taskDefinition", taskDefinition=name)
-    if any(short_name(name).partition(":")[0] == text(each, "family") for each in asking.of("taskDefinition")):
+    if any(short_name(name).partition(":")[0] == text(each, "family") for each in asking.known.of("taskDefinition")):
         raise GpuConstructsError(
             f"{shown(name)} is a task definition, and in the cluster {brief(asking.cluster)} no task of it runs, waits "
             "or stopped within the last hour",
@@ -242,7 +223,7 @@ def clusters_of(
 
 def _cluster(asking: _Asking) -> None:
     asking.ask("ecs:DescribeClusters", "clusters", clusters=[asking.cluster])
-    if not asking.live.denied and not asking.of("clusters"):
+    if not asking.known.denied and not asking.known.of("clusters"):
         raise GpuConstructsError(
             f"there is no cluster {brief(asking.cluster)}", fix="--cluster and --region name another one"
         )
@@ -250,7 +231,7 @@ def _cluster(asking: _Asking) -> None:
 
 def _hosts(asking: _Asking) -> None:
     hosts = asking.listed("ecs:ListContainerInstances", "containerInstanceArns")
-    if not hosts and not asking.live.denied:
+    if not hosts and not asking.known.denied:
         asking.has_no_hosts()
     permission, key = "ecs:DescribeContainerInstances", "containerInstances"
     asking.ask_in_parts(permission, key, key, hosts, 100, cluster=asking.cluster)
@@ -259,7 +240,7 @@ def _hosts(asking: _Asking) -> None:
 def _groups(asking: _Asking) -> None:
     providers = dict.fromkeys(
         each
-        for described in asking.of("clusters")
+        for described in asking.known.of("clusters")
         for each in texts(described, "capacityProviders")
         if not each.startswith("FARGATE")
     )
@@ -268,7 +249,7 @@ def _groups(asking: _Asking) -> None:
     asking.ask_in_parts("ecs:DescribeCapacityProviders", key, key, list(providers), 10)
     permission, key = "autoscaling:DescribeAutoScalingGroups", "AutoScalingGroups"
     asking.ask_in_parts(permission, key, "AutoScalingGroupNames", _group_names(asking), 50)
-    for template, versions in launch_templates_of(asking.live.answers).items():
+    for template, versions in launch_templates_of(asking.known).items():
         asking.ask(
             "ec2:DescribeLaunchTemplateVersions",
             "LaunchTemplateVersions",
@@ -278,5 +259,5 @@ def _groups(asking: _Asking) -> None:
 
 
 def _group_names(asking: _Asking) -> list[str]:
-    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.of("capacityProviders"))
+    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.known.of("capacityProviders"))
     return [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]

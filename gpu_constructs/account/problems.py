@@ -43,16 +43,14 @@ ERRORS = (
 )
 """What a call of boto3 raises."""
 
+# Error codes of AWS, of which some protocols write most with an `Exception` behind it.
 _DENIED = frozenset(
     {
         "AccessDenied",
-        "AccessDeniedException",
         "AuthorizationError",
-        "AuthorizationErrorException",
         "Forbidden",
-        "ForbiddenException",
         "NotAuthorized",
-        "UnauthorizedException",
+        "Unauthorized",
         "UnauthorizedOperation",
     }
 )
@@ -64,25 +62,22 @@ _NOT_SIGNED_IN = frozenset(
         "InvalidClientTokenId",
         "InvalidToken",
         "MissingAuthenticationToken",
-        "MissingAuthenticationTokenException",
         "NotSignedUp",
         "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
+        "UnrecognizedClient",
     }
 )
-_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"})
+_EXPIRED = frozenset({"ExpiredToken", "RequestExpired", "TokenRefreshRequired"})
 _BUSY = frozenset(
     {
-        "EC2ThrottledException",
-        "LimitExceededException",
+        "EC2Throttled",
+        "LimitExceeded",
         "RequestLimitExceeded",
         "RequestThrottled",
-        "RequestThrottledException",
         "SlowDown",
         "Throttling",
-        "ThrottledException",
-        "ThrottlingException",
-        "TooManyRequestsException",
+        "Throttled",
+        "TooManyRequests",
     }
 )
 # botocore takes the status for the code where an answer has none.
@@ -95,12 +90,10 @@ _BROKEN = frozenset(
         "InternalError",
         "InternalFailure",
         "InternalServerError",
-        "InternalServerErrorException",
-        "ServerException",
-        "ServiceException",
+        "Server",
+        "Service",
         "ServiceFailure",
         "ServiceUnavailable",
-        "ServiceUnavailableException",
         "Unavailable",
     }
 )
@@ -207,15 +200,16 @@ def unanswered(error: Exception, permission: str, region: str | None, *, if_deni
 def _refused(error: ClientError, permission: str, where: str, if_denied: str) -> UnansweredError:
     said = error.response.get("Error") or {}
     code, message = str(said.get("Code", "")), str(said.get("Message", ""))
+    kind = code.removesuffix("Exception")
     if error.operation_name in _OF_CREDENTIALS:
         text = f"there are no credentials for AWS: {brief(str(error), MESSAGE)}"
-        is_old = code in _EXPIRED or error.operation_name in _OF_SIGNING_IN
+        is_old = kind in _EXPIRED or error.operation_name in _OF_SIGNING_IN
         return UnansweredError(text, code=code, fix=_AGAIN if is_old else _SIGN_IN)
-    for kind in _KINDS:
-        if code in kind.codes:
-            words = kind.words.format(call=permission, region=where, code=code)
-            fix = kind.fix.format(if_denied=if_denied)
-            return UnansweredError(words, code=code, fix=fix, is_denied=kind.codes is _DENIED)
+    for each in _KINDS:
+        if kind in each.codes:
+            words = each.words.format(call=permission, region=where, code=code)
+            fix = each.fix.format(if_denied=if_denied)
+            return UnansweredError(words, code=code, fix=fix, is_denied=each.codes is _DENIED)
     words = ": ".join(each for each in (brief(code), _said(message)) if each)
     return UnansweredError(f"AWS did not answer {permission}" + (f": {words}" if words else ""), code=code)
 

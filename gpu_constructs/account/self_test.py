@@ -85,9 +85,6 @@ _LOG_SECONDS = 60
 """Seconds that the last lines of a log may take to arrive."""
 
 _LOG_PAGES = 100
-_DESCRIBED = 100
-"""Tasks that one call describes, as ECS limits it."""
-
 _DAYS_KEPT = 7
 _IF_DENIED = "gpu-constructs run-self-test --policy prints the policy"
 _NEEDED = frozenset({"ecs:ListContainerInstances", "ecs:DescribeContainerInstances"})
@@ -134,14 +131,14 @@ def run_self_test(
         InvalidValueError: There is nothing to test.
         GpuConstructsError: AWS did not answer, or the credentials do not suffice.
     """
-    live = hosts_of(clients, cluster=request.cluster, region=request.region)
-    if missing := _NEEDED & set(live.denied):
+    found = hosts_of(clients, cluster=request.cluster, region=request.region)
+    if missing := _NEEDED & set(found.denied):
         raise GpuConstructsError(f"the credentials may not call {' or '.join(sorted(missing))}", fix=_IF_DENIED)
     run = _Run(
         request=request, calls=Calls(clients, request.region, if_denied=_IF_DENIED), tell=tell, sleep=sleep, clock=clock
     )
-    run.hosts = {each.arn: each for each in registered_hosts(live.answers)}
-    targets = targets_of(live.answers, request)
+    run.hosts = {each.arn: each for each in registered_hosts(found)}
+    targets = targets_of(found, request)
     try:
         checks = tuple(run.tested(targets))
     except BaseException:
@@ -183,7 +180,8 @@ class _Run:
         waiting = [_Test(target=each, definition=self._definition(each)) for each in targets]
         end = self.clock() + self.request.minutes * 60
         while waiting:
-            seen = self._described([each.task for each in waiting if each.task])
+            tasks = self.calls.tasks(self.request.cluster, [each.task for each in waiting if each.task])
+            seen = {text(each, "taskArn"): each for each in tasks}
             for test in tuple(waiting):
                 if not test.task:
                     self._start(test)
@@ -278,14 +276,6 @@ class _Run:
         if state != test.state:
             test.state = state
             self.tell(f"{brief(test.target.about, LABEL)}: {state}")
-
-    def _described(self, tasks: Sequence[str]) -> dict[str, Thing]:
-        found: dict[str, Thing] = {}
-        for first in range(0, len(tasks), _DESCRIBED):
-            part = list(tasks[first : first + _DESCRIBED])
-            answer = self.calls.ask("ecs:DescribeTasks", cluster=self.request.cluster, tasks=part)
-            found |= {text(each, "taskArn"): each for each in listed(answer, "tasks")}
-        return found
 
     def _not_tested(self, test: _Test) -> Check:
         return Check(

@@ -135,13 +135,8 @@ class StopTasks:
         return [arn for page in pages if isinstance(page, dict) for arn in texts(page, "taskArns")]
 
     def _of(self, arns: Sequence[str]) -> Iterator[LooseTask]:
-        for first in range(0, len(arns), _PAGE):
-            part = list(arns[first : first + _PAGE])
-            answer = self._calls.ask("ecs:DescribeTasks", cluster=self.cluster, tasks=part)
-            yield from filter(self._is_meant, map(_task, filter(_is_loose, listed(answer, "tasks"))))
-
-    def _is_meant(self, task: LooseTask) -> bool:
-        return not self._capacity or task.provider in self._capacity
+        tasks = map(_task, filter(_is_loose, self._calls.tasks(self.cluster, arns)))
+        yield from (each for each in tasks if not self._capacity or each.provider in self._capacity)
 
 
 def _is_loose(task: Thing) -> bool:

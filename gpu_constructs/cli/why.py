@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.account.answers import Described
+from gpu_constructs.account.answers import Answers
 from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         0 if it runs, else 1.
     """
     account = live_part()
-    found: Described = account.about(
+    found: Answers = account.about(
         account.clients_of(arguments.profile),
         cluster=arguments.cluster or "default",
         name=arguments.name,
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         deadline=deadline(),
     )
     region = arguments.region or region_of(arguments.profile)
-    diagnosis = why(found.answers, subject_called(found.answers, arguments.name), region=region)
+    diagnosis = why(found, subject_called(found, arguments.name), region=region)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(diagnosis, found)))
     else:
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if diagnosis.waits else 0
 
 
-def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Line]:
+def _lines(diagnosis: Diagnosis, found: Answers, *, width: int) -> Iterator[Line]:
     subject = diagnosis.subject
     style = "error" if diagnosis.waits else "good"
     heading = f"{subject.kind} {brief(subject.name, LABEL)}"
@@ -87,7 +87,7 @@ def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
     yield from fix_lines(2, brief(cause.fix, MESSAGE), width)
 
 
-def _facts(diagnosis: Diagnosis, found: Described) -> dict[str, object]:
+def _facts(diagnosis: Diagnosis, found: Answers) -> dict[str, object]:
     progress = diagnosis.progress
     counts = {} if progress is None else {key: getattr(progress, key) for key in _COUNTS}
     return {

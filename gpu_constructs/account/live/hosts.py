@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain
 
-from gpu_constructs.account.answers import Answers, Thing, listed, number, text
+from gpu_constructs.account.answers import Answers, Thing, listed, number, text, texts
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.catalogue import known_type
 from gpu_constructs.facts.values import dataclass
@@ -19,6 +19,7 @@ from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
 
 _MOST_HOSTS = 3
+_SET = "stringSetValue"
 
 
 class Layer(Enum):
@@ -249,19 +250,14 @@ def _amounts(resources: tuple[Thing, ...]) -> Amounts:
     return Amounts(
         cpu=number(by_name.get("CPU", {}), "integerValue") or 0,
         memory_mib=number(by_name.get("MEMORY", {}), "integerValue") or 0,
-        gpus=_texts(by_name.get("GPU", {})),
+        gpus=texts(by_name.get("GPU", {}), _SET),
         ports=frozenset(
             (int(port), protocol)
             for name, protocol in (("PORTS", "tcp"), ("PORTS_UDP", "udp"))
-            for port in _texts(by_name.get(name, {}))
+            for port in texts(by_name.get(name, {}), _SET)
             if port.isascii() and port.isdecimal() and len(port) <= len("65535")
         ),
     )
-
-
-def _texts(resource: Thing) -> tuple[str, ...]:
-    value = resource.get("stringSetValue")
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 def some(names: Sequence[str]) -> str:

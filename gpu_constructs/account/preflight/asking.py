@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from threading import Lock
-
-from botocore.client import BaseClient
 
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.account.calls import CONFIG, Calls, session_of
+from gpu_constructs.account.calls import Calls, clients_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Answer, Ask, odd
 
@@ -33,13 +30,8 @@ def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[st
     Raises:
         GpuConstructsError: There is no such profile.
     """
-    session, lock, whole = session_of(profile), Lock(), deadline or Deadline()
-
-    def client(service: str, region: str | None) -> BaseClient:
-        with lock:  # clients may be shared between threads, and sessions may not
-            return session.client(service, region_name=region, config=CONFIG)
-
-    return lambda region: _Asker(Calls(client, region, if_denied=_IF_DENIED, deadline=whole)).ask
+    clients, whole = clients_of(profile), deadline or Deadline()
+    return lambda region: _Asker(Calls(clients, region, if_denied=_IF_DENIED, deadline=whole)).ask
 
 
 class _Asker:
