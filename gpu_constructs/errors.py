@@ -159,6 +159,11 @@ def brief(text: str, most: int = QUOTE) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 host``, or ``3 hosts``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def clean(text: str) -> str:
     """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
     return text if text.isprintable() else "".join(map(_printable, text))

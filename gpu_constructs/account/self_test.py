@@ -50,7 +50,7 @@ from gpu_constructs.account.live.self_test import (
 from gpu_constructs.account.live.subjects import why_stopped
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.account.live_cluster import hosts_of
-from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief
+from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief, counted
 from gpu_constructs.facts.budget import BYTES, LABEL
 from gpu_constructs.facts.values import dataclass
 
@@ -207,8 +207,7 @@ class _Run:
         if self.made_group:
             left.append(f"log group {FAMILY}, which keeps logs for {_DAYS_KEPT} days")
         elif self.started:
-            tasks = f"{len(self.started)} task{'' if len(self.started) == 1 else 's'}"
-            left.append(f"logs of {tasks} in log group {FAMILY}")
+            left.append(f"logs of {counted(len(self.started), 'task')} in log group {FAMILY}")
         if self.request.capacity and self.started:
             left.append("hosts that managed scaling started for it, until it ends them")
         return tuple(left)

@@ -10,11 +10,15 @@ if TYPE_CHECKING:
     from gpu_constructs.check.report import check_files as check_files
     from gpu_constructs.check.report import report_in as report_in
 
-__all__ = ["Report", "check_files", "report_in"]
+# Loaded when first asked for: an app that prices its fleet loads no reader of files.
+_HOME = {"Report": "report", "check_files": "report", "report_in": "report"}
+
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> object:
-    # An app that prices its fleet loads no reader of files.
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("gpu_constructs.check.report"), name)
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

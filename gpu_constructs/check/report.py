@@ -31,7 +31,7 @@ from gpu_constructs.check.other_values import (
     tables,
     warnings,
 )
-from gpu_constructs.errors import brief
+from gpu_constructs.errors import brief, counted
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
 from gpu_constructs.facts.values import dataclass
@@ -146,7 +146,7 @@ class Report:
     def unchecked_line(self) -> str:
         """The same in one line, for doors that have no room for more; empty where every task was checked."""
         first, *others = self.unchecked or (None,)
-        more = f" (and {len(others)} more task{'' if len(others) == 1 else 's'})" if others else ""
+        more = f" (and {counted(len(others), 'more task')})" if others else ""
         return "" if first is None else f"not checked: {brief(first.message, MESSAGE)}{more}; fix: {first.fix}"
 
 

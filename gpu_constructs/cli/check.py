@@ -26,7 +26,7 @@ from gpu_constructs.cli.output import (
     width_of,
     wrapped,
 )
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.finding import and_list, or_list
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.update_baseline and baseline is not None and result.files:
         baseline = baseline.updated(result)
         baseline.write()
-        say(f"{baseline.file}: {_count(sum(number for number, _ in baseline.held.values()), 'finding')} written")
+        say(f"{baseline.file}: {counted(sum(number for number, _ in baseline.held.values()), 'finding')} written")
     result = result if baseline is None else baseline.without_old(result)
     for error in result.unreadable:
         say(str(error))
@@ -142,7 +142,7 @@ def _baseline(arguments: argparse.Namespace, configuration: Configuration) -> Ba
 
 
 def _nothing_to_check(paths: Sequence[str], result: Report) -> str:
-    looked_at = f"none of {_count(result.skipped, 'file')}" if result.skipped > 1 else "no file"
+    looked_at = f"none of {counted(result.skipped, 'file')}" if result.skipped > 1 else "no file"
     return (
         f"nothing to check in {and_list(map(_named, paths))}: {looked_at} is a template, a cloud assembly, a task "
         "definition or a job; fix: run cdk synth and name cdk.out, or name the files"
@@ -220,7 +220,7 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
         more = len(review.acknowledged) - _MOST_ACKNOWLEDGED
         yield from [[(f"acknowledged: and {more} more", "aside")]] if more > 0 else ()
     if review.untried:
-        counts = (f"{_count(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
+        counts = (f"{counted(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
         yield [(f"not tried: {and_list(counts)}", "aside")]
     yield [(summary(review, verbose=verbose), _mood(review))]
 
@@ -228,29 +228,31 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
 def summary(review: Report, *, verbose: bool = True) -> str:
     """What was found and what was looked at, in one line."""
     seen = review.seen
-    skipped = f"; {_count(review.skipped_jobs, 'job')} for Amazon EKS skipped" if review.skipped_jobs else ""
-    skipped += f"; {_count(review.skipped, 'other file')} skipped" if review.skipped else ""
-    skipped += f"; {_count(len(review.unreadable), 'file')} not read" if review.unreadable else ""
+    skipped = f"; {counted(review.skipped_jobs, 'job')} for Amazon EKS skipped" if review.skipped_jobs else ""
+    skipped += f"; {counted(review.skipped, 'other file')} skipped" if review.skipped else ""
+    skipped += f"; {counted(len(review.unreadable), 'file')} not read" if review.unreadable else ""
     if not (seen.pools or seen.tasks or seen.services or seen.runs or review.findings):
         several = len(review.files) > _MOST_FILES
         where = f"{len(review.files)} files{_of_worlds(review)}" if several else and_list(review.files)
         return f"no ECS capacity or task was found in {where or 'what was read'}{skipped}"
     counts = Counter(each.severity for each in review.findings)
     counts[Severity.INFO] -= len(review.unchecked)
-    found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
+    of_severities = [(counts[each], each) for each in Severity if counts[each]]
+    words = (f"{number} info" if each is Severity.INFO else counted(number, each) for number, each in of_severities)
+    found = ", ".join(words) or "nothing found"
     found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
-    unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
+    unchecked = f", {counted(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
     accepted += f", {len(review.baselined)} in the baseline" if review.baselined else ""
     looked_at = ", ".join(
         (
-            _count(seen.pools, "pool"),
-            _count(seen.tasks, "task"),
-            _count(seen.services, "service"),
-            *([_count(seen.runs, "scheduled or started run")] if seen.runs else ()),
+            counted(seen.pools, "pool"),
+            counted(seen.tasks, "task"),
+            counted(seen.services, "service"),
+            *([counted(seen.runs, "scheduled or started run")] if seen.runs else ()),
         )
     )
-    where = f"{_count(len(review.files), 'file')}{_of_worlds(review)}"
+    where = f"{counted(len(review.files), 'file')}{_of_worlds(review)}"
     return (
         f"{found}{unchecked}{accepted} in {where}; {looked_at} looked at"
         f"{'' if seen.has_gpus else ', no GPU known among them'}{skipped}"
@@ -378,10 +380,6 @@ def _named(file: str | None) -> str:
 
 def _resource(finding: Finding) -> str:
     return brief(finding.origin.resource if finding.origin else finding.subject, LABEL)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 or noun == Severity.INFO else 's'}"
 
 
 def _mood(review: Report) -> str:

@@ -15,7 +15,7 @@ from gpu_constructs.check.repository import World
 from gpu_constructs.check.worlds import joined
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say, show, width_of
-from gpu_constructs.errors import brief, shown
+from gpu_constructs.errors import brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules.catalogue import every
 
@@ -69,11 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     stream = sys.stderr if arguments.patch else sys.stdout
     sys.stdout.write("".join(patches) if arguments.patch else "")
     show(_lines(told, width_of(stream)), stream)
-    patched, files = (
-        sum(each.is_in_patch for each in changes),
-        f"{len(result.files)} file{'s'[: len(result.files) > 1]}",
-    )
-    said = f"{patched} change{'s'[: patched != 1]} in the patch, {len(changes) - patched} left to you"
+    patched, files = sum(each.is_in_patch for each in changes), counted(len(result.files), "file")
+    said = f"{counted(patched, 'change')} in the patch, {len(changes) - patched} left to you"
     show([[(f"{said if changes else 'nothing to change'} in {files}", "warning" if changes else "good")]], stream)
     return _UNREADABLE if result.unreadable else int(bool(changes))
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.check.pool_answers import PoolAnswer, found_by, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
+from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, pieces, wrapped, write_report
 from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.prices import on_demand_price
@@ -69,28 +68,24 @@ def run(arguments: argparse.Namespace) -> int:
     answer, pools = answer_of(routes), pools_of_task(fleet, task, routes)
     about = {task.name, *senders, *(each.destination.pool.name for each in pools if each.counts)}
     told = {each.rule for each in (*waits, *fails)}
-    errors = [each for each in report.findings if _is_error(each) and each.subject in about and each.rule not in told]
-    if arguments.format == "json":
-        facts = {
-            **_facts(task, answer, pools, _elsewhere(routes)),
+    known = [each for each in report.findings if each.subject in about and each.rule not in told]
+    errors = [each for each in known if each.severity is Severity.ERROR]
+    elsewhere = tuple(dict.fromkeys(each for route in routes for each in route.elsewhere))
+    asks = "; ".join((_asked(task), *_overridden(task, routes)))
+    others = errors if answer is True else []
+    write_report(
+        arguments,
+        lambda: {
+            **_facts(task, answer, pools, elsewhere),
             "no_first_host": [each.message for each in waits],
             "image_fails": [each.message for each in fails],
             "errors": [f"{each.rule} {each.message}" for each in errors],
-        }
-        sys.stdout.write(json_text(facts))
-    else:
-        width = width_of(sys.stdout)
-        others = errors if answer is True else []
-        asks = "; ".join((_asked(task), *_overridden(task, routes)))
-        lines = _lines(
-            task, asks, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails, others=others
-        )
-        show(lines, sys.stdout)
+        },
+        lambda width: _lines(
+            task, asks, answer, pools, elsewhere, width=width, waits=waits, fails=fails, others=others
+        ),
+    )
     return 0 if answer is True and not waits and not fails and not errors else 1
-
-
-def _is_error(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR
 
 
 def _task_called(fleet: Fleet, name: str) -> Task:
@@ -111,10 +106,6 @@ def _is_part(workload: Workload, name: str) -> bool:
     path = workload.origin.construct_path
     is_inside = path is not None and f"/{name}/" in f"/{path.rpartition('/')[0]}/"
     return is_inside or name in {workload.name, workload.origin.resource}
-
-
-def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
-    return tuple(dict.fromkeys(each for route in routes for each in route.elsewhere))
 
 
 def _overridden(task: Task, routes: Sequence[Route]) -> Iterator[str]:

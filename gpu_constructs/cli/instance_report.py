@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 
 from gpu_constructs.check.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
 from gpu_constructs.cli.instance_flags import as_written
-from gpu_constructs.cli.output import Line, pieces, table, width_of
+from gpu_constructs.cli.output import Line, pieces, table
 from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceNeeds, Offer
 from gpu_constructs.facts.filters import Step
 from gpu_constructs.facts.prices import Price
@@ -44,10 +43,10 @@ _HEAD = ("type", "count", "accelerator", "GiB", "vCPUs", "$/hour", "$/GPU", "")
 _NUMBERS = ("count", "GiB", "vCPUs", "$/hour", "$/GPU")
 
 
-def as_lines(found: Found) -> Iterator[Line]:
+def as_lines(found: Found, width: int) -> Iterator[Line]:
     """The report for people: what 80 columns are enough for; JSON has every fact."""
     if found.memory is not None:
-        yield from _memory_lines(found.memory)
+        yield from _memory_lines(found.memory, width)
     offers = found.choice.offers
     if not offers:
         yield [(f"no instance type of the catalogue of {RECORDED} satisfies all of that", "")]
@@ -59,12 +58,12 @@ def as_lines(found: Found) -> Iterator[Line]:
     lists = dict.fromkeys((each.price.region, each.price.day) for each in offers if each.price is not None)
     letters = dict(zip(lists, ascii_lowercase, strict=False))
     rows = [_row(found, each, letters) for each in offers]
-    yield from table(_HEAD, rows, width=width_of(sys.stdout), right=_NUMBERS)
+    yield from table(_HEAD, rows, width=width, right=_NUMBERS)
     yield []
     for (region, day), letter in letters.items():
         yield [(f"{letter}: on-demand list price of {region}, {day}", "aside")]
     if found.similar:
-        yield from pieces("", f"similar means {' '.join(found.similar)}", width_of(sys.stdout), style="aside")
+        yield from pieces("", f"similar means {' '.join(found.similar)}", width, style="aside")
     if any(each.price is None for each in offers):
         yield [("without a price: none of the lists that are shipped has one", "aside")]
     gone = sum(not each.instance_type.is_offered_anywhere for each in offers)
@@ -165,14 +164,14 @@ def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
     }
 
 
-def _memory_lines(memory: ModelMemory) -> Iterator[Line]:
+def _memory_lines(memory: ModelMemory, width: int) -> Iterator[Line]:
     """The memory of a model part by part."""
     shape = memory.shape
     tokens = f", {memory.sequences:,} x {memory.context:,} tokens" if shape.layers else ""
     yield [(f"memory of {memory.name}{tokens}", "title")]
     rows = [(each.name, f"{each.gib:.1f}", f"{each.formula} ({each.basis})") for each in memory.parts]
     rows.append(("on one GPU", f"{memory.gib_on_each():.1f}", "all of it"))
-    yield from table(("part", "GiB", "how it is worked out"), rows, width=width_of(sys.stdout), right=("GiB",))
+    yield from table(("part", "GiB", "how it is worked out"), rows, width=width, right=("GiB",))
     if shape.assumed:
         yield [(f"its shape is assumed to be that of {shape.name}", "")]
     elif 0 < shape.longest < memory.context:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 
 from gpu_constructs.check.planning.model_memory import (
     CONTEXT,
@@ -15,7 +14,7 @@ from gpu_constructs.check.planning.model_memory import (
 from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
-from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show
+from gpu_constructs.cli.output import add_configuration, add_format, declared_types, write_report
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import InstanceNeeds, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
@@ -67,10 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Lists the instance types that satisfy every need, cheapest first; 0 also where there is none."""
     with for_one_check(declared_types(arguments)):
         found = _found(arguments)
-        if arguments.format == "json":
-            sys.stdout.write(json_text(as_facts(found)))
-        else:
-            show(as_lines(found), sys.stdout)
+        write_report(arguments, lambda: as_facts(found), lambda width: as_lines(found, width))
     return 0
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
-from gpu_constructs.errors import GpuConstructsError, brief
+from gpu_constructs.errors import GpuConstructsError, brief, counted
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 
@@ -49,7 +49,8 @@ def clusters_named(arguments: argparse.Namespace, clients: object, **limits: obj
     """
     if arguments.stack is None or arguments.cluster:
         return [arguments.cluster or "default"]
-    found: Sequence[str] = live_part().clusters_of(clients, stack=arguments.stack, region=arguments.region, **limits)
+    account, stack, region = account_part("live_cluster"), arguments.stack, arguments.region
+    found: Sequence[str] = account.clusters_of(clients, stack=stack, region=region, **limits)
     return found
 
 
@@ -65,21 +66,12 @@ def deadline() -> object:
     return import_module("gpu_constructs.account.deadline").Deadline(told=say if watched else None)
 
 
-def live_part() -> ModuleType:
-    """What asks the account about a cluster.
-
-    Raises:
-        GpuConstructsError: boto3 is not installed.
-    """
-    return account_part("live_cluster")
-
-
 _PLACES = {True: 0, None: 1, False: 2}
 _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 
 
 def lines_of(
-    cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (), width: int, passed: bool = True
+    cluster: str, checks: Sequence[Check], denied: Sequence[str] = (), *, width: int, passed: bool = True
 ) -> Iterator[Line]:
     """The checks of a cluster, for people to read; those that fail last, where a terminal ends."""
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
@@ -93,14 +85,14 @@ def lines_of(
     yield from pieces("  ", f"not looked at: {', '.join(denied)}" if denied else "", width, style="warning")
     failed = sum(each.passed is False for each in checks)
     unknown = sum(each.passed is None for each in checks)
-    summary = f"{len(checks)} check{'' if len(checks) == 1 else 's'}, {failed} failed, {unknown} not checked"
+    summary = f"{counted(len(checks), 'check')}, {failed} failed, {unknown} not checked"
     empty = "nothing was there to check: it has no host, no capacity provider of its own and no service"
     nothing = "nothing could be checked" if denied else empty
     style = "error" if failed else "warning" if denied or unknown or not checks else "good"
     yield [(summary if checks else nothing, style)]
 
 
-def facts_of(cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = ()) -> dict[str, object]:
+def facts_of(cluster: str, checks: Sequence[Check], denied: Sequence[str] = ()) -> dict[str, object]:
     """The checks of a cluster, for programs to read."""
     return {
         "cluster": cluster,

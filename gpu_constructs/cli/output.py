@@ -150,6 +150,16 @@ def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
     parser.add_argument("--format", choices=["text", "json", *more], default="text", help="default: text")
 
 
+def write_report(
+    arguments: argparse.Namespace, facts: Callable[[], object], lines: Callable[[int], Iterable[Line]]
+) -> None:
+    """Writes what was found to stdout in the form that was asked for: as JSON, or as lines of a width."""
+    if arguments.format == "json":
+        sys.stdout.write(json_text(facts()))
+    else:
+        show(lines(width_of(sys.stdout)), sys.stdout)
+
+
 def json_text(facts: object) -> str:
     """Facts as JSON, for people to look at as well."""
     return f"{json.dumps(facts, indent=2)}\n"

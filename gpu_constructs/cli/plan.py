@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from collections.abc import Sequence
 from itertools import chain
 
@@ -16,7 +15,7 @@ from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format, json_text, show, width_of
+from gpu_constructs.cli.output import add_format, write_report
 from gpu_constructs.cli.plan_report import (
     budget_facts,
     budget_lines,
@@ -70,17 +69,19 @@ def run(arguments: argparse.Namespace) -> int:
     is_of_stacks = len(plans) > 1 and not any(each.stacks.words for each in results)
     fleets = [each.fleet for each in results]
     update = update_of(results[0].stacks, results[1].stacks, *fleets) if is_of_stacks else Update()
-    if arguments.format == "json":
-        facts = facts_of(*plans) if len(plans) == 1 else difference_facts(difference(*plans), update, *plans)
-        sys.stdout.write(json_text({"version": __version__, **facts, "budget": budget_facts(budget, against)}))
-    else:
-        width = width_of(sys.stdout)
-        told = (
-            lines(*plans, width=width)
-            if len(plans) == 1
-            else difference_lines(difference(*plans), update, plans, width=width)
-        )
-        show(chain(told, budget_lines(budget, against, width)), sys.stdout)
+    changed = difference(*plans) if len(plans) > 1 else None
+    write_report(
+        arguments,
+        lambda: {
+            "version": __version__,
+            **(facts_of(plans[0]) if changed is None else difference_facts(changed, update, *plans)),
+            "budget": budget_facts(budget, against),
+        },
+        lambda width: chain(
+            lines(plans[0], width) if changed is None else difference_lines(changed, update, plans, width),
+            budget_lines(budget, against, width),
+        ),
+    )
     return 1 if against or update.refused else 0
 
 

@@ -33,7 +33,7 @@ _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
 _SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
 
 
-def lines(plan: FleetPlan, *, width: int) -> Iterator[Line]:
+def lines(plan: FleetPlan, width: int) -> Iterator[Line]:
     """A plan as text."""
     if not plan.pools and not plan.unplanned:
         yield [("no hosts are defined in what was read, so nothing is planned", "warning")]
@@ -83,9 +83,7 @@ def _not_planned(plan: FleetPlan, width: int) -> Iterator[Line]:
         yield from pieces("", f"not planned: {names}, because {UNPLANNED}", width)
 
 
-def difference_lines(
-    found: PlanDifference, update: Update, plans: Sequence[FleetPlan], *, width: int
-) -> Iterator[Line]:
+def difference_lines(found: PlanDifference, update: Update, plans: Sequence[FleetPlan], width: int) -> Iterator[Line]:
     """What a change does, as text."""
     if found.is_empty:
         yield [("The plan is the same.", "good")]

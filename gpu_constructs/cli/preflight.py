@@ -14,7 +14,7 @@ from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.live_answers import account_part, deadline
-from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, show, width_of
+from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, write_report
 from gpu_constructs.errors import InvalidValueError, __version__
 from gpu_constructs.facts.names import require_region
 
@@ -82,10 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     fleet = reviewed(arguments, configuration, rules=()).fleet
     asks: Callable[[str], Ask] = account_part("preflight.asking").asker(arguments.profile, deadline())
     results = preflight(fleet, asks, checks)
-    if arguments.format == "json":
-        sys.stdout.write(json_text(_facts(results)))
-    else:
-        show(_lines(results, width=width_of(sys.stdout)), sys.stdout)
+    write_report(arguments, lambda: _facts(results), lambda width: _lines(results, width))
     return _code(results, strict=arguments.strict)
 
 
@@ -123,7 +120,7 @@ def _facts(results: Sequence[Result]) -> dict[str, object]:
     return {"version": __version__, "results": facts}
 
 
-def _lines(results: Sequence[Result], *, width: int) -> Iterator[Line]:
+def _lines(results: Sequence[Result], width: int) -> Iterator[Line]:
     if not results:
         yield [("no hosts to check", "")]
         return

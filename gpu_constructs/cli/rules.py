@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 
-from gpu_constructs.cli.output import Line, add_format, json_text, pieces, show, table, width_of
+from gpu_constructs.cli.output import Line, add_format, pieces, table, write_report
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
 from gpu_constructs.rules.retired import SAID_BY, id_now, is_gone, what_became_of
 
@@ -30,12 +29,11 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Lists the rules, or says of one what it asks; of one that is asked no more, who says now what it said."""
     wanted = None if arguments.rule is None else known_id(arguments.rule)
-    if arguments.format == "json":
-        facts = [_facts(each) for each in RULES] if wanted is None else _facts_of(wanted)
-        sys.stdout.write(json_text(facts))
-        return 0
-    width = width_of(sys.stdout)
-    show(_listing(width) if wanted is None else _everything(wanted, width), sys.stdout)
+    write_report(
+        arguments,
+        lambda: [_facts(each) for each in RULES] if wanted is None else _facts_of(wanted),
+        lambda width: _listing(width) if wanted is None else _everything(wanted, width),
+    )
     return 0
 
 

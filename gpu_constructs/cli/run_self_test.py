@@ -9,13 +9,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import chain
 from threading import current_thread, main_thread
 from types import FrameType, ModuleType
 from typing import NoReturn
 
 from gpu_constructs.account.live.self_test import FAMILY, IMAGE
-from gpu_constructs.cli.live_answers import add_cluster, clusters_named, facts_of, lines_of, live_part
-from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, show, width_of
+from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, facts_of, lines_of
+from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, write_report
 from gpu_constructs.errors import InvalidValueError
 
 _MINUTES = 20
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if every test ran and nothing fails, else 1.
     """
-    account = live_part()
+    account = account_part("live_cluster")
     part = import_module("gpu_constructs.account.self_test")
     if arguments.policy:
         sys.stdout.write(json_text(part.POLICY))
@@ -81,13 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
     with _stopped_as_interrupted():
         cluster = _cluster(arguments, clients)
         end = part.run_self_test(clients, _request(part, arguments, cluster), tell=say)
-    if arguments.format == "json":
-        facts = {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)}
-        sys.stdout.write(json_text(facts))
-    else:
-        width = width_of(sys.stdout)
-        show(lines_of(cluster, end.checks, width=width), sys.stdout)
-        show(_left(end.left, width), sys.stdout)
+    write_report(
+        arguments,
+        lambda: {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)},
+        lambda width: chain(lines_of(cluster, end.checks, width=width), _left(end.left, width)),
+    )
     return 0 if end.succeeded else 1
 
 

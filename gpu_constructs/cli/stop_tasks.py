@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, live_part
+from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named
 from gpu_constructs.cli.output import Line, add_format, json_text, say, show
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if there is none that runs in the end, else 1.
     """
-    account, part = live_part(), account_part("stop_tasks")
+    account, part = account_part("live_cluster"), account_part("stop_tasks")
     if arguments.policy:
         sys.stdout.write(json_text(part.POLICY))
         return 0
@@ -142,7 +142,7 @@ def _lines(cluster: str, tasks: Sequence[LooseTask], left: Mapping[str, str], *,
         yield [(f"  {word:<8} ", style), (brief(str(each), LABEL), "")]
         if why:
             yield [(f"           {brief(why, MESSAGE)}", "aside")]
-    number = f"{len(tasks)} task{'' if len(tasks) == 1 else 's'} that no service keeps"
+    number = f"{counted(len(tasks), 'task')} that no service keeps"
     does = "waits for" if all(each.is_stopping for each in tasks) else "stops"
     end = "" if stopped or not tasks else f"; --yes {does} {'it' if len(tasks) == 1 else 'them'}"
     yield [(f"{number}{end}", "good" if not left else "warning")]

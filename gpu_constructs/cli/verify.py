@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
 
 from gpu_constructs.account.answers import Answers
 from gpu_constructs.account.live.verified import Check, verify
 from gpu_constructs.cli.live_answers import (
+    account_part,
     add_cluster,
     clusters_named,
     deadline,
     facts_of,
     lines_of,
-    live_part,
     region_of,
 )
-from gpu_constructs.cli.output import add_format, json_text, show, width_of
+from gpu_constructs.cli.output import add_format, write_report
 
 _COULD_NOT = 2
 
@@ -49,16 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         0 if nothing fails, 1 if something does, 2 if nothing could be checked.
     """
     found = _found(arguments)
-    if arguments.format == "json":
-        facts = [facts_of(name, checks, denied=each.not_read) for name, (each, checks) in found.items()]
-        sys.stdout.write(json_text({"clusters": facts}))
-    else:
-        width = width_of(sys.stdout)
-        lines = (
-            lines_of(name, checks, denied=each.not_read, width=width, passed=not arguments.failed)
-            for name, (each, checks) in found.items()
-        )
-        show(chain.from_iterable(lines), sys.stdout)
+    clusters = [(name, checks, each.not_read) for name, (each, checks) in found.items()]
+    write_report(
+        arguments,
+        lambda: {"clusters": [facts_of(*each) for each in clusters]},
+        lambda width: chain(*(lines_of(*each, width=width, passed=not arguments.failed) for each in clusters)),
+    )
     return _code(found.values(), strict=arguments.strict)
 
 
@@ -73,7 +68,7 @@ def _code(found: Collection[tuple[Answers, Sequence[Check]]], *, strict: bool) -
 
 def _found(arguments: argparse.Namespace) -> dict[str, tuple[Answers, tuple[Check, ...]]]:
     """The checks of each cluster."""
-    account, region, by_when = live_part(), arguments.region, deadline()
+    account, region, by_when = account_part("live_cluster"), arguments.region, deadline()
     clients, where = account.clients_of(arguments.profile), region or region_of(arguments.profile)
     names = clusters_named(arguments, clients, deadline=by_when)
     found = {name: account.about(clients, cluster=name, region=region, deadline=by_when) for name in names}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from gpu_constructs.account.answers import Answers
 from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
-from gpu_constructs.cli.live_answers import add_cluster, deadline, live_part, region_of
-from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
+from gpu_constructs.cli.live_answers import account_part, add_cluster, deadline, region_of
+from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, pieces, write_report
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if it runs, else 1.
     """
-    account = live_part()
+    account = account_part("live_cluster")
     found: Answers = account.about(
         account.clients_of(arguments.profile),
         cluster=arguments.cluster or "default",
@@ -51,14 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
     )
     region = arguments.region or region_of(arguments.profile)
     diagnosis = why(found, subject_called(found, arguments.name), region=region)
-    if arguments.format == "json":
-        sys.stdout.write(json_text(_facts(diagnosis, found)))
-    else:
-        show(_lines(diagnosis, found, width=width_of(sys.stdout)), sys.stdout)
+    write_report(arguments, lambda: _facts(diagnosis, found), lambda width: _lines(diagnosis, found, width))
     return 1 if diagnosis.waits else 0
 
 
-def _lines(diagnosis: Diagnosis, found: Answers, *, width: int) -> Iterator[Line]:
+def _lines(diagnosis: Diagnosis, found: Answers, width: int) -> Iterator[Line]:
     subject = diagnosis.subject
     style = "error" if diagnosis.waits else "good"
     heading = f"{subject.kind} {brief(subject.name, LABEL)}"

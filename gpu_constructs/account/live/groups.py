@@ -10,7 +10,7 @@ from itertools import takewhile
 from gpu_constructs.account.answers import Answers, Thing, aws, listed, number, text, thing, when
 from gpu_constructs.account.live.as_template import group_of
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, some
-from gpu_constructs.errors import QUOTE, brief
+from gpu_constructs.errors import QUOTE, brief, counted
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.fleet import Pool
@@ -69,11 +69,12 @@ def _of_scaling(provider: Thing, group: Thing) -> Cause | None:
     if text(scaling, "status") == "DISABLED" and desired <= len(instances):
         return Cause(
             layer=Layer.NOT_SCALED,
-            text=f"managed scaling of the provider is off, and {called} has the {_count(desired)} that it is to have",
+            text=f"managed scaling of the provider is off, and {called} has the {counted(desired, 'host')} that it is "
+            "to have",
             fix="turn managed scaling on, or raise the desired capacity of the group",
         )
     if starting:
-        said = f"{_count(starting)} of {called} {'is' if starting == 1 else 'are'} starting"
+        said = f"{counted(starting, 'host')} of {called} {'is' if starting == 1 else 'are'} starting"
         return Cause(layer=Layer.STARTING, text=said)
     return None
 
@@ -83,21 +84,17 @@ def _of_size(group: Thing, missing: str, more: int | None) -> Cause:
     called, there = text(group, "AutoScalingGroupName"), len(listed(group, "Instances"))
     most = number(group, "MaxSize")
     if most is None:
-        said = f"{called} has {_count(there)}; how many it may have is not described"
+        said = f"{called} has {counted(there, 'host')}; how many it may have is not described"
         return Cause(layer=Layer.STARTING, text=said)
     if (number(group, "DesiredCapacity") or 0) < most:
-        said = f"{called} has {there} of at most {_count(most)}: managed scaling may start more"
+        said = f"{called} has {there} of at most {counted(most, 'host')}: managed scaling may start more"
         return Cause(layer=Layer.STARTING, text=said)
     enough = "" if more is None else f", to {most + more} for {missing}"
     return Cause(
         layer=Layer.GROUP_MAXIMUM,
-        text=f"{called} is at its maximum of {_count(most)}",
+        text=f"{called} is at its maximum of {counted(most, 'host')}",
         fix=f"raise MaxSize of {called}, which is max_instances of the capacity{enough}, or stop a task",
     )
-
-
-def _count(hosts: int) -> str:
-    return f"{hosts} host{'' if hosts == 1 else 's'}"
 
 
 def _joining(pool: Pool, answers: Answers) -> str:

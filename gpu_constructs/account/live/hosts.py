@@ -7,6 +7,7 @@ from enum import Enum
 from itertools import chain
 
 from gpu_constructs.account.answers import Answers, Thing, listed, number, text, texts
+from gpu_constructs.errors import counted
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.catalogue import known_type
 from gpu_constructs.facts.values import dataclass
@@ -152,7 +153,7 @@ def _of_gpus(demand: Demand, host: RegisteredHost) -> Iterator[Cause]:
     if found < max(demand.gpus, 1):
         yield Cause(
             layer=Layer.GPU_NOT_REGISTERED,
-            text=f"registered {found} of its {_gpus(kind.gpus)}",
+            text=f"registered {found} of its {counted(kind.gpus, 'GPU')}",
             fix="launch the hosts from the GPU image of ECS, without ECS_ENABLE_GPU_SUPPORT=false, and replace those "
             "that are there; nvidia-smi on the host shows whether the driver sees its GPUs",
         )
@@ -216,12 +217,8 @@ def _of_amounts(demand: Demand, host: RegisteredHost) -> Iterator[Cause]:
 
 def _amount(resource: HostResource, number_of: int) -> str:
     if resource is HostResource.GPU:
-        return _gpus(number_of)
+        return counted(number_of, "GPU")
     return f"{resource.amount(number_of)}{' of memory' if resource is HostResource.MEMORY else ' CPU units'}"
-
-
-def _gpus(number_of: int) -> str:
-    return f"{number_of} GPU{'' if number_of == 1 else 's'}"
 
 
 def _host(described: Thing) -> RegisteredHost:

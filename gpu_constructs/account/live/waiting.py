@@ -15,7 +15,7 @@ from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, copi
 from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out, why_stopped
 from gpu_constructs.check.pool_answers import PoolAnswer, pools_of_task
 from gpu_constructs.check.report import check_files
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.budget import MESSAGE
@@ -60,7 +60,7 @@ class _Asked:
     @property
     def are_missing(self) -> str:
         """The copies in words."""
-        return f"{self.copies} more task{'' if self.copies == 1 else 's'}"
+        return counted(self.copies, "more task")
 
     def hosts_for_them(self, like: Sequence[RegisteredHost]) -> int | None:
         """How many more hosts the copies take, if they are as the smallest there; None where that is not known."""
@@ -196,7 +196,7 @@ def _of_cluster(
     yield from _of_hosts("the cluster", refusals)
     if answers.were_asked("containerInstances") and None not in refusals.values():
         number_of = asked.hosts_for_them(hosts)
-        more = "hosts" if number_of is None else f"{number_of} more host{'' if number_of == 1 else 's'}"
+        more = "hosts" if number_of is None else counted(number_of, "more host")
         yield Cause(
             layer=Layer.NOT_SCALED,
             where="the cluster",
@@ -306,7 +306,7 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
 
 
 def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Cause:
-    said = f"{count} task{'' if count == 1 else 's'} stopped: {reason}"
+    said = f"{counted(count, 'task')} stopped: {reason}"
     needed = _NEEDS_CUDA.search(reason)
     if needed is None:
         return Cause(

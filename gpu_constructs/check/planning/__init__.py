@@ -21,9 +21,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpu_constructs.check.planning.fleet_plan import FleetPlan, PoolPlan, plan
-    from gpu_constructs.check.planning.model_memory import ModelMemory, gpus_that_hold, memory_of_model
-    from gpu_constructs.check.planning.model_shapes import ModelShape, model_shape, shape_of_size
+    from gpu_constructs.check.planning.fleet_plan import FleetPlan as FleetPlan
+    from gpu_constructs.check.planning.fleet_plan import PoolPlan as PoolPlan
+    from gpu_constructs.check.planning.fleet_plan import plan as plan
+    from gpu_constructs.check.planning.model_memory import ModelMemory as ModelMemory
+    from gpu_constructs.check.planning.model_memory import gpus_that_hold as gpus_that_hold
+    from gpu_constructs.check.planning.model_memory import memory_of_model as memory_of_model
+    from gpu_constructs.check.planning.model_shapes import ModelShape as ModelShape
+    from gpu_constructs.check.planning.model_shapes import model_shape as model_shape
+    from gpu_constructs.check.planning.model_shapes import shape_of_size as shape_of_size
 
 # Loaded when first asked for: a plan takes all rules with it, which take longer than a whole list of instance types.
 _HOME = {
@@ -38,17 +44,7 @@ _HOME = {
     "shape_of_size": "model_shapes",
 }
 
-__all__ = [
-    "FleetPlan",
-    "ModelMemory",
-    "ModelShape",
-    "PoolPlan",
-    "gpus_that_hold",
-    "memory_of_model",
-    "model_shape",
-    "plan",
-    "shape_of_size",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> object:

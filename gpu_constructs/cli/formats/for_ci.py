@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from gpu_constructs.cli.formats import UNREAD, Checked, fingerprint, place_of, with_fix
 from gpu_constructs.cli.output import json_text
-from gpu_constructs.errors import brief, clean
+from gpu_constructs.errors import brief, clean, counted
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue
 from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
@@ -36,7 +36,7 @@ def github(checked: Checked) -> str:
             lines.append(_annotation(each))
     more = {_LEVELS[each]: number - _MOST for each, number in seen.items() if number > _MOST}
     if more:
-        counts = ", ".join(f"{number} more {level}{'' if number == 1 else 's'}" for level, number in more.items())
+        counts = ", ".join(counted(number, f"more {level}") for level, number in more.items())
         lines.append(f"{counts} without an annotation: GitHub shows {_MOST} of each level in a step")
     return "".join(f"{each}\n" for each in lines)
 
