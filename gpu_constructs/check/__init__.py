@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from gpu_constructs.facts.values import loaded_later
 
 if TYPE_CHECKING:
     from gpu_constructs.check.report import Report as Report
@@ -15,10 +16,4 @@ _HOME = {"Report": "report", "check_files": "report", "report_in": "report"}
 
 __all__ = list(_HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loaded_later(__name__, _HOME)

@@ -3,7 +3,7 @@
 A process that checks one template makes some 180 of them first. Python's own writes, compiles and runs six functions
 for each, which took as long as the check. Of these only ``__init__`` has to be written for its class, when the first
 value is made: the others are the same for all, or read the values by the names of the fields. What the command line
-loads is made with it.
+loads is made with it. For the same reason a room has some names as `loaded_later`.
 
 `by_identity` is a memory of what was derived from such values, found again by the objects themselves. Comparing or
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
@@ -13,13 +13,15 @@ time. The values are frozen, so what was derived from one stays true.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from functools import wraps
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["Identical", "by_identity", "dataclass"]
+__all__ = ["Identical", "by_identity", "dataclass", "loaded_later"]
 
 
 def _dataclass(
@@ -186,3 +188,16 @@ def by_identity(maxsize: int) -> Callable[[Callable[[_Value], _Derived]], Callab
         return of
 
     return kept
+
+
+def loaded_later(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a room that loads a name when it is first asked for, given the module of each."""
+
+    def found(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{room}.{homes[name]}"), name)
+        setattr(sys.modules[room], name, value)
+        return value
+
+    return found

@@ -89,9 +89,14 @@ Value: TypeAlias = (
 """What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
 
 
+def pieces_of(value: Value) -> Sequence[Value]:
+    """The pieces of a text; any other value is one."""
+    return value.pieces if isinstance(value, Text) else (value,)
+
+
 def end_of(value: Value) -> str:
     """The text at the end of a value; empty where it is not known, or is no text."""
-    end = value.pieces[-1] if isinstance(value, Text) and value.pieces else value
+    *_, end = pieces_of(value) or [None]
     return end if isinstance(end, str) else ""
 
 
@@ -239,8 +244,7 @@ def references_in(value: Value) -> Iterator[Reference]:
 
 
 def _referred(value: Reference | Text) -> Iterator[Reference]:
-    pieces = value.pieces if isinstance(value, Text) else (value,)
-    return (Reference(each.stack, each.logical_id) for each in pieces if isinstance(each, Reference))
+    return (Reference(each.stack, each.logical_id) for each in pieces_of(value) if isinstance(each, Reference))
 
 
 def _values_in(value: Value) -> Iterator[Value]:

@@ -17,8 +17,9 @@ replaces. `model_shapes` has published shapes of models, and `model_memory` the 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from gpu_constructs.facts.values import loaded_later
 
 if TYPE_CHECKING:
     from gpu_constructs.check.planning.fleet_plan import FleetPlan as FleetPlan
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from gpu_constructs.check.planning.model_shapes import model_shape as model_shape
     from gpu_constructs.check.planning.model_shapes import shape_of_size as shape_of_size
 
-# Loaded when first asked for: a plan takes all rules with it, which take longer than a whole list of instance types.
+# A plan takes all rules with it, which take longer than a whole list of instance types.
 _HOME = {
     "FleetPlan": "fleet_plan",
     "ModelMemory": "model_memory",
@@ -46,10 +47,4 @@ _HOME = {
 
 __all__ = list(_HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loaded_later(__name__, _HOME)

@@ -2,8 +2,7 @@
 
 `assemble` makes the templates of one call into stacks. Each template has an `evaluator`, which works out its
 `parameters` and calls `functions`. What all templates have in common is in `shared`: their exports, the remarks and the
-budget. `texts` has texts of which pieces are unknown. Out comes the `stack`. `choices` says which parameters could have
-other values.
+budget. Out comes the `stack`. `choices` says which parameters could have other values.
 """
 
 from gpu_constructs.template.evaluation.assemble import Stacks, assembled

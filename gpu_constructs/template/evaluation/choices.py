@@ -15,7 +15,7 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path, members, nodes_in, referred, under
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.stack import RELEVANT
-from gpu_constructs.template.evaluation.texts import written
+from gpu_constructs.template.texts import written
 
 REGION = "AWS::Region"
 """The one parameter that no template declares, and that conditions and mappings depend on."""

@@ -11,8 +11,8 @@ from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.node import Node, Path, members, referred, under
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
-from gpu_constructs.template.evaluation.texts import resolvable
 from gpu_constructs.template.model import Placeholder, Reference, Text, UnreadableError, Value
+from gpu_constructs.template.texts import resolvable
 
 
 class NoValue(Enum):

@@ -15,8 +15,8 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
-from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open
+from gpu_constructs.template.texts import joined, same, separated, written
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 

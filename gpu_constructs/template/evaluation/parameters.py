@@ -15,8 +15,8 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer, items, members
-from gpu_constructs.template.evaluation.texts import resolvable, separated, written
 from gpu_constructs.template.model import DynamicReference, Reference, Text, UndeclaredError, UnreadableError, Value
+from gpu_constructs.template.texts import resolvable, separated, written
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")

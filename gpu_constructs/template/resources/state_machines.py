@@ -17,9 +17,10 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import FOLLOWED
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
-from gpu_constructs.template.model import Resource, Text, Value, end_of
-from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call, object_in
+from gpu_constructs.template.model import Resource, Text, Value, end_of, pieces_of
+from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+from gpu_constructs.template.texts import object_in
 
 _DEFINITION, _TEXT = "Definition", "DefinitionString"
 _ELSEWHERE = ("DefinitionS3Location", "DefinitionUri")
@@ -126,9 +127,8 @@ def _late(key: str, path: Value) -> Value:
 
 def _note_unread(properties: Section, *, may_run_tasks: bool) -> None:
     """Notes a definition that is in another place, or no JSON, where it may run tasks."""
-    text = properties.get(_TEXT)
-    pieces = text.pieces if isinstance(text, Text) else (text,)
-    if any(isinstance(each, str) and (RUN_TASK in each or SUBMIT_JOB in each) for each in pieces):
+    texts = (each for each in pieces_of(properties.get(_TEXT)) if isinstance(each, str))
+    if any(RUN_TASK in each or SUBMIT_JOB in each for each in texts):
         _note("this is not JSON that can be read, so what it runs is not checked", properties, _TEXT)
     elsewhere = next(filter(properties.has, _ELSEWHERE), None)
     if elsewhere is not None and may_run_tasks:

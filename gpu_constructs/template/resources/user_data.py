@@ -31,7 +31,7 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     is_resolved_later,
 )
-from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
+from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value, pieces_of
 from gpu_constructs.template.resources.agent_script import (
     Settings,
     is_configuration,
@@ -42,18 +42,16 @@ from gpu_constructs.template.resources.agent_script import (
     with_mentioned,
     without_comments,
 )
+from gpu_constructs.template.texts import HOLE, joined, with_holes, without_holes
 
 CLUSTER = "ECS_CLUSTER"
-
-HOLE = PIECE
-"""Stands on both sides of a number in a text for a piece that is not text."""
 
 # One repetition for each character, so that a text of any size is looked at once.
 _GZIPPED = "H4sI"  # in base64; cloud-init unpacks it, and what is in it is not read here
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
-_LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
-_HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
-_OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
+_LONGEST_HOLE = len(f"{PIECE}9999{PIECE}")
+_HOLE = re.compile(HOLE)
+_OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}")
 _LINES = "#cloud-config"
 _TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
 _RUNS_OTHERS = re.compile(
@@ -163,7 +161,7 @@ def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: 
 def _texts(value: Value) -> Iterator[str | Text]:
     """Every text in it that may name the agent's variables."""
     if isinstance(value, (str, Text)):
-        if any(isinstance(each, str) and "ECS_" in each for each in _pieces(value)):
+        if any(isinstance(each, str) and "ECS_" in each for each in pieces_of(value)):
             yield value
     elif isinstance(value, (Mapping, Sequence)):
         for each in value.values() if isinstance(value, Mapping) else value:
@@ -172,11 +170,7 @@ def _texts(value: Value) -> Iterator[str | Text]:
 
 def is_too_long(value: Value) -> bool:
     """Whether a text is longer than what is read, which is far longer than EC2 takes."""
-    return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in _pieces(value)) > USER_DATA
-
-
-def _pieces(value: Value) -> Sequence[Value]:
-    return value.pieces if isinstance(value, Text) else (value,)
+    return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in pieces_of(value)) > USER_DATA
 
 
 def _agent_settings(
@@ -202,23 +196,13 @@ def _local_disks(text: str) -> LocalDiskUse:
 
 
 def _flat(value: Value) -> tuple[str, list[Value]] | None:
-    """The text with a numbered hole for each piece that is not text, and these pieces; None without a text to read."""
-    if not isinstance(value, (str, Text)) or is_too_long(value):
-        return None
-    pieces: list[Value] = []
-    text = ""
-    for each in _pieces(value):
-        if isinstance(each, str):
-            text += each.replace(HOLE, "")
-        else:
-            text += f"{HOLE}{len(pieces)}{HOLE}"
-            pieces.append(each)
-    return text, pieces
+    """The text with a hole for each piece that is not text, and these pieces; None without a text to read."""
+    return with_holes(pieces_of(value)) if isinstance(value, (str, Text)) and not is_too_long(value) else None
 
 
 def _from_base64(text: str, *, otherwise: str) -> str:
     try:
-        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8").replace(HOLE, "")
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8").replace(PIECE, "")
     except ValueError:
         return otherwise
 
@@ -288,15 +272,8 @@ def _filled(setting: str | Unknown, pieces: Sequence[Value]) -> Value:
     """A setting with its pieces in place; unknown where one of them is."""
     if isinstance(setting, Unknown) or is_resolved_later(setting):
         return UNKNOWN
-    if HOLE not in setting:
-        return setting
-    # Every second part is the number of a hole.
-    parts = [pieces[int(each)] if at % 2 else each for at, each in enumerate(_HOLE.split(setting))]
-    known = tuple(each for each in parts if isinstance(each, (str, Reference, Placeholder)) and each)
-    if len(known) == 1 and isinstance(known[0], Reference):
-        return known[0]
-    is_whole = len(known) == sum(each != "" for each in parts)
-    return Text(known) if is_whole and len(known) > 1 else UNKNOWN
+    found = joined(without_holes(setting, pieces))
+    return UNKNOWN if UNKNOWN in pieces_of(found) else found
 
 
 def _settings_of_lines(text: str) -> Settings:
