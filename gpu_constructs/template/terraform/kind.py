@@ -8,7 +8,8 @@ What differs is written in `kinds`, by the names of the argument and of the bloc
     "network_configuration": "NetworkConfiguration.AwsvpcConfiguration"    further down
     "deployment_maximum_percent": "DeploymentConfiguration.MaximumPercent"
     "managed": "."                               what is in the block belongs to what is around it
-    "timeouts": ""                               left out
+    "status": ""                                 left out, as its name is that of another property; what is not read is
+                                                 not left out
     "instance_refresh": "/UpdatePolicy.…"        beside the properties of the resource
     "container_definitions": "ContainerDefinitions json"    a form, see `Form`
 

@@ -11,24 +11,19 @@ from functools import cache
 from gpu_constructs.template.terraform.kind import Argument, Kind, argument_of, below, capitalized
 from gpu_constructs.template.terraform.kinds_around import AROUND
 
-# Attributes that no argument is, and what Terraform alone knows.
+# Names of attributes that are those of properties of something else.
 _OF_EVERY_KIND = {
-    **dict.fromkeys(
-        ("arn", "id", "owner_id", "region", "tags", "tags_all", "timeouts", "tags_as_map", "latest_version"), ""
-    ),
+    **dict.fromkeys(("arn", "id", "region", "tags"), ""),
     "vpc_security_group_ids": "SecurityGroupIds",
-    "client_token": "",
 }
 _MAPPINGS = {
     "block_device_mappings": "BlockDeviceMappings[]",
     "network_interfaces": "NetworkInterfaces[]",
     "network_interfaces.security_groups": "Groups",
     "tag_specifications": "TagSpecifications[]",
-    "license_specification": "",
-    "elastic_gpu_specifications": "",
 }
 # Two blocks that `translation` makes one list of.
-_DISKS = {"root_block_device": "Root", "ebs_block_device": "Disks[]", "ephemeral_block_device": ""}
+_DISKS = {"root_block_device": "Root", "ebs_block_device": "Disks[]"}
 _TEMPLATE = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "version": "Version"}
 _CONSTRAINTS = {"placement_constraints": "PlacementConstraints[]"}
 _STRATEGY = {"capacity_provider_strategy": "CapacityProviderStrategy[]"}
@@ -63,10 +58,6 @@ KINDS: Mapping[str, Kind] = {
             **_CONSTRAINTS,
             "container_definitions": "ContainerDefinitions json",
             "inference_accelerator": "InferenceAccelerators[]",
-            "revision": "",
-            "arn_without_revision": "",
-            "skip_destroy": "",
-            "track_latest": "",
             "volume": "Volumes[]",
             "volume.host_path": "Host.SourcePath",
             "volume.docker_volume_configuration.driver_opts": "DriverOpts free",
@@ -98,11 +89,6 @@ KINDS: Mapping[str, Kind] = {
             "service_connect_configuration.service": "Services[]",
             "volume_configuration": "VolumeConfigurations[]",
             "alarms": "DeploymentConfiguration.Alarms",
-            "force_new_deployment": "",
-            "force_delete": "",
-            "triggers": "",
-            "wait_for_steady_state": "",
-            "sigint_rollback": "",
         },
         otherwise={"DesiredCount": 0},
     ),
@@ -122,26 +108,8 @@ KINDS: Mapping[str, Kind] = {
             "tag": "Tags[]",
             "instance_refresh": "/UpdatePolicy.AutoScalingInstanceRefresh",
             "instance_refresh.preferences.min_healthy_percentage": "MinHealthyPercentage",
-            "instance_refresh.triggers": "",
             "traffic_source": "TrafficSources[]",
-            **dict.fromkeys(
-                (
-                    "force_delete",
-                    "force_delete_warm_pool",
-                    "warm_pool",
-                    "warm_pool_size",
-                    "wait_for_capacity_timeout",
-                    "wait_for_elb_capacity",
-                    "min_elb_capacity",
-                    "predicted_capacity",
-                    "name_prefix",
-                    "enabled_metrics",
-                    "metrics_granularity",
-                    "ignore_failed_scaling_activities",
-                    "tags",
-                ),
-                "",
-            ),
+            "warm_pool": "",
         },
     ),
     "aws_autoscaling_lifecycle_hook": Kind(
@@ -155,9 +123,6 @@ KINDS: Mapping[str, Kind] = {
             **_MAPPINGS,
             "name": "/Properties.LaunchTemplateName",
             "description": "/Properties.VersionDescription",
-            "default_version": "",
-            "name_prefix": "",
-            "update_default_version": "",
             "security_group_names": "SecurityGroups",
         },
     ),
@@ -165,7 +130,6 @@ KINDS: Mapping[str, Kind] = {
         type="AWS::AutoScaling::LaunchConfiguration",
         names={
             "name": "LaunchConfigurationName",
-            "name_prefix": "",
             "user_data": "UserData hashed",
             "user_data_base64": "UserData",
             "enable_monitoring": "InstanceMonitoring",
@@ -181,28 +145,15 @@ KINDS: Mapping[str, Kind] = {
             "user_data_base64": "UserData",
             "placement_group": "PlacementGroupName",
             **_DISKS,
-            **dict.fromkeys(
-                (
-                    "network_interface",
-                    "primary_network_interface",
-                    "security_groups",
-                    "user_data_replace_on_change",
-                    "volume_tags",
-                ),
-                "",
-            ),
+            "security_groups": "",
         },
     ),
     "aws_batch_compute_environment": Kind(
         type="AWS::Batch::ComputeEnvironment",
         names={
             "compute_environment_name": "ComputeEnvironmentName",
-            "compute_environment_name_prefix": "",
             "name": "ComputeEnvironmentName",
-            "name_prefix": "",
-            "ecs_cluster_arn": "",
             "status": "",
-            "status_reason": "",
             "compute_resources.instance_type": "InstanceTypes",
             "compute_resources.max_vcpus": "MaxvCpus",
             "compute_resources.min_vcpus": "MinvCpus",
@@ -229,9 +180,6 @@ KINDS: Mapping[str, Kind] = {
             "node_properties": "NodeProperties json",
             "parameters": "Parameters free",
             "retry_strategy.evaluate_on_exit": "EvaluateOnExit[]",
-            "arn_prefix": "",
-            "deregister_on_new_revision": "",
-            "revision": "",
         },
     ),
     "aws_batch_scheduling_policy": Kind(type="AWS::Batch::SchedulingPolicy", is_bare=True),

@@ -39,31 +39,23 @@ _HEALTH_CHECK = {
     "timeout": "HealthCheckTimeoutSeconds",
     "unhealthy_threshold": "UnhealthyThresholdCount",
 }
-_FORWARD = {
+_ACTION = {
     "forward": "ForwardConfig",
     "forward.target_group": "TargetGroups[]",
     "forward.target_group.arn": "TargetGroupArn",
-    "forward.stickiness": "",
 }
-_ACTION = {**_FORWARD, **dict.fromkeys(("authenticate_cognito", "authenticate_oidc", "fixed_response", "redirect"), "")}
 _BALANCERS: Mapping[str, Kind] = {
     "lb": Kind(
         type="AWS::ElasticLoadBalancingV2::LoadBalancer",
-        names={"load_balancer_type": "Type", "access_logs": "", "connection_logs": "", "subnet_mapping": ""},
+        names={"load_balancer_type": "Type"},
     ),
     "lb_target_group": Kind(
         type="AWS::ElasticLoadBalancingV2::TargetGroup",
-        names={f"health_check.{name}".strip("."): to for name, to in _HEALTH_CHECK.items()}
-        | dict.fromkeys(("stickiness", "target_failover", "target_group_health", "target_health_state"), ""),
+        names={f"health_check.{name}".strip("."): to for name, to in _HEALTH_CHECK.items()},
     ),
     "lb_listener": Kind(
         type="AWS::ElasticLoadBalancingV2::Listener",
-        names={
-            "default_action": "DefaultActions[]",
-            **below("default_action", _ACTION),
-            "mutual_authentication": "",
-            "certificate_arn": "",
-        },
+        names={"default_action": "DefaultActions[]", **below("default_action", _ACTION)},
     ),
     "lb_listener_rule": Kind(
         type="AWS::ElasticLoadBalancingV2::ListenerRule",
@@ -89,7 +81,6 @@ AROUND: Mapping[str, Kind] = {
         names={
             "name": "PolicyName",
             "resource_id": "ResourceId service",
-            "alarm_arns": "",
             "step_scaling_policy_configuration.step_adjustment": "StepAdjustments[]",
             **below("target_tracking_scaling_policy_configuration", _SCALING),
         },
@@ -132,8 +123,6 @@ AROUND: Mapping[str, Kind] = {
             "batch_target.array_size": "ArrayProperties.Size",
             "batch_target.job_attempts": "RetryStrategy.Attempts",
             "input_transformer.input_paths": "InputPathsMap free",
-            "event_bus_name": "",
-            "force_destroy": "",
         },
     ),
     "aws_scheduler_schedule": Kind(
@@ -181,7 +170,7 @@ AROUND: Mapping[str, Kind] = {
     "aws_subnet": Kind(type="AWS::EC2::Subnet"),
     "aws_vpc": Kind(type="AWS::EC2::VPC", is_bare=True),
     "aws_internet_gateway": Kind(type="AWS::EC2::InternetGateway", is_bare=True),
-    "aws_vpc_endpoint": Kind(type="AWS::EC2::VPCEndpoint", names={"policy": "", "dns_entry": "", "dns_options": ""}),
+    "aws_vpc_endpoint": Kind(type="AWS::EC2::VPCEndpoint"),
     "aws_route": Kind(type=ROUTE),
     "aws_route_table": Kind(
         type=ROUTE_TABLE,
@@ -206,13 +195,10 @@ AROUND: Mapping[str, Kind] = {
         type="AWS::IAM::Role",
         names={
             "name": "RoleName",
-            "name_prefix": "",
             "assume_role_policy": "AssumeRolePolicyDocument policy",
             "inline_policy": "Policies[]",
             "inline_policy.name": "PolicyName",
             "inline_policy.policy": "PolicyDocument policy",
-            "create_date": "",
-            "unique_id": "",
         },
     ),
     "aws_iam_policy": Kind(
@@ -223,9 +209,7 @@ AROUND: Mapping[str, Kind] = {
     ),
     "aws_iam_role_policy": Kind(type=ATTACHMENT, names={"policy": "PolicyDocument policy"}),
     "aws_iam_role_policy_attachment": Kind(type=ATTACHMENT),
-    "aws_ssm_parameter": Kind(
-        type="AWS::SSM::Parameter", names={"insecure_value": "Value", "key_id": "", "value_wo": ""}
-    ),
+    "aws_ssm_parameter": Kind(type="AWS::SSM::Parameter", names={"insecure_value": "Value"}),
     "aws_ssm_association": Kind(type="AWS::SSM::Association", is_bare=True),
     "aws_ssm_document": Kind(type="AWS::SSM::Document", is_bare=True),
     "aws_lambda_function": Kind(type="AWS::Lambda::Function", is_bare=True),
