@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
 
@@ -173,6 +173,25 @@ class InstanceRequirements:
     cpu_architectures: tuple[Architecture, ...] = ()
     instance_generations: tuple[str, ...] = ()
     local_storage: tuple[str, ...] = ()
+
+
+REQUIREMENTS: Mapping[str, str] = {
+    "vcpus": "VCpuCount",
+    "memory_mib": "MemoryMiB",
+    "accelerator_count": "AcceleratorCount",
+    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
+    "accelerator_manufacturers": "AcceleratorManufacturers",
+    "accelerator_names": "AcceleratorNames",
+    "accelerator_types": "AcceleratorTypes",
+    "allowed_instance_types": "AllowedInstanceTypes",
+    "excluded_instance_types": "ExcludedInstanceTypes",
+    "instance_generations": "InstanceGenerations",
+    "local_storage": "LocalStorage",
+}
+"""What the API calls each of them, but for architectures, which the image has."""
+
+RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
+"""Those that have a smallest and a largest value."""
 
 
 def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:

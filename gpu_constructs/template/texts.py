@@ -169,7 +169,7 @@ def object_in(value: Value, variables: Mapping[str, Value]) -> Mapping[str, Valu
     A value of the deploy within it is what it is in a template: a reference, or unknown.
     """
     if isinstance(value, Mapping):
-        found = _each_text(value, lambda text: _filled(text, variables)) if variables else value
+        found = each_text(value, lambda text: _filled(text, variables)) if variables else value
     elif isinstance(value, (str, Text)):
         found = _parsed(_with_variables(value, variables))
     else:
@@ -189,7 +189,7 @@ def _parsed(pieces: Iterable[Value]) -> Value:
             json.dumps(data, ensure_ascii=False).encode()  # half a character cannot be written into any report
     except (ValueError, RecursionError):
         return None
-    return _each_text(data, lambda text: joined(without_holes(text, held)) if PIECE in text else text)
+    return each_text(data, lambda text: joined(without_holes(text, held)) if PIECE in text else text)
 
 
 def _filled(text: str, variables: Mapping[str, Value]) -> Value:
@@ -214,14 +214,16 @@ def _with_variables(value: str | Text, variables: Mapping[str, Value]) -> Iterat
             yield from map(_piece, pieces_of(filled))
 
 
-def _each_text(value: Value, change: Callable[[str], Value], depth: int = DEPTH) -> Value:
-    """The same with each text changed; what is nested too deeply is unknown."""
+def each_text(
+    value: Value, change: Callable[[str], Value], *, named: Callable[[str], str] = str, depth: int = DEPTH
+) -> Value:
+    """The same with each text changed, and each key named anew; what is nested too deeply is unknown."""
     if isinstance(value, str):
         return change(value)
     if depth <= 0:
         return UNKNOWN
     if isinstance(value, Mapping):
-        return {key: _each_text(each, change, depth - 1) for key, each in value.items()}
+        return {named(key): each_text(each, change, named=named, depth=depth - 1) for key, each in value.items()}
     if isinstance(value, Sequence):
-        return [_each_text(each, change, depth - 1) for each in value]
+        return [each_text(each, change, named=named, depth=depth - 1) for each in value]
     return value

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import InstanceRequirements, satisfies
+from gpu_constructs.fleet.purchase import RANGES, REQUIREMENTS
 from gpu_constructs.rules.finding import or_list, with_verb
 
-API_NAMES: Mapping[str, str] = {
-    "vcpus": "VCpuCount",
-    "memory_mib": "MemoryMiB",
-    "accelerator_count": "AcceleratorCount",
-    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
-    "accelerator_manufacturers": "AcceleratorManufacturers",
-    "accelerator_names": "AcceleratorNames",
-    "accelerator_types": "AcceleratorTypes",
-    "allowed_instance_types": "AllowedInstanceTypes",
-    "excluded_instance_types": "ExcludedInstanceTypes",
-    "cpu_architectures": "the architecture of the image",
-    "instance_generations": "InstanceGenerations",
-    "local_storage": "LocalStorage",
-}
-_RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
+API_NAMES = {**REQUIREMENTS, "cpu_architectures": "the architecture of the image"}
 
 
 def beside_names(instance_type: InstanceType, wanted: InstanceRequirements) -> str:
@@ -35,7 +21,7 @@ def beside_names(instance_type: InstanceType, wanted: InstanceRequirements) -> s
     ]
     if not {*barring} - {"allowed_instance_types"}:
         return ""
-    named = [asked_of(wanted)[each] if each in _RANGES else API_NAMES[each] for each in barring]
+    named = [asked_of(wanted)[each] if each in RANGES else API_NAMES[each] for each in barring]
     return f", which {with_verb(named, 'keeps', 'keep')} out"
 
 
@@ -44,7 +30,7 @@ def asked_of(wanted: InstanceRequirements) -> dict[str, str]:
     said: dict[str, str] = {}
     for each in fields(wanted):
         name, value = API_NAMES[each.name], getattr(wanted, each.name)
-        if each.name not in _RANGES:
+        if each.name not in RANGES:
             said |= {each.name: f"{name} {or_list(value)}"} if value else {}
         elif value != (None, None):
             low, high = ("any" if bound is None else bound for bound in value)

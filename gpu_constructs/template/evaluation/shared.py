@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Place, Remark
-from gpu_constructs.template.model import Text, Value, end_of
+from gpu_constructs.template.model import Text, Value, end_of, pieces_of
 
 
 class Publisher(Protocol):
@@ -117,7 +117,7 @@ def _fit(one: str | Text, other: str | Text) -> bool:
 
 
 def _begin_of(name: Value) -> str:
-    first = name.pieces[0] if isinstance(name, Text) else name
+    first, *_ = pieces_of(name)
     return first if isinstance(first, str) else ""
 
 

@@ -17,10 +17,10 @@ from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Val
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import subnets_of
-from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
-from gpu_constructs.template.texts import object_in
+from gpu_constructs.template.texts import each_text, object_in
 
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 
@@ -150,8 +150,8 @@ def _input(target: Section) -> Section:
     written = target.get("Input") if template is None else template
     request = None if written is None else object_in(written, {})
     changes: Value = {} if request is None and not _may_resize(written) else UNKNOWN
-    if request is not None:
-        changes = _capitalized(request)
+    if request is not None:  # unknown is what the event says
+        changes = each_text(request, lambda text: UNKNOWN if _TOLD.search(text) else text, named=_capitalized)
     return Section({"Input": changes}, target.resource, target.path, target.notes).section("Input")
 
 
@@ -163,13 +163,8 @@ def _may_resize(value: Value) -> bool:
     )
 
 
-def _capitalized(value: Value) -> Value:
-    """The same with the keys as CloudFormation writes them, and unknowns for what the event says."""
-    if isinstance(value, Mapping):
-        return {f"{key[:1].upper()}{key[1:]}": _capitalized(each) for key, each in value.items()}
-    if is_list(value):
-        return [_capitalized(each) for each in value]
-    return UNKNOWN if isinstance(value, str) and _TOLD.search(value) else value
+def _capitalized(key: str) -> str:
+    return f"{key[:1].upper()}{key[1:]}"
 
 
 def _before_event(parameters: Section) -> Section:
@@ -177,16 +172,8 @@ def _before_event(parameters: Section) -> Section:
 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes-event-target.html
     """
-    values = _without_paths(parameters.values)
+    values = each_text(parameters.values, lambda text: UNKNOWN if text.startswith(_PATH) else text)
     return replace(parameters, values=values) if isinstance(values, Mapping) and parameters.keys else parameters
-
-
-def _without_paths(value: Value) -> Value:
-    if isinstance(value, str):
-        return UNKNOWN if value.startswith(_PATH) else value
-    if isinstance(value, Mapping):
-        return {key: _without_paths(each) for key, each in value.items()}
-    return [_without_paths(each) for each in value] if is_list(value) else value
 
 
 def workload_of(call: Call, name: str, services: Services) -> Workload:

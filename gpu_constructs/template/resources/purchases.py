@@ -26,7 +26,7 @@ from gpu_constructs.fleet import (
     TypeChoice,
     Unknown,
 )
-from gpu_constructs.fleet.purchase import selected_types
+from gpu_constructs.fleet.purchase import RANGES, REQUIREMENTS, selected_types
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import in_zone
@@ -224,21 +224,7 @@ _MANUFACTURERS = {
     "amd": Architecture.X86_64,
     "intel": Architecture.X86_64,
 }
-# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html, and its like of EC2
-_RANGES = {
-    "vcpus": "VCpuCount",
-    "memory_mib": "MemoryMiB",
-    "accelerator_count": "AcceleratorCount",
-    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
-}
-_LISTS = {
-    "accelerator_manufacturers": "AcceleratorManufacturers",
-    "accelerator_names": "AcceleratorNames",
-    "accelerator_types": "AcceleratorTypes",
-    "allowed_instance_types": "AllowedInstanceTypes",
-    "excluded_instance_types": "ExcludedInstanceTypes",
-    "instance_generations": "InstanceGenerations",
-}
+_LISTS = {field: name for field, name in REQUIREMENTS.items() if field not in (*RANGES, "local_storage")}
 _LOCAL_STORAGE = frozenset({"required", "excluded"})
 
 
@@ -274,7 +260,7 @@ def instance_types_of(
     That of AWS Batch has ``AllowedInstanceTypes`` only, among which are families
     (https://docs.aws.amazon.com/batch/latest/APIReference/API_InstanceRequirementsRequest.html).
     """
-    bounds = {field: section.section(key) for field, key in _RANGES.items()}
+    bounds = {field: section.section(key) for field, key in REQUIREMENTS.items() if field in RANGES}
     ranges = {field: (each.integer("Min"), each.integer("Max")) for field, each in bounds.items()}
     lists = {key: section.texts(key) for key in (*_LISTS.values(), "CpuManufacturers")}
     # Auto Scaling takes none of the first two unless it is set so

@@ -53,8 +53,10 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
                 most=given(properties.integer("MaxCapacity"), UNKNOWN),
                 least=given(properties.integer("MinCapacity"), UNKNOWN),
             )
-            before = found.get(service.reference)
-            found[service.reference] = here if before is None else _both(before, here)
+            before = found.get(service.reference, here)
+            found[service.reference] = ServiceScaling(
+                most=_of_both(max, before.most, here.most), least=_of_both(min, before.least, here.least)
+            )
     for resource in index.all(_POLICY):
         properties = Section.of(resource, notes)
         target = index.find(properties.get("ScalingTargetId"), _TARGET)
@@ -62,13 +64,6 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         if service is not None and service.reference in found:
             by[service.reference].append(_followed(properties))
     return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
-
-
-def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
-    return ServiceScaling(
-        most=_of_both(max, one.most, other.most),
-        least=_of_both(min, one.least, other.least),
-    )
 
 
 def _of_both(
