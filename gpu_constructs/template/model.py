@@ -94,8 +94,14 @@ def pieces_of(value: Value) -> Sequence[Value]:
     return value.pieces if isinstance(value, Text) else (value,)
 
 
+def begin_of(value: Value) -> str:
+    """The text at the begin of a value; empty where it is not known, or is no text."""
+    begin, *_ = pieces_of(value) or [None]
+    return begin if isinstance(begin, str) else ""
+
+
 def end_of(value: Value) -> str:
-    """The text at the end of a value; empty where it is not known, or is no text."""
+    """The text at its end, likewise."""
     *_, end = pieces_of(value) or [None]
     return end if isinstance(end, str) else ""
 

@@ -255,18 +255,13 @@ def found_in(document: Document, *, name: str, region: str | None, files: Files 
     data = document.data
     if not isinstance(data, (dict, list)):
         raise ForeignError("a single value, not an object", file=document.file, allowed=_ALLOWED)
-    if is_plan(data):
-        return Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
-    if not members(data).keys().isdisjoint(("Resources", "AWSTemplateFormatVersion")):
-        source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
+    if is_plan(data) or not members(data).keys().isdisjoint(("Resources", "AWSTemplateFormatVersion")):
+        source = Source(name=name, document=document, region=region)
         return source if files is None else replace(source, nested=nested_beside(document.file, files))
     found = request_in(data, file=document.file, region=region)
     if found is None:
-        kind = (
-            "a list, not an object"
-            if isinstance(data, list)
-            else "neither Resources nor a request of Amazon ECS or AWS Batch"
-        )
+        neither = "neither Resources nor a request of Amazon ECS or AWS Batch"
+        kind = "a list, not an object" if isinstance(data, list) else neither
         raise ForeignError(kind, file=document.file, allowed=_ALLOWED)
     return found
 

@@ -238,8 +238,8 @@ class Source:
 
     Attributes:
         name: What the stack is called where nothing else has that name.
-        other_name: What it is called where something else has it.
         document: The template.
+        other_name: What it is called where something else has it; None for its name with the file's.
         stack_name: Its name where it is deployed; None if nothing says.
         region: Where it is deployed to; None where only the deploy knows.
         account: The id of the account that it is deployed to, likewise.
@@ -255,8 +255,8 @@ class Source:
     """
 
     name: str
-    other_name: str
     document: Document
+    other_name: str | None = None
     stack_name: str | None = None
     region: str | None = None
     account: str | None = None

@@ -36,35 +36,6 @@ _BASES = {"x": 16, "b": 2}
 
 # `!Ref` and `!Condition` have no prefix in their long form.
 _LONG_FORM = {"!Ref": "Ref", "!Condition": "Condition"}
-_FUNCTIONS = frozenset(
-    [
-        "And",
-        "Base64",
-        "Cidr",
-        "Equals",
-        "FindInMap",
-        "GetAZs",
-        "GetAtt",
-        "GetStackOutput",
-        "If",
-        "ImportValue",
-        "Join",
-        "Length",
-        "Not",
-        "Or",
-        "Select",
-        "Split",
-        "Sub",
-        "ToJsonString",
-        "Transform",
-        "Contains",
-        "EachMemberEquals",
-        "EachMemberIn",
-        "RefAll",
-        "ValueOf",
-        "ValueOfAll",
-    ]
-)
 
 
 class _Start(NamedTuple):
@@ -193,12 +164,10 @@ class YamlText:
 
     def _function(self, tag: str, node: Node, start: _Start) -> tuple[Node, int]:
         """A short tag in its long form, and how much deeper that is."""
-        name = tag.removeprefix("!")
-        long = _LONG_FORM.get(tag, f"Fn::{name}")
-        if tag not in _LONG_FORM and (tag.startswith(_YAML) or name not in _FUNCTIONS):
-            fix = None if tag.startswith(_YAML) else "one of CloudFormation's functions, such as !Ref"
-            raise self._error(f"a tag that templates do not have: {shown(tag)}", start, fix=fix)
-        is_attribute = name == "GetAtt" and isinstance(node, str)
+        if tag.startswith(_YAML):
+            raise self._error(f"a tag that templates do not have: {shown(tag)}", start)
+        long = _LONG_FORM.get(tag, f"Fn::{tag.removeprefix('!')}")
+        is_attribute = tag == "!GetAtt" and isinstance(node, str)
         result: dict[str, Node] = {long: [*str(node).split(".", 1)] if is_attribute else node}
         self._starts[id(result)] = {long: start}
         return result, 2 if is_attribute else 1

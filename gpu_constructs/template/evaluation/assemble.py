@@ -114,7 +114,7 @@ class _Assembler:
         )
 
     def _add(self, source: Source) -> None:
-        name = self._unique(source.name, source.other_name)
+        name = self._unique(source.name, source.other_name or f"{source.name} ({source.document.file})")
         given = self._parameter_values.of(name, source.document)
         evaluator = self._evaluator(name, source, source.document, given, stack_name=source.stack_name)
         self._evaluators.append((evaluator, source))

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Place, Remark
-from gpu_constructs.template.model import Text, Value, end_of, pieces_of
+from gpu_constructs.template.model import Text, Value, begin_of, end_of
 
 
 class Publisher(Protocol):
@@ -110,15 +110,10 @@ def _fit(one: str | Text, other: str | Text) -> bool:
         return False
     if isinstance(one, str) or isinstance(other, str):
         whole, part = (one, other) if isinstance(one, str) else (str(other), one)
-        begin, end = _begin_of(part), end_of(part)
+        begin, end = begin_of(part), end_of(part)
         return len(whole) >= len(begin) + len(end) and whole.startswith(begin) and whole.endswith(end)
-    begins = _begin_of(one), _begin_of(other)
+    begins = begin_of(one), begin_of(other)
     return end_of(one) == end_of(other) and (begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]))
-
-
-def _begin_of(name: Value) -> str:
-    first, *_ = pieces_of(name)
-    return first if isinstance(first, str) else ""
 
 
 def _in_place(exports: Iterable[_Export], place: Place) -> list[_Export]:

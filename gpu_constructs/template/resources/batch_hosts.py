@@ -50,42 +50,24 @@ _IMAGE_TYPES = ("ECS_AL1", *dict.fromkeys(name for name, _ in _IMAGES))
 _NVIDIA = "_NVIDIA"
 
 
-def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
-    """Reads every compute environment that has its own hosts and runs its jobs on ECS."""
+def environments_in(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool | ComputeEnvironment]:
+    """Reads every compute environment: those with hosts of ECS that may have GPUs are pools."""
     networks = Networks(index)
     for resource in index.all(ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")
-        fargate = resources.text("Type") in FARGATE_PROVIDERS
-        on_ecs = properties.has("ComputeResources") and not properties.has("EksConfiguration")
+        other = ComputeEnvironment(name=resource.logical_id, origin=resources.origin)
         names = resources.texts("InstanceTypes")
-        # Of words alone, Batch takes types without accelerators.
-        if not fargate and on_ecs and not (names and BATCH_TYPE_WORDS.issuperset(names)):
-            yield FoundPool(_pool(resource, resources, launches, networks, index), resource)
-
-
-def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
-    """Those without hosts of ECS that may have GPUs."""
-    for resource in index.all(ENVIRONMENT):
-        properties = Section.of(resource, [])
-        resources = properties.section("ComputeResources")
-        kind, names = resources.text("Type"), resources.texts("InstanceTypes")
         if properties.has("EksConfiguration") or not properties.has("ComputeResources"):
-            yield ComputeEnvironment(name=resource.logical_id)
-        elif kind in FARGATE_PROVIDERS:
-            yield ComputeEnvironment(
-                name=resource.logical_id,
-                lacks_gpus="is on Fargate, which has none",
-                has_hosts=False,
-                origin=resources.origin,
-            )
+            yield replace(other, origin=None)
+        elif resources.text("Type") in FARGATE_PROVIDERS:
+            yield replace(other, lacks_gpus="is on Fargate, which has none", has_hosts=False)
         elif names and BATCH_TYPE_WORDS.issuperset(names):
+            # Of words alone, Batch takes types without accelerators.
             words = " and ".join(map(str, names))
-            yield ComputeEnvironment(
-                name=resource.logical_id,
-                lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs",
-                origin=resources.origin,
-            )
+            yield replace(other, lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs")
+        else:
+            yield FoundPool(_pool(resource, resources, launches, networks, index), resource)
 
 
 def launch_of_batch(environment: Resource, index: Index) -> Section | None:

@@ -35,13 +35,13 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
-from gpu_constructs.template.resources.batch_hosts import batch_pools, launch_of_batch, other_environments
+from gpu_constructs.template.resources.batch_hosts import environments_in, launch_of_batch
 from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_hand, calls_of_events, workload_of
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data
-from gpu_constructs.template.resources.pools import ecs_pools, strays_of
+from gpu_constructs.template.resources.pools import FoundPool, ecs_pools, strays_of
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
@@ -219,7 +219,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     launches = Launches(index, notes, clusters.named)
-    found = [*ecs_pools(index, clusters, launches, notes), *batch_pools(index, launches, notes)]
+    found = list(ecs_pools(index, clusters, launches, notes))
+    environments = list(environments_in(index, launches, notes))
+    found += [each for each in environments if isinstance(each, FoundPool)]
     found_pools = [each for each in found if not each.is_stray]
     pool_names = names.unique([(each.resource, "") for each in found_pools])
     pools = [
@@ -269,7 +271,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         tasks=tuple(task for _, task in tasks_by_resource),
         workloads=workloads,
         provider_lists=clusters.provider_lists,
-        environments=tuple(other_environments(index)),
+        environments=tuple(each for each in environments if not isinstance(each, FoundPool)),
         strays=strays_of(
             index,
             clusters,

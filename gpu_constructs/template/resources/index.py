@@ -26,7 +26,17 @@ from itertools import chain
 
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.fleet import Place, Unknown
-from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Stack, Text, Value
+from gpu_constructs.template.model import (
+    DynamicReference,
+    Placeholder,
+    Reference,
+    Resource,
+    Stack,
+    Text,
+    Value,
+    begin_of,
+    pieces_of,
+)
 
 _PATH = "aws:cdk:path"
 _OF_EVERY_TYPE = frozenset({"Resource", "Default"})
@@ -291,31 +301,25 @@ def _placed(resource: Resource, region: str | None) -> Resource:
 
 def _pointed_at(value: Value) -> Reference | None:
     """The one resource that a value points at, be it a step of an ARN; None if there is none, or more than one."""
-    if isinstance(value, Reference):
-        return value
-    if not isinstance(value, Text):
-        return None
-    found = {each for each in value.pieces if isinstance(each, Reference)}
+    pieces = pieces_of(value)
+    found = {each: number for number, each in reversed(list(enumerate(pieces))) if isinstance(each, Reference)}
     if len(found) != 1:
         return None
-    at = next(number for number, each in enumerate(value.pieces) if isinstance(each, Reference))
-    before, after = value.pieces[:at][-1:], value.pieces[at + 1 : at + 2]
-    is_step = all(isinstance(each, str) and each.endswith(_BETWEEN) for each in before)
-    return (
-        found.pop() if is_step and all(isinstance(each, str) and each.startswith(_BETWEEN) for each in after) else None
-    )
+    ((reference, at),) = found.items()
+    is_begin = all(isinstance(each, str) and each.endswith(_BETWEEN) for each in pieces[:at][-1:])
+    is_end = all(isinstance(each, str) and each.startswith(_BETWEEN) for each in pieces[at + 1 : at + 2])
+    return reference if is_begin and is_end else None
 
 
 def _of_arn(name: str | Text) -> str | Text:
     """The name at the end of an ARN; any other name as it is."""
-    first = name if isinstance(name, str) else name.pieces[0]
-    return last_step(name) if isinstance(first, str) and first.startswith("arn:") else name
+    return last_step(name) if begin_of(name).startswith("arn:") else name
 
 
 def place_of_arn(name: str | Text) -> Place | None:
     """The region and account of an ARN, as far as they are written out; None for any other name."""
-    first = name if isinstance(name, str) else name.pieces[0]
-    if not isinstance(first, str) or not first.startswith("arn:"):
+    first = begin_of(name)
+    if not first.startswith("arn:"):
         return None
     steps = first.split(":", _STEPS_OF_ARN)
     # Before something that is not known, the last step may go on.

@@ -51,9 +51,7 @@ class Roles:
 
     def allow(self, role: Resource, permission: Permission) -> bool | Unknown:
         """Whether a role allows an action on anything; unknown where a policy of it is not known."""
-        managed = role.properties.get("ManagedPolicyArns")
-        arns = managed if is_list(managed) else (managed,) if managed is not None else ()
-        names = {end_of(each).rpartition("/")[2] for each in arns}
+        names = {end_of(each).rpartition("/")[2] for each in _listed(role.properties, "ManagedPolicyArns")}
         actions = list(_actions(role.properties.get("Policies")))
         wanted = permission.action.lower()
         if names & permission.given_by or any(
@@ -79,9 +77,13 @@ def is_closed_to_unnamed(policy: Value, action: str) -> bool:
 
 
 def _is_closed(document: Value, action: str, service: str) -> bool:
-    statements = document.get("Statement") if isinstance(document, Mapping) else None
-    listed = statements if is_list(statements) else (statements,)
-    return all(_is_for_others(each, action, service) for each in listed)
+    return all(_is_for_others(each, action, service) for each in _statements(document))
+
+
+def _statements(document: Value) -> Sequence[Value]:
+    """The statements of a policy, one of which may stand alone; something unknown where that is not known."""
+    found = document.get("Statement") if isinstance(document, Mapping) else None
+    return found if is_list(found) else (found,)
 
 
 def _is_for_others(statement: Value, action: str, service: str) -> bool:
@@ -126,9 +128,7 @@ def _actions(policies: Value) -> Iterator[Value]:
     if policies is None:
         return
     for policy in policies if is_list(policies) else (UNKNOWN,):
-        document = policy.get("PolicyDocument") if isinstance(policy, Mapping) else None
-        statements = document.get("Statement") if isinstance(document, Mapping) else None
-        for each in statements if is_list(statements) else (statements,):
+        for each in _statements(policy.get("PolicyDocument") if isinstance(policy, Mapping) else None):
             if not isinstance(each, Mapping) or each.get("NotAction") is not None:
                 yield UNKNOWN
             elif each.get("Effect") != "Deny":

@@ -51,7 +51,6 @@ def source_of(document: Document, *, name: str, region: str | None) -> Source:
     regions = set(places.values())
     return Source(
         name=name,
-        other_name=f"{name} ({document.file})",
         document=Document(file=document.file, data=made.template(), find=made.find),
         region=(next(iter(regions)) if len(regions) == 1 else None) or region,
         in_words=lambda text, address, is_marked: in_terraform(text, made.kind_of(address), is_marked=is_marked),
