@@ -15,17 +15,8 @@ from gpu_constructs.check.other_values import ValueTable, Verdict
 from gpu_constructs.check.report import NOT_JUDGED, Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
-from gpu_constructs.cli.output import (
-    Line,
-    add_format,
-    fix_lines,
-    pieces,
-    say,
-    show,
-    unstyled,
-    width_of,
-    wrapped,
-)
+from gpu_constructs.cli.options import add_format, add_repeated
+from gpu_constructs.cli.output import Line, fix_lines, pieces, say, show, unstyled, width_of, wrapped
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
@@ -57,14 +48,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser, directories=True)
     add_selection(parser)
     add_format(parser, *(each for each in FORMATS if each != "json"))
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="FORMAT=FILE",
-        help="write the report to a file as well, such as sarif=gpu.sarif; -: to stdout, behind the report of "
-        "--format; can be repeated",
-    )
+    to_file = "write the report to a file as well, such as sarif=gpu.sarif; -: to stdout, behind the report of --format"
+    add_repeated(parser, "--output", "FORMAT=FILE", to_file)
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
@@ -72,13 +57,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         "or its hosts is not known; default: error",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show info findings as well")
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help="leave a rule out, such as GPU002; can be repeated",
-    )
+    add_repeated(parser, "--ignore", "RULE", "leave a rule out, such as GPU002")
     parser.add_argument(
         "--baseline", metavar="FILE", help="tell only what is not in this file, which holds old findings"
     )

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.check.pool_answers import PoolAnswer, found_by, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, pieces, wrapped, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import Line, fix_lines, headed, pieces, wrapped, write_report
 from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.prices import on_demand_price

@@ -13,7 +13,8 @@ from gpu_constructs.check.configuration import Configuration
 from gpu_constructs.check.report import Asked, Report, report_of
 from gpu_constructs.check.repository import Selection, worlds_of
 from gpu_constructs.check.worlds import check_worlds
-from gpu_constructs.cli.output import add_configuration, progress, say
+from gpu_constructs.cli.options import add_configuration, add_repeated
+from gpu_constructs.cli.output import progress, say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import regions
 from gpu_constructs.facts.budget import BYTES, HOSTS
@@ -45,37 +46,18 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+", directories
     parser.add_argument(
         "--partial", action="store_true", help="these files are only a part: hosts in other files may take any task"
     )
-    parser.add_argument(
-        "--hosts",
-        action="append",
-        default=[],
-        metavar="TYPE=NUMBER",
-        help="hosts of clusters that these files do not define, such as g6.xlarge=4; can be repeated",
-    )
+    hosts = "hosts of clusters that these files do not define, such as g6.xlarge=4"
+    add_repeated(parser, "--hosts", "TYPE=NUMBER", hosts)
     add_configuration(parser)
     parser.add_argument("--region", help="region of the templates, where they do not say it themselves")
-    parser.add_argument(
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="value of a template parameter instead of its default; can be repeated",
-    )
+    add_repeated(parser, "--parameter", "NAME=VALUE", "value of a template parameter instead of its default")
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that say which files of a directory are read, and which of them belong together."""
-    for name, what in {
-        "include": "look at these files alone",
-        "exclude": "leave these files or directories out",
-    }.items():
-        parser.add_argument(
-            f"--{name}",
-            action="append",
-            default=[],
-            metavar="PATTERN",
-            help=f"in directories, {what}; a pattern as in .gitignore, from the working directory; can be repeated",
-        )
+    pattern = "a pattern as in .gitignore, from the working directory"
+    add_repeated(parser, "--include", "PATTERN", f"in directories, look at these files alone; {pattern}")
+    add_repeated(parser, "--exclude", "PATTERN", f"in directories, leave these files or directories out; {pattern}")
     parser.add_argument(
         "--together",
         action="store_true",

@@ -14,7 +14,8 @@ from gpu_constructs.check.planning.model_memory import (
 from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
-from gpu_constructs.cli.output import add_configuration, add_format, declared_types, write_report
+from gpu_constructs.cli.options import add_configuration, add_format, declared_types
+from gpu_constructs.cli.output import write_report
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import InstanceNeeds, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check

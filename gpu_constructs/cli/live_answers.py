@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 
 from gpu_constructs.account.live.verified import Check
+from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
 from gpu_constructs.errors import GpuConstructsError, brief, counted
 from gpu_constructs.facts.budget import LABEL, MESSAGE
@@ -37,6 +38,15 @@ def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> N
         "--region", help="where it is; default: AWS_REGION, AWS_DEFAULT_REGION, or the region of the profile"
     )
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")
+
+
+def add_waiting(parser: argparse.ArgumentParser, minutes: float, what: str) -> None:
+    """Adds the arguments of a command that changes something in a cluster and waits for that."""
+    waits = f"minutes to wait for {what}; default: {minutes}"
+    parser.add_argument("--minutes", type=float, default=minutes, help=waits)
+    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
+    add_cluster(parser, of_stack=True)
+    add_format(parser)
 
 
 def clusters_named(arguments: argparse.Namespace, clients: object, **limits: object) -> Sequence[str]:

@@ -7,15 +7,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import TextIO, cast
 
 from gpu_constructs.errors import brief, clean
-from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.budget import BYTES, MESSAGE
-from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TABLE
+from gpu_constructs.facts.budget import MESSAGE
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -145,11 +142,6 @@ def _is_terminal(stream: TextIO) -> bool:
     return stream.isatty()
 
 
-def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Adds the argument that chooses between text, JSON and whatever else a command writes."""
-    parser.add_argument("--format", choices=["text", "json", *more], default="text", help="default: text")
-
-
 def write_report(
     arguments: argparse.Namespace, facts: Callable[[], object], lines: Callable[[int], Iterable[Line]]
 ) -> None:
@@ -190,41 +182,3 @@ def progress(number: int) -> Iterator[Callable[[int], None]]:
     finally:
         if shows:
             write("\r\x1b[K")  # Erase in Line of ECMA-48
-
-
-def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument that names a configuration."""
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help=f"a configuration in YAML or JSON, instead of the nearest {CONFIGURATION_FILES[0]}; options "
-        "given here replace what it says",
-    )
-
-
-def _is_configured() -> bool:
-    """Whether this directory or one around it, as far as its repository goes, may have a configuration."""
-    folder, above = "", os.getcwd()
-    while folder != above and not (folder and os.path.lexists(f"{folder}/.git")):
-        folder, above = above, os.path.dirname(above)
-        files = (f"{folder}/{each}" for each in CONFIGURATION_FILES)
-        if any(map(os.path.exists, files)) or _has_table(f"{folder}/pyproject.toml"):
-            return True
-    return False
-
-
-def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
-    """The instance types that the configuration declares, by name."""
-    # The reader loads much that a listing has no other use for.
-    if arguments.config is None and not _is_configured():
-        return {}
-    reader = import_module("gpu_constructs.check.configuration")
-    return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)
-
-
-def _has_table(file: str) -> bool:
-    try:
-        with open(file, encoding="utf-8") as opened:
-            return re.search(CONFIGURATION_TABLE, opened.read(BYTES)) is not None
-    except (OSError, ValueError):
-        return False

@@ -15,7 +15,8 @@ from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import write_report
 from gpu_constructs.cli.plan_report import (
     budget_facts,
     budget_lines,

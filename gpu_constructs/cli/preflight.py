@@ -14,7 +14,8 @@ from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.live_answers import account_part, deadline
-from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import Line, fix_lines, json_text, pieces, write_report
 from gpu_constructs.errors import InvalidValueError, __version__
 from gpu_constructs.facts.names import require_region
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from gpu_constructs.cli.output import Line, add_format, pieces, table, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
 from gpu_constructs.rules.retired import SAID_BY, id_now, is_gone, what_became_of
 

@@ -15,8 +15,9 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from gpu_constructs.account.live.self_test import FAMILY, IMAGE
-from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, facts_of, lines_of
-from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, write_report
+from gpu_constructs.cli.live_answers import account_part, add_waiting, clusters_named, facts_of, lines_of
+from gpu_constructs.cli.options import add_repeated
+from gpu_constructs.cli.output import Line, json_text, pieces, say, write_report
 from gpu_constructs.errors import InvalidValueError
 
 _MINUTES = 20
@@ -43,28 +44,18 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "--capacity",
-        action="append",
-        default=[],
-        metavar="PROVIDER",
-        help="test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
-        "capacity in the app; can be repeated",
+    capacity = (
+        "test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
+        "capacity in the app"
     )
-    parser.add_argument(
-        "--host", action="append", default=[], metavar="INSTANCE", help="test this host; can be repeated"
-    )
+    add_repeated(parser, "--capacity", "PROVIDER", capacity)
+    add_repeated(parser, "--host", "INSTANCE", "test this host")
     parser.add_argument(
         "--image",
         default=IMAGE,
         help=f"image of the task; with PyTorch and nccl-tests it tests CUDA and NCCL too; default: {IMAGE}",
     )
-    parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for all tests together; default: {_MINUTES}"
-    )
-    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
-    add_cluster(parser, of_stack=True)
-    add_format(parser)
+    add_waiting(parser, _MINUTES, "all tests together")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named
-from gpu_constructs.cli.output import Line, add_format, json_text, say, show
+from gpu_constructs.cli.live_answers import account_part, add_waiting, clusters_named
+from gpu_constructs.cli.options import add_repeated
+from gpu_constructs.cli.output import Line, json_text, say, show
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
@@ -40,19 +41,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("--yes", action="store_true", help="stop them; without it they are only listed")
-    parser.add_argument(
-        "--capacity",
-        action="append",
-        default=[],
-        metavar="PROVIDER",
-        help="tasks of this capacity provider only, by its name; can be repeated",
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for their ends; default: {_MINUTES}"
-    )
-    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
-    add_cluster(parser, of_stack=True)
-    add_format(parser)
+    add_repeated(parser, "--capacity", "PROVIDER", "tasks of this capacity provider only, by its name")
+    add_waiting(parser, _MINUTES, "their ends")
 
 
 def run(arguments: argparse.Namespace) -> int:

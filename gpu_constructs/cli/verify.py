@@ -17,7 +17,8 @@ from gpu_constructs.cli.live_answers import (
     lines_of,
     region_of,
 )
-from gpu_constructs.cli.output import add_format, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import write_report
 
 _COULD_NOT = 2
 

@@ -10,7 +10,8 @@ from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
 from gpu_constructs.cli.live_answers import account_part, add_cluster, deadline, region_of
-from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, pieces, write_report
+from gpu_constructs.cli.options import add_format
+from gpu_constructs.cli.output import Line, fix_lines, headed, pieces, write_report
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
