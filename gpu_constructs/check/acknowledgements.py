@@ -130,7 +130,6 @@ def _accepts(written: tuple[str, str], finding: Finding) -> bool:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """A construct and everything around it."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -288,7 +288,6 @@ def now() -> dt.datetime:
 
 
 def _is_tried(rule: Rule) -> bool:
-    """Whether a rule is asked about other values of parameters."""
     return rule.severity is not Severity.INFO or rule.id == UNCHECKED
 
 
@@ -332,7 +331,6 @@ def _found(
 
 
 def _located(finding: Finding, places: Places) -> Finding:
-    """A finding at the place where the change has to be made."""
     if finding.origin is None:
         return finding
     return replace(

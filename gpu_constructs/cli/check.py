@@ -129,7 +129,6 @@ def _nothing_to_check(paths: Sequence[str], result: Report) -> str:
 
 
 def _outputs(given: Sequence[str], inputs: Sequence[str]) -> list[tuple[str, str]]:
-    """The forms and files of ``--output``."""
     allowed = f"FORMAT=FILE, with {or_list([_TEXT, *FORMATS])} for FORMAT"
     found = []
     for each in given:

@@ -201,7 +201,6 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
 
 
 def _price(host: TypeFit, found: PoolAnswer) -> str:
-    """What a host costs, as far as it is known."""
     price = on_demand_price(host.instance_type.name, found.destination.pool.region)
     return "" if price is None else f"{price}"
 

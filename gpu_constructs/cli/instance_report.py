@@ -165,7 +165,6 @@ def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
 
 
 def _memory_lines(memory: ModelMemory, width: int) -> Iterator[Line]:
-    """The memory of a model part by part."""
     shape = memory.shape
     tokens = f", {memory.sequences:,} x {memory.context:,} tokens" if shape.layers else ""
     yield [(f"memory of {memory.name}{tokens}", "title")]

@@ -68,7 +68,6 @@ def _code(found: Collection[tuple[Answers, Sequence[Check]]], *, strict: bool) -
 
 
 def _found(arguments: argparse.Namespace) -> dict[str, tuple[Answers, tuple[Check, ...]]]:
-    """The checks of each cluster."""
     account, region, by_when = account_part("live_cluster"), arguments.region, deadline()
     clients, where = account.clients_of(arguments.profile), region or region_of(arguments.profile)
     names = clusters_named(arguments, clients, deadline=by_when)

@@ -58,7 +58,6 @@ def of_group(
 
 
 def _of_scaling(provider: Thing, group: Thing) -> Cause | None:
-    """Why nothing starts hosts, or that some are starting."""
     called, instances = text(group, "AutoScalingGroupName"), listed(group, "Instances")
     desired = number(group, "DesiredCapacity") or 0
     scaling = thing(thing(provider, "autoScalingGroupProvider"), "managedScaling")
@@ -80,7 +79,6 @@ def _of_scaling(provider: Thing, group: Thing) -> Cause | None:
 
 
 def _of_size(group: Thing, missing: str, more: int | None) -> Cause:
-    """Whether the group may have more hosts."""
     called, there = text(group, "AutoScalingGroupName"), len(listed(group, "Instances"))
     most = number(group, "MaxSize")
     if most is None:

@@ -171,7 +171,6 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
 def _of_provider(
     answers: Answers, provider: Thing, place: PoolAnswer, asked: _Asked, hosts: Sequence[RegisteredHost]
 ) -> Iterator[Cause]:
-    """What holds a task up at a capacity provider."""
     pool = place.destination.pool
     if place.destination.answer is False:
         yield _never(place)

@@ -26,7 +26,6 @@ def type_names(pool: Pool) -> tuple[str, ...]:
 
 
 def _subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
-    """The subnets that exist, by id."""
     if not ids:
         return {}
     # A filter, unlike SubnetIds, leaves out what does not exist.
@@ -75,7 +74,6 @@ def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[s
 
 
 def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
-    """The zones that offer each type."""
     found: dict[str, set[str]] = {each: set() for each in names}
     for first in range(0, len(names), _NAMED):
         values = list(names[first : first + _NAMED])

@@ -36,7 +36,6 @@ _GROUP = re.compile(r"arn:[\w-]+:resource-groups:[\w-]+:[0-9]{12}:group/[\w./-]{
 
 
 def _reserved(ask: Ask) -> tuple[Row, ...]:
-    """All reservations of the region."""
     # CapacityReservationIds would fail for all where one does not exist.
     return tuple(ask(_RESERVED, {}).rows("CapacityReservations"))
 
@@ -255,12 +254,10 @@ def _offered(pool: Pool, region: str, ask: Ask) -> Result:
 
 
 def _at(time: dt.datetime | None) -> str:
-    """A time in words."""
     return "at a time that is not known" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _starts(pool: Pool) -> dt.datetime | None:
-    """When the group of a Capacity Block grows, where that is written."""
     return None if pool.bought.block is None else _time(pool.bought.block.starts)
 
 

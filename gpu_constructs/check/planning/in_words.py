@@ -82,7 +82,6 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
 
 
 def _types_of(pool: Pool) -> str:
-    """The types that a pool may launch."""
     found = (*(each.label for each in pool.instance_types), *pool.batch_words)
     return listed(found, "or") if found else "types not known"
 
@@ -116,7 +115,6 @@ def _start(each: JobStart) -> str:
 
 
 def _deploying(each: PoolPlan) -> str:
-    """How many hosts a deployment of all services of a pool takes."""
     if each.deploying is None:
         return ""
     if isinstance(each.deploying, Unknown):
@@ -125,7 +123,6 @@ def _deploying(each: PoolPlan) -> str:
 
 
 def _warm_pool(found: PoolPlan) -> str:
-    """What the hosts of a warm pool cost."""
     warm = found.pool.group.warm_pool
     if warm is None:
         return ""

@@ -138,7 +138,6 @@ def _called(plan: PoolPlan) -> Hashable:
 
 
 def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Row, ...]:
-    """The values that are not the same."""
     return tuple(
         Row(what=what, old=before.get(what, _NOTHING), new=after.get(what, _NOTHING))
         for what in dict.fromkeys((*after, *before))
@@ -194,7 +193,6 @@ _NUMBERS: Mapping[str, Callable[[Level], float | Unknown | None]] = {
 
 
 def _most(level: Level, hours: int) -> float | None:
-    """What the dearest hosts cost."""
     return None if level.usd_per_hour is None else level.usd_per_hour.most * hours
 
 

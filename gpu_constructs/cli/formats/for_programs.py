@@ -101,7 +101,6 @@ _Object = dict[str, object]
 
 @cache
 def _places() -> Mapping[str, int]:
-    """The place of each rule in the list of a report."""
     return {each.id: place for place, each in enumerate(catalogue.RULES)}
 
 
