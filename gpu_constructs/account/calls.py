@@ -92,11 +92,7 @@ class Calls:
         return self._done(permission, read)
 
     def tasks(self, cluster: str, arns: Sequence[str]) -> Iterator[Thing]:
-        """What DescribeTasks says of tasks, as many at a time as ECS takes.
-
-        Raises:
-            UnansweredError: It says nothing.
-        """
+        """What DescribeTasks says of tasks, as many at a time as ECS takes."""
         for first in range(0, len(arns), _TASKS):
             part = list(arns[first : first + _TASKS])
             yield from listed(self.ask("ecs:DescribeTasks", cluster=cluster, tasks=part), "tasks")
@@ -147,22 +143,14 @@ def session_of(profile: str | None) -> boto3.Session:
 
 
 def region_of(profile: str | None) -> tuple[str, str] | None:
-    """The region that the AWS CLI would take, and what names it; None where nothing does.
-
-    Raises:
-        GpuConstructsError: There is no such profile.
-    """
+    """The region that the AWS CLI would take, and what names it; None where nothing does."""
     found = session_of(profile).region_name
     source = next((each for each in REGIONS if os.environ.get(each)), "--profile")
     return (found, source) if found else None
 
 
 def clients_of(profile: str | None) -> Clients:
-    """Clients with the credentials of a profile; None for those that boto3 finds.
-
-    Raises:
-        GpuConstructsError: There is no such profile.
-    """
+    """Clients with the credentials of a profile; None for those that boto3 finds."""
     session, lock = session_of(profile), Lock()
 
     def client(service: str, region: str | None) -> BaseClient:

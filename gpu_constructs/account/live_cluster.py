@@ -142,11 +142,7 @@ def about(
 
 
 def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Answers:
-    """Describes the hosts of a cluster, and what starts hosts for it.
-
-    Raises:
-        GpuConstructsError: There is no such cluster, or AWS did not answer.
-    """
+    """Describes the hosts of a cluster, and what starts hosts for it."""
     asking = _Asking(clients, region, cluster, None)
     _cluster(asking)
     _hosts(asking)

@@ -78,11 +78,7 @@ class StopTasks:
         self._calls = Calls(clients, region, if_denied="gpu-constructs stop-tasks --policy prints the policy")
 
     def found(self) -> tuple[LooseTask, ...]:
-        """Those that have not ended.
-
-        Raises:
-            GpuConstructsError: AWS did not answer.
-        """
+        """Those that have not ended."""
         # Without a status, ListTasks leaves out those that are stopping.
         arns = [arn for status in ("RUNNING", "STOPPED") for arn in self._arns(status)]
         return tuple(self._of(list(dict.fromkeys(arns))))
@@ -104,9 +100,6 @@ class StopTasks:
         Returns:
             What is known of a task by then, each time that more is: its ARN, and why it may still run, or None once
             it has ended.
-
-        Raises:
-            GpuConstructsError: AWS does not say whether they have ended.
         """
         waiting: list[str] = []
         for each in tasks:

@@ -146,11 +146,7 @@ class Baseline:
         return replace(self, held=held)
 
     def write(self) -> None:
-        """Writes it, all or nothing.
-
-        Raises:
-            GpuConstructsError: It cannot be written.
-        """
+        """Writes it, all or nothing."""
         entries = [
             {**dict(zip(_KEYS, key, strict=True)), "severity": str(severity), "count": count}
             for key, (count, severity) in sorted(self.held.items())

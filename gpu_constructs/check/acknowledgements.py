@@ -110,11 +110,7 @@ def _by_current_id(
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """Reasons with the ids under which they are written, by the ids of the rules that they count for now.
 
-    One that names such a rule itself comes last.
-
-    Args:
-        reasons: Reasons by ids as they are written.
-        named: Gets the ids of rules that are asked no more.
+    One that names such a rule itself comes last. `named` gets the ids of rules that are asked no more.
     """
     given = {rule.strip().upper(): why.strip() for rule, why in reasons if isinstance(why, str) and why.strip()}
     for rule in sorted(given, key=is_gone, reverse=True):

@@ -56,11 +56,7 @@ def _folders(paths: Sequence[str]) -> Iterator[str]:
 
 
 def document_of(file: str) -> Document:
-    """What a configuration says, with the lines of its keys.
-
-    Raises:
-        UnreadableError: It cannot be read.
-    """
+    """What a configuration says, with the lines of its keys."""
     if not file.endswith(".toml"):
         if os.path.isfile(file) and not os.path.getsize(file):
             return Document(file=file, data=None)

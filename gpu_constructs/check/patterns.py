@@ -24,12 +24,7 @@ class Patterns:
         self._rules = [rule for line in lines if (rule := _rule(line)) is not None]
 
     def decides(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether a path is meant, by the last pattern that fits it; None if none does.
-
-        Args:
-            path: The steps from the directory of the patterns, with a slash between two of them.
-            is_folder: Whether it is a directory.
-        """
+        """Whether a path from the directory of the patterns is meant, by the last that fits it; None if none does."""
         steps = path.split("/")
         for wanted, only_folders, means in reversed(self._rules):
             if (is_folder or not only_folders) and _fits(wanted, steps):

@@ -202,19 +202,7 @@ def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked about files, and what they do not say themselves.
-
-    Attributes:
-        rules: Which rules to ask.
-        given: Values of parameters by name, instead of their defaults.
-        hosts: How many hosts of which instance types are in the clusters whose hosts the files do not define.
-        stdin: What ``-`` holds.
-        region: Region that the templates are deployed to, where they do not say.
-        partial: Whether there is more than the files that are read together.
-
-    Raises:
-        InvalidValueError: `region` is not a region.
-    """
+    """What is asked about files, as `check_files` takes it; `given` are values of parameters by name."""
 
     rules: Choice
     given: Mapping[str, str] = field(default_factory=dict)

@@ -101,12 +101,7 @@ class Selection:
 def worlds_of(paths: Sequence[str], selections: Sequence[Selection] = (), *, together: bool = False) -> Found:
     """What there is to check at some paths: what is named is checked, whatever the selections and git say of it.
 
-    Files that are named belong together.
-
-    Args:
-        paths: Files, directories, and ``-``.
-        selections: Which files below directories are wanted.
-        together: Whether all is one world.
+    Files that are named belong together. With `together`, all is one world.
     """
     named = tuple(dict.fromkeys(each for each in paths if not os.path.isdir(each)))
     folders = [each for each in dict.fromkeys(paths) if os.path.isdir(each)]

@@ -56,12 +56,7 @@ class _Answer:
 def check_worlds(
     worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None] = lambda _number: None
 ) -> Report:
-    """Checks each world by itself.
-
-    Args:
-        worlds: What there is.
-        asked: What is asked of each.
-        told: Is told how many are done.
+    """Checks each world by itself, and tells how many are done.
 
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.

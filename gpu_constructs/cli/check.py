@@ -65,12 +65,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks, and writes the report.
-
-    Returns:
-        2 if something could not be read or nothing was, 1 if something was found that is as grave as ``--fail-on``
-        says, else 0.
-    """
+    """Checks, and writes the report."""
     configuration = found_configuration(arguments.config, arguments.paths)
     if arguments.verbose and configuration.file is not None:
         say(f"configuration: {configuration.file}")

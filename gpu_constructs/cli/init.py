@@ -47,11 +47,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace) -> int:
-    """Writes the file, where the directory has no configuration yet.
-
-    Raises:
-        GpuConstructsError: It has one, or it cannot be written.
-    """
+    """Writes the file, where the directory has no configuration yet."""
     file = CONFIGURATION_FILES[0]
     there = found_configuration(paths=[""]).file
     if there is not None and Path(there).parent == Path():

@@ -28,13 +28,7 @@ _OPTIONS = {"region": "--region", "hosts": "--hosts"}
 
 
 def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+", directories: bool = False) -> None:
-    """Adds the arguments that say what to read.
-
-    Args:
-        parser: Of the command.
-        nargs: How many paths there are.
-        directories: Whether a directory may be any that has such files.
-    """
+    """Adds the arguments that say what to read; with `directories`, a directory may be any that has such files."""
     other = "a directory with any of these, " if directories else ""
     parser.add_argument(
         "paths",
@@ -78,10 +72,7 @@ def reviewed_worlds(
     rules: Choice,
     check: Callable[..., Report] | None = None,
 ) -> Report:
-    """The same of directories, each by itself; what cannot be read keeps none of the others from being checked.
-
-    What checks them may be given.
-    """
+    """The same of directories, each by itself; what cannot be read keeps none of the others from being checked."""
     selections = [
         Selection(include=tuple(arguments.include), exclude=tuple(arguments.exclude)),
         Selection(folder=configuration.folder, include=configuration.include, exclude=configuration.exclude),

@@ -50,13 +50,7 @@ def add_waiting(parser: argparse.ArgumentParser, minutes: float, what: str) -> N
 
 
 def clusters_named(arguments: argparse.Namespace, clients: object, **limits: object) -> Sequence[str]:
-    """The cluster that the arguments name, or those of the stack that they name.
-
-    Args:
-        arguments: Those of `add_cluster`.
-        clients: What asks AWS.
-        **limits: A ``deadline``.
-    """
+    """The cluster that the arguments name, or those of the stack that they name; a ``deadline`` is a limit."""
     if arguments.stack is None or arguments.cluster:
         return [arguments.cluster or "default"]
     account, stack, region = account_part("live_cluster"), arguments.stack, arguments.region

@@ -49,11 +49,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes an app, or lists the stories.
-
-    Raises:
-        GpuConstructsError: There is no such story, the folder is not empty, or it cannot be written.
-    """
+    """Writes an app, or lists the stories."""
     if arguments.story is None:
         show(_listed(width_of(sys.stdout)), sys.stdout)
         return 0

@@ -66,11 +66,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Asks, and writes what was found out.
-
-    Returns:
-        0 if everything is there, 1 if something is short or missing, 2 if nothing could be checked.
-    """
+    """Asks, and writes what was found out."""
     checks = _checks(arguments.check)
     if arguments.policy:
         sys.stdout.write(json_text(policy(checks if arguments.check else CHECKS, arguments.region)))
@@ -92,11 +88,7 @@ def _checks(names: Sequence[str]) -> tuple[Check, ...]:
 
 
 def _region(profile: str | None) -> str | None:
-    """The region of files that name none, as the AWS CLI finds it.
-
-    Raises:
-        InvalidValueError: It is none.
-    """
+    """The region of files that name none, as the AWS CLI finds it."""
     found: tuple[str, str] | None = account_part("calls").region_of(profile)
     if found is None:
         return None

@@ -59,11 +59,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the test.
-
-    Returns:
-        0 if every test ran and nothing fails, else 1.
-    """
+    """Runs the test."""
     account = account_part("live_cluster")
     part = import_module("gpu_constructs.account.self_test")
     if arguments.policy:

@@ -46,11 +46,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the tasks, and stops them with ``--yes``.
-
-    Returns:
-        0 if there is none that runs in the end, else 1.
-    """
+    """Lists the tasks, and stops them with ``--yes``."""
     account, part = account_part("live_cluster"), account_part("stop_tasks")
     if arguments.policy:
         sys.stdout.write(json_text(part.POLICY))

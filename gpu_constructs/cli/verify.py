@@ -43,11 +43,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks the clusters.
-
-    Returns:
-        0 if nothing fails, 1 if something does, 2 if nothing could be checked.
-    """
+    """Checks the clusters."""
     found = _found(arguments)
     clusters = [(name, checks, each.not_read) for name, (each, checks) in found.items()]
     write_report(

@@ -36,11 +36,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Says why something waits.
-
-    Returns:
-        0 if it runs, else 1.
-    """
+    """Says why something waits."""
     account = account_part("live_cluster")
     found: Answers = account.about(
         account.clients_of(arguments.profile),

@@ -42,12 +42,7 @@ class Subject:
 
 
 def subject_called(answers: Answers, name: str) -> Subject:
-    """The service or the task of a name: a name, an id, an ARN, or the family of a task definition.
-
-    Raises:
-        UnknownNameError: There is none.
-        InvalidValueError: There are several, or its task definition was not described.
-    """
+    """The service or the task of a name: a name, an id, an ARN, or the family of a task definition."""
     described = described_as(answers, name)
     service = text(described, "serviceName")
     return Subject(

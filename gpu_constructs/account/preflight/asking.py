@@ -25,11 +25,7 @@ _IF_DENIED = "gpu-constructs preflight --policy prints the policy"
 
 
 def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[str], Ask]:
-    """What asks AWS, by region, with the credentials of a profile, or those that boto3 finds without one.
-
-    Raises:
-        GpuConstructsError: There is no such profile.
-    """
+    """What asks AWS, by region, with the credentials of a profile, or those that boto3 finds without one."""
     clients, whole = clients_of(profile), deadline or Deadline()
     return lambda region: _Asker(Calls(clients, region, if_denied=_IF_DENIED, deadline=whole)).ask
 
@@ -43,11 +39,6 @@ class _Asker:
         self._out_of_reach: dict[str, UnansweredError] = {}
 
     def ask(self, call: str, arguments: Mapping[str, object]) -> Answer:
-        """The answer to a call.
-
-        Raises:
-            UnansweredError: There is none.
-        """
         service, _, operation = call.partition(":")
         if not operation.startswith(READ_ONLY):
             raise UnansweredError(f"{call} may change something and is never called")

@@ -78,9 +78,7 @@ class HostPrice:
     def of(self, pool: Pool, hosts: int | Unknown) -> Usd | None:
         """What hosts cost an hour, whichever of the types they are; None where that is not known.
 
-        Args:
-            pool: The pool.
-            hosts: How many; of AWS Batch, as many of the smallest type as come to its vCPUs.
+        Those of AWS Batch are as many of the smallest type as come to its vCPUs.
         """
         if isinstance(hosts, Unknown):
             return None

@@ -114,9 +114,7 @@ def in_repository(file: str) -> str:
 def fingerprint(finding: Finding, seen: Counter[str]) -> str:
     """The same in every run: made of names, not of lines or of what a message says of other resources.
 
-    Args:
-        finding: What was found.
-        seen: Counts what has the same names; of one report.
+    `seen` counts what has the same names in one report.
     """
     from hashlib import sha256  # noqa: PLC0415 - loads OpenSSL, for some forms alone
 
