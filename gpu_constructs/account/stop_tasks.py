@@ -40,9 +40,7 @@ class LooseTask:
     """A task that no service keeps.
 
     Attributes:
-        arn: Its ARN.
         definition: The family and revision of its task definition.
-        status: Its last status.
         is_stopping: Whether it was told to stop; it holds up a deletion until it has ended.
         started_by: What started it, as whoever did so said it; empty for nobody.
         provider: The capacity provider that it was given to; empty for none.

@@ -75,7 +75,6 @@ class Baseline:
     """What was found when it was written.
 
     Attributes:
-        file: Its file.
         held: How many findings of each key there were, and how grave the gravest was.
     """
 

@@ -25,7 +25,6 @@ class Acknowledged:
     """A finding that somebody has accepted, with the reason that they gave.
 
     Attributes:
-        finding: What was found.
         reason: Why that is all right, in their words.
         in_app: Whether the reason was given in the CDK app under the id of the finding, which CDK then reports itself.
     """
@@ -169,7 +168,6 @@ class Acceptance:
     """Findings of one rule that a configuration accepts.
 
     Attributes:
-        rule: The id of the rule.
         reason: Why that is all right.
         path: Files, as a pattern of a ``.gitignore``; empty means all.
         resource: Resources, by a name with ``*`` and ``?``; empty means all.

@@ -25,12 +25,7 @@ Place = tuple[str, str, str, "str | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherValue:
-    """One more value of a parameter, for every stack that knows the same values.
-
-    Attributes:
-        choices: The parameter, once for each stack.
-        value: The value.
-    """
+    """One more value of a parameter, which `choices` has once for each stack that knows the same values."""
 
     choices: tuple[Choice, ...]
     value: str
@@ -64,7 +59,6 @@ class Trial:
     """What was found with one value.
 
     Attributes:
-        tried: The value.
         found: Everything grave, where it was found.
         new: Those of `found` that the values of the first reading do not bring.
         left_open: The places of findings that say what is not known with it.
@@ -166,7 +160,6 @@ class Verdict:
     """What becomes of one thing with one value of a parameter.
 
     Attributes:
-        value: The value.
         is_default: Whether it is what is read where nothing is given.
         finding: Why it does not work, or what else of the template does not; None if everything does.
         is_else: Whether that is found with the default too, and is about something else.

@@ -55,14 +55,9 @@ The last three are about copies, and about parameters of images, of which some a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """How much was looked at.
+    """How much was looked at: jobs are among the tasks, and runs are what something schedules or starts.
 
-    Attributes:
-        pools: Pools of hosts.
-        tasks: Tasks and jobs.
-        services: Services.
-        runs: Runs that something schedules or starts.
-        has_gpus: Whether there is an accelerator among them, as far as that is known.
+    `has_gpus` is whether there is an accelerator among them, as far as that is known.
     """
 
     pools: int = 0

@@ -39,7 +39,6 @@ class _Answer:
     """The report of one world, and what concerns others.
 
     Attributes:
-        report: What was found.
         beyond: Files that were read because a template of this world names them.
         undeclared: Parameters with a value that no template declares.
         exports: Names that it exports.

@@ -97,8 +97,6 @@ class Flag(NamedTuple):
     """A row of the table: how a field of `InstanceNeeds` is written.
 
     Attributes:
-        name: The flag.
-        help: What it asks for.
         read: Reads its value; `bool` for yes or no, and an enumeration for one of a few values.
         metavar: What stands for its value in the help.
     """

@@ -19,14 +19,7 @@ _MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What there is to report.
-
-    Attributes:
-        choice: The types.
-        needs: What was asked for.
-        memory: What a model needs, where one is asked for.
-        similar: The needs of the type that others are to stand in for, as they are written.
-    """
+    """What there is to report; `similar` are the needs of the type that others are to stand in for, as written."""
 
     choice: Choice
     needs: InstanceNeeds

@@ -58,7 +58,6 @@ class RegisteredHost:
     """One container instance.
 
     Attributes:
-        arn: Its ARN.
         instance_id: The instance of EC2 that it is.
         provider: Its capacity provider; empty where it has none.
         type_name: Its instance type; empty where it does not say.

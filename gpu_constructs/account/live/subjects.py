@@ -32,7 +32,6 @@ class Subject:
         kind: ``service`` or ``task``.
         name: Its name, or the id of a task.
         described: What the API says of it.
-        definition: Its task definition.
     """
 
     kind: str

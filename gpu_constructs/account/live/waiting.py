@@ -46,7 +46,6 @@ class _Asked:
     """What is to be placed.
 
     Attributes:
-        task: The task.
         constraints: Placement constraints of its service.
         needed: Attributes that ECS wants of its host.
         copies: How many of it are missing.
@@ -77,7 +76,6 @@ class Diagnosis:
     """Why something waits.
 
     Attributes:
-        subject: What was asked about.
         cluster: The name of its cluster; empty where that is not said.
         progress: How far a service is, in numbers; None of a task.
         state: The same in words.

@@ -42,7 +42,6 @@ class Host:
     """An instance that runs, or is about to.
 
     Attributes:
-        type: Its instance type.
         vcpus: Its vCPUs: those of its type, else those that it has.
         way: How it was bought, as quotas tell it apart; None where it counts against none.
         stack: The stack that made it or its group; empty where none did.

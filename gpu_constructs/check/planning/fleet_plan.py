@@ -60,7 +60,6 @@ class PoolPlan:
     """The plan of one pool.
 
     Attributes:
-        pool: The pool.
         minimum: Hosts that are always there: MinSize. Like all levels with those that run in its warm pool meanwhile.
         desired: Hosts that the copies need at their desired counts; unknown where a service that is sent here does not
             fit.
@@ -68,7 +67,6 @@ class PoolPlan:
         warm: Those at the desired counts that run in its warm pool.
         short: Hosts that the copies need at their desired counts beyond those that there can be.
         misfits: Services that are sent here and fit on none of its hosts.
-        price: What one host costs.
         tasks: How many copies of each workload one host takes beside its daemons and nothing else; unknown where a size
             is.
         deploying: Hosts while as many old and new copies run as may while all services are deployed at once; None where
@@ -110,7 +108,6 @@ class QuotaNeed:
     """vCPUs that count against one quota of an account in a region.
 
     Attributes:
-        quota: The quota.
         desired: vCPUs at the desired counts; unknown where the hosts of a pool are.
         maximum: vCPUs at MaxSize of every pool, likewise.
         known_desired: The same without the pools of which the hosts are not known.
@@ -137,7 +134,6 @@ class FleetPlan:
         minimum: All pools at MinSize. Amounts are the sum of what is known; see `unpriced`.
         desired: All pools at the desired counts of what runs on them.
         maximum: All pools at MaxSize.
-        quotas: What is needed of the quotas.
         starts: What one start of each job takes.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
         unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.

@@ -43,14 +43,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One value before and after.
-
-    Attributes:
-        what: What it is, in words.
-        old: Before, as it is shown.
-        new: After, as it is shown.
-        change: The difference of two numbers; empty where there is none.
-    """
+    """One value before and after, as it is shown; `change` is the difference of two numbers, and else empty."""
 
     what: str
     old: str

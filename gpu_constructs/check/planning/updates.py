@@ -53,14 +53,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A change that AWS refuses in one deploy.
-
-    Attributes:
-        change: What changes, with the names of resources.
-        answer: What AWS answers.
-        steps: The two deploys that do it.
-        source: Where that is written.
-    """
+    """A change that AWS refuses in one deploy, with what it answers, and the two deploys that do it."""
 
     answer: str
     steps: tuple[str, str]
@@ -73,7 +66,6 @@ class Unique:
     """What only one resource at a time can have.
 
     Attributes:
-        type: The type of the resource.
         keys: Properties that no other resource has alike; without the last there is nothing to share.
         what: What that is, in words; ``{}`` stands for the last.
         refusal: What AWS answers the second.

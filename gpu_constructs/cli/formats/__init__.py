@@ -43,9 +43,7 @@ class Checked:
     """A check, and what its reader asked for.
 
     Attributes:
-        review: What was found.
         fails: Whether a finding makes the exit code 1.
-        ignored: Ids of rules that were not asked.
         verbose: Whether infos are shown, and in SARIF what was accepted.
     """
 
