@@ -1,4 +1,4 @@
-"""Policies of roles: as documents of IAM, which CDK takes in one call into Node."""
+"""What roles may do: statements as IAM has them, which CDK takes in one call into Node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from aws_cdk import aws_iam as iam
 
 
 def allowed(
-    sid: str, action: str | Sequence[str], resource: str | Sequence[str], condition: Mapping[str, object] | None = None
+    sid: str | None,
+    action: str | Sequence[str],
+    resource: str | Sequence[str],
+    condition: Mapping[str, object] | None = None,
 ) -> Mapping[str, object]:
-    """A statement that allows something."""
-    statement = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
-    return statement if condition is None else {**statement, "Condition": condition}
+    """A statement that allows something; `sid` is its name, None without one."""
+    statement = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource, "Condition": condition}
+    return {name: value for name, value in statement.items() if value is not None}
 
 
 def policy_of(*statements: Mapping[str, object]) -> iam.PolicyDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import aws_cdk as cdk
@@ -9,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from gpu_constructs.cdk.policies import allowed
 from gpu_constructs.cdk.same_place import service_of_this_account
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def state_machine(
     return sfn.StateMachine(scope, "StateMachine", state_machine_name=name, role=role, definition_body=body), role
 
 
-def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[iam.PolicyStatement]:
+def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[Mapping[str, object]]:
     """What a state that runs a state machine needs besides ``states:StartExecution``: to wait for its end."""
     executions = stack.format_arn(
         service="states",
@@ -92,10 +94,7 @@ def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[iam.PolicyS
     )
     watches = ["states:DescribeExecution", "states:StopExecution"]
     hears = ["events:DescribeRule", "events:PutRule", "events:PutTargets"]
-    return [
-        iam.PolicyStatement(actions=actions, resources=[resource])
-        for actions, resource in ((watches, executions), (hears, rule))
-    ]
+    return [allowed(None, watches, executions), allowed(None, hears, rule)]
 
 
 def alarm_of_executions(

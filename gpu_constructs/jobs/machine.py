@@ -85,16 +85,16 @@ _MOST_LISTED = 100  # later ones end within seconds
 def one_at_a_time(scope: Construct, construct_id: str, machine: sfn.StateMachine) -> sfn.StateMachine:
     """Defines the state machine of one schedule of a job, and its role."""
     stack, scope = stack_of(scope), Construct(scope, f"{construct_id}{STARTER}")
-    starts = iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine.state_machine_arn])
+    starts = allowed(None, "states:StartExecution", machine.state_machine_arn)
     made, role = state_machine(
         scope,
         definition=stack.to_json_string(_definition(stack.partition, machine.state_machine_arn)),
         allowed_to="Start",
-        policy=iam.PolicyDocument(statements=[starts, *waiting_for(machine, stack)]),
+        policy=policy_of(starts, *waiting_for(machine, stack)),
     )
     # Apart from the role's own policy, which the machine waits for.
-    look = iam.PolicyStatement(actions=["states:ListExecutions"], resources=[made.state_machine_arn])
-    iam.Policy(scope, "Look", roles=[role], statements=[look])
+    look = allowed(None, "states:ListExecutions", made.state_machine_arn)
+    iam.Policy(scope, "Look", roles=[role], document=policy_of(look))
     return made
 
 

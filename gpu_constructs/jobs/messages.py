@@ -26,6 +26,7 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import in_words, known_number
 from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import (
     State,
@@ -206,7 +207,7 @@ def from_queue(
     kept.grant_send_messages(role)
     machine.grant_start_execution(role)
     for each in waiting_for(machine, stack):
-        role.add_to_policy(each)
+        role.add_to_policy(iam.PolicyStatement.from_json(each))
     definition = worker_of(
         partition=stack.partition,
         queue=queue.queue_url,
@@ -222,16 +223,8 @@ def from_queue(
         definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(definition)),
     )
     # Not in the policy that the machine waits for.
-    itself = iam.Policy(
-        scope,
-        f"{construct_id}Itself",
-        roles=[role],
-        statements=[
-            iam.PolicyStatement(
-                actions=["states:ListExecutions", "states:StartExecution"], resources=[workers.state_machine_arn]
-            )
-        ],
-    )
+    own = allowed(None, ["states:ListExecutions", "states:StartExecution"], workers.state_machine_arn)
+    itself = iam.Policy(scope, f"{construct_id}Itself", roles=[role], document=policy_of(own))
     every_minute = scheduler.Schedule(
         scope,
         f"{construct_id}EveryMinute",

@@ -151,8 +151,7 @@ def _agent(stack: cdk.Stack, cluster: ecs.ICluster) -> iam.PolicyDocument:
 def _pass(role_arn: str) -> iam.PolicyDocument:
     # The second is what the service is called in the partition of China.
     services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
-    condition = {"StringEquals": {"iam:PassedToService": services}}
-    return policy_of({"Effect": "Allow", "Action": "iam:PassRole", "Resource": role_arn, "Condition": condition})
+    return policy_of(allowed(None, "iam:PassRole", role_arn, {"StringEquals": {"iam:PassedToService": services}}))
 
 
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from gpu_constructs.cdk.policies import allowed
 from gpu_constructs.cdk.same_place import trust_this_account
 from gpu_constructs.cluster.capacity.user_data import ON_NVIDIA
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -134,7 +136,7 @@ def _task(
     task_definition.add_volume(name="host", host=ecs.Host(source_path=_METRICS_FOLDER))
     container.add_mount_points(ecs.MountPoint(source_volume="host", container_path=_METRICS_FOLDER, read_only=True))
     for each in _permissions(hosts, program):
-        task_definition.add_to_task_role_policy(each)
+        task_definition.add_to_task_role_policy(iam.PolicyStatement.from_json(each))
     return task_definition
 
 
@@ -155,29 +157,18 @@ def daemon_workload(name: str) -> Workload:
     )
 
 
-def _permissions(hosts: ClusterHosts, program: s3_assets.Asset) -> tuple[iam.PolicyStatement, ...]:
+def _permissions(hosts: ClusterHosts, program: s3_assets.Asset) -> Iterator[Mapping[str, object]]:
     """What it may do: read its program, ask about hosts and tasks of the cluster, and report faults."""
     stack, cluster = hosts.stack, hosts.cluster_name
-    of_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
-    return (
-        iam.PolicyStatement(  # CDK would grant the whole bucket, with the templates of every app
-            sid="ReadProgram",
-            actions=["s3:GetObject"],
-            resources=[f"arn:{stack.partition}:s3:::{program.s3_bucket_name}/{program.s3_object_key}"],
-        ),
-        iam.PolicyStatement(
-            sid="AskAboutHost",
-            actions=["ecs:DescribeContainerInstances", "ecs:DescribeTasks"],
-            resources=[
-                stack.format_arn(service="ecs", resource=kind, resource_name=f"{cluster}/*")
-                for kind in ("container-instance", "task")
-            ],
-            conditions=of_cluster,
-        ),
-        iam.PolicyStatement(
-            sid="ReportFaults",
-            actions=["events:PutEvents"],
-            resources=[stack.format_arn(service="events", resource="event-bus", resource_name="default")],
-            conditions={"StringEquals": {"events:source": FAULT_SOURCE, "events:detail-type": FAULT_DETAIL_TYPE}},
-        ),
-    )
+    # CDK would grant the whole bucket, with the templates of every app.
+    read = f"arn:{stack.partition}:s3:::{program.s3_bucket_name}/{program.s3_object_key}"
+    yield allowed("ReadProgram", "s3:GetObject", read)
+    asked = [
+        stack.format_arn(service="ecs", resource=kind, resource_name=f"{cluster}/*")
+        for kind in ("container-instance", "task")
+    ]
+    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    yield allowed("AskAboutHost", ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"], asked, in_cluster)
+    bus = stack.format_arn(service="events", resource="event-bus", resource_name="default")
+    faults = {"StringEquals": {"events:source": FAULT_SOURCE, "events:detail-type": FAULT_DETAIL_TYPE}}
+    yield allowed("ReportFaults", "events:PutEvents", bus, faults)

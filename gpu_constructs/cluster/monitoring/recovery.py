@@ -14,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import alarm_of_executions, state_machine
 from gpu_constructs.cdk.tokens import late_list, late_text
@@ -84,7 +85,7 @@ class GpuRecovery(Construct):
             self,
             definition=late_text(definition),
             allowed_to="Recover",
-            policy=iam.PolicyDocument(statements=_statements(hosts, self.table, late_list(groups))),
+            policy=_permissions(hosts, self.table, late_list(groups)),
         )
         notify.grant_publish(role)
         self.rule: events.CfnRule = self._rule(hosts)
@@ -133,25 +134,13 @@ class GpuRecovery(Construct):
         )
 
 
-def _statements(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -> list[iam.PolicyStatement]:
+def _permissions(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -> iam.PolicyDocument:
     """What the machine may do: in this one cluster, with its groups and the table."""
-    return [
-        iam.PolicyStatement(
-            sid="DrainHostsAndStopTasks",
-            actions=[
-                "ecs:DescribeContainerInstances",
-                "ecs:ListTasks",
-                "ecs:StopTask",
-                "ecs:UpdateContainerInstancesState",
-            ],
-            resources=["*"],
-            conditions={"ArnEquals": {"ecs:cluster": hosts.cluster_arn}},
-        ),
-        iam.PolicyStatement(
-            sid="ReplaceHosts", actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=groups
-        ),
-        iam.PolicyStatement(sid="LookAtGroups", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]),
-        iam.PolicyStatement(
-            sid="Count", actions=["dynamodb:GetItem", "dynamodb:UpdateItem"], resources=[table.table_arn]
-        ),
-    ]
+    of_ecs = ("DescribeContainerInstances", "ListTasks", "StopTask", "UpdateContainerInstancesState")
+    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    return policy_of(
+        allowed("DrainHostsAndStopTasks", [f"ecs:{each}" for each in of_ecs], "*", in_cluster),
+        allowed("ReplaceHosts", "autoscaling:TerminateInstanceInAutoScalingGroup", groups),
+        allowed("LookAtGroups", "autoscaling:DescribeAutoScalingInstances", "*"),
+        allowed("Count", ["dynamodb:GetItem", "dynamodb:UpdateItem"], table.table_arn),
+    )

@@ -17,6 +17,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import (
     State,
@@ -82,7 +83,7 @@ class BatchWatch(Construct):
             self,
             definition=stack.to_json_string(_definition(partition, arn, environments, stuck_seconds)),
             allowed_to="Look",
-            policy=iam.PolicyDocument(statements=_looks(arn)),
+            policy=_looks(arn),
         )
         starts = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
         self.state_machine.grant_start_execution(starts)
@@ -131,13 +132,10 @@ class BatchWatch(Construct):
         )
 
 
-def _looks(queue: str) -> list[iam.PolicyStatement]:
+def _looks(queue: str) -> iam.PolicyDocument:
     """Lists and environments have no resource: list_awsbatch.html of the service authorization reference."""
     lists = ["batch:DescribeComputeEnvironments", "batch:ListJobs"]
-    return [
-        iam.PolicyStatement(sid="Look", actions=["batch:GetJobQueueSnapshot"], resources=[queue]),
-        iam.PolicyStatement(sid="List", actions=lists, resources=["*"]),
-    ]
+    return policy_of(allowed("Look", "batch:GetJobQueueSnapshot", queue), allowed("List", lists, "*"))
 
 
 def _definition(partition: str, queue: str, environments: list[str], seconds: int) -> State:
