@@ -12,18 +12,15 @@ from enum import Enum
 
 from gpu_constructs.facts.model import Architecture, InstanceType, Vendor
 from gpu_constructs.facts.records import read
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 
-class OperatingSystem(str, Enum):
+class OperatingSystem(StrEnum):
     """Operating systems of the ECS-optimized images."""
 
     AMAZON_LINUX_2023 = "amazon-linux-2023"
     AMAZON_LINUX_2 = "amazon-linux-2"
     BOTTLEROCKET = "bottlerocket"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Verdict(Enum):

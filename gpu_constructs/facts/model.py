@@ -7,24 +7,20 @@ Nothing here knows where the data comes from; that is `catalogue`.
 from __future__ import annotations
 
 import re
-from enum import Enum
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 _GIGABIT = re.compile(r"(?:([0-9]+)x )?([0-9.]+) Gigabit")  # `4x 100 Gigabit` is four cards
 
 
-class Architecture(str, Enum):
+class Architecture(StrEnum):
     """Processor architecture, as EC2 and the ECS attribute ``ecs.cpu-architecture`` spell it."""
 
     X86_64 = "x86_64"
     ARM64 = "arm64"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Vendor(str, Enum):
+class Vendor(StrEnum):
     """Who makes the accelerator, which decides its driver, its AMI and how ECS hands it to a container.
 
     Only `NVIDIA` devices are ECS ``GPU`` resources
@@ -38,19 +34,13 @@ class Vendor(str, Enum):
     QUALCOMM = "qualcomm"
     XILINX = "xilinx"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class PurchaseClass(str, Enum):
+class PurchaseClass(StrEnum):
     """How an instance type may be bought: ``SupportedUsageClasses`` of DescribeInstanceTypes."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
     CAPACITY_BLOCK = "capacity-block"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ loads is made with it. For the same reason a room has some names as `loaded_late
 `by_identity` is a memory of what was derived from such values, found again by the objects themselves. Comparing or
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
 time. The values are frozen, so what was derived from one stays true.
+
+`Named` and `StrEnum` are enumerations that are printed as AWS writes their values.
 """
 
 from __future__ import annotations
@@ -16,12 +18,26 @@ import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from enum import Enum
 from functools import wraps
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["Identical", "by_identity", "dataclass", "loaded_later"]
+__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "loaded_later"]
+
+
+class Named(Enum):
+    """Names that AWS or a report has; ``str()`` of one is its value."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class StrEnum(str, Enum):
+    """The same, and equal to its value, as the one that Python has from 3.11 on."""
+
+    __str__ = Named.__str__
 
 
 def _dataclass(

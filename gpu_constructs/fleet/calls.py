@@ -6,15 +6,14 @@ Only templates say so. How many copies such a call of ``RunTask`` starts, and wh
 from __future__ import annotations
 
 from dataclasses import field
-from enum import Enum
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Named, dataclass
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
 from gpu_constructs.fleet.unknown import Unknown
 
 
-class Starter(Enum):
+class Starter(Named):
     """What starts the copies of a task: a service, which keeps them running, or something that calls ``RunTask``."""
 
     SERVICE = "service"
@@ -23,9 +22,6 @@ class Starter(Enum):
     PIPE = "pipe"
     STATE_MACHINE = "state machine"
     COMMAND = "command"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

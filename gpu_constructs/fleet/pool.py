@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from gpu_constructs.facts import Architecture, Image, InstanceType, OperatingSystem, Vendor, system_of_parameter
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Named, dataclass
 from gpu_constructs.fleet.host import NO_USER_DATA, NOTHING_SAID, LaunchDetails, NetworkInterface, UserData
 from gpu_constructs.fleet.origin import Origin, Subnet
 from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
@@ -37,15 +37,12 @@ class WarmPool:
     reuse_on_scale_in: bool | Unknown = False
 
 
-class UpdateMethod(Enum):
+class UpdateMethod(Named):
     """How CloudFormation brings a change of an Auto Scaling group to the hosts that run."""
 
     INSTANCE_REFRESH = "AutoScalingInstanceRefresh"
     ROLLING = "AutoScalingRollingUpdate"
     REPLACING = "AutoScalingReplacingUpdate"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from functools import lru_cache
 
 from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
 from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.facts.names import MANUFACTURERS, TYPES, accelerator_name, matches
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Named, dataclass
 from gpu_constructs.fleet.origin import Subnet
 from gpu_constructs.fleet.unknown import Unknown
 
@@ -21,7 +20,7 @@ RESERVATIONS_FIRST = "capacity-reservations-first"
 """The preference with which hosts start on demand where no capacity reservation has room."""
 
 
-class PurchaseOption(Enum):
+class PurchaseOption(Named):
     """How the hosts of a pool are bought."""
 
     ON_DEMAND = "on-demand"
@@ -29,9 +28,6 @@ class PurchaseOption(Enum):
     MIXED = "on-demand and spot"
     CAPACITY_BLOCK = "capacity-block"
     RESERVED = "reserved"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 PARTLY_SPOT = frozenset({PurchaseOption.SPOT, PurchaseOption.MIXED})

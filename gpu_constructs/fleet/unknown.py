@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from enum import Enum
 from typing import Final
+
+from gpu_constructs.facts.values import Named
 
 RESOLVED_LATER: Final = re.compile(r"\{\{resolve:[^{}]*\}\}|dummy-value-for-\S*")
 """The parts of a text that stand for another text.
@@ -18,13 +19,10 @@ other one until its command line has looked a parameter up (``valueFromLookup`` 
 _STARTS = ("{{resolve:", "dummy-value-for-")
 
 
-class Unknown(Enum):
+class Unknown(Named):
     """A value that only exists at deploy time, such as a CloudFormation parameter: it is never taken for a fit."""
 
     UNKNOWN = "unknown at synth"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 UNKNOWN = Unknown.UNKNOWN

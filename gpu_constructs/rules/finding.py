@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from enum import Enum
 from itertools import chain
 from operator import is_
 from typing import TypeAlias, TypeVar, final
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.reasons import listed
 
@@ -74,15 +73,12 @@ def with_verb(names: Iterable[object], one: str, several: str) -> str:
     return f"{and_list(who)} {one if len(who) == 1 else several}"
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """How serious a finding is, the most serious first."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def rank(self) -> int:

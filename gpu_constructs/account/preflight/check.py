@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TypeAlias, TypeVar
 
 from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.check.planning import FleetPlan
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Pool
 
 _Plain = TypeVar("_Plain")
@@ -120,16 +119,13 @@ Ask: TypeAlias = Callable[[str, Mapping[str, object]], Answer]
 """Asks AWS in one region, by the permission of a call such as ``ec2:DescribeSubnets``; raises `UnansweredError`."""
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """What a check came to."""
 
     OK = "ok"
     SHORT = "short"
     NOT_CHECKED = "not checked"
     NOTHING_TO_CHECK = "nothing to check"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

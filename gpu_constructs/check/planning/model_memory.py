@@ -8,14 +8,13 @@ defaults are taken.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 
 from gpu_constructs.check.planning.model_shapes import ModelShape
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import InstanceType, Vendor
 from gpu_constructs.facts.drivers import cuda_memory_mib
 from gpu_constructs.facts.gpu_features import precision as number_format
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 CONTEXT = 8192
 """Tokens of a sequence where nothing else is said."""
@@ -63,15 +62,12 @@ _MOST_TOKENS = 100_000_000
 _MOST_SEQUENCES = 100_000
 
 
-class Basis(str, Enum):
+class Basis(StrEnum):
     """What a number rests on."""
 
     MEASURED = "measured"
     DERIVED = "derived"
     ASSUMED = "assumed"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

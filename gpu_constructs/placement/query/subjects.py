@@ -20,12 +20,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 import string
-from enum import Enum
 from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_ATTRIBUTE_LENGTH
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Named, dataclass
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""
@@ -41,7 +40,7 @@ _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
 
 
-class Operator(Enum):
+class Operator(Named):
     """An operator; its value is the form that is printed, `word` the other one that ECS reads."""
 
     EQUALS = "=="
@@ -57,9 +56,6 @@ class Operator(Enum):
     MATCHES = "=~"
     NOT_MATCHES = "!~"
 
-    def __str__(self) -> str:
-        return self.value
-
     @property
     def word(self) -> str:
         """The form in letters, such as ``not_equals``."""
@@ -71,7 +67,7 @@ class Operator(Enum):
         return self.value[0] in "<>"
 
 
-class Field(Enum):
+class Field(Named):
     """A subject that ECS itself keeps about a container instance."""
 
     AGENT_CONNECTED = "agentConnected"
@@ -80,9 +76,6 @@ class Field(Enum):
     REGISTERED_AT = "registeredAt"
     RUNNING_TASKS_COUNT = "runningTasksCount"
     TASK_GROUP = "task:group"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)
