@@ -10,6 +10,7 @@ from math import ceil
 from typing import SupportsIndex, TypeVar
 
 import aws_cdk as cdk
+from typing_extensions import NotRequired, TypedDict, Unpack
 
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
@@ -26,23 +27,28 @@ _NUL = "\0"
 _Given = TypeVar("_Given")
 
 
-def whole_number(
-    argument: str,
-    value: object,
-    *,
-    smallest: int,
-    largest: int = LARGEST_INTEGER,
-    unit: str = "",
-    fix: str,
-    rule: str | None = None,
-) -> int | Unknown:
+class Limits(TypedDict):
+    """What a whole number may be, and what is said of another.
+
+    Attributes:
+        unit: What it counts; without one it counts nothing, as a port.
+        rule: The rule that has the same limits for templates.
+    """
+
+    smallest: int
+    largest: NotRequired[int]
+    unit: NotRequired[str]
+    fix: str
+    rule: NotRequired[str | None]
+
+
+def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
     ``True``, 1.0 and a token that is text are refused: the template would hold another value than the user wrote, or
     CDK would refuse them under another name.
-
-    `unit` is empty for a number that counts nothing, such as a port; `rule` has the same limits for templates.
     """
+    smallest, largest, fix = limits["smallest"], limits.get("largest", LARGEST_INTEGER), limits["fix"]
     if is_token(value):
         if not isinstance(value, str):
             return UNKNOWN
@@ -57,27 +63,18 @@ def whole_number(
         raise unexpected(
             argument,
             value,
-            f"a whole number{unit and f' of {unit}'}",
+            f"a whole number of {limits['unit']}" if limits.get("unit") else "a whole number",
             allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
             fix=fix,
-            rule=rule,
+            rule=limits.get("rule"),
         )
     return number
 
 
-def number_of(
-    value: object,
-    argument: str,
-    *,
-    smallest: int,
-    largest: int = LARGEST_INTEGER,
-    unit: str = "",
-    fix: str,
-    rule: str | None = None,
-) -> int | Unknown:
+def number_of(value: object, argument: str, **limits: Unpack[Limits]) -> int | Unknown:
     """The same for the field of a frozen value that is named like the argument; keeps the number in it."""
     given = getattr(value, argument)
-    number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
+    number = whole_number(argument, given, **limits)
     object.__setattr__(value, argument, known_or(given, number))
     return number
 
@@ -86,21 +83,17 @@ def known_number(
     argument: str,
     value: object,
     *,
-    smallest: int,
-    largest: int = LARGEST_INTEGER,
-    unit: str = "",
-    fix: str,
     why: str = "",
     problem: str = "",
     known_by: str = "take the number from context instead of a parameter",
-    rule: str | None = None,
+    **limits: Unpack[Limits],
 ) -> int:
     """A whole number within limits that something is computed from at synth.
 
     `why` says what cannot be done with a number that is only known at deploy time, or `problem` says all of it, and
     `known_by` what to give instead.
     """
-    number = whole_number(argument, value, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
+    number = whole_number(argument, value, **limits)
     if isinstance(number, Unknown):
         raise InvalidValueError(
             problem or f"a number that is only known at deploy time {why}",
@@ -178,14 +171,15 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
         split = value.split() if isinstance(value, str) else []
         raise unexpected(argument, value, "a list of text", fix=shown(split) if split else example)
-    if any(_NUL in each for each in value):
-        raise InvalidValueError(
-            f"{shown(next(each for each in value if _NUL in each))} has a NUL character, which no program is given",
-            argument=argument,
-            value=value,
-            fix=example,
-        )
+    for each in value:
+        _require_no_nul(argument, value, each, shown(each), fix=example)
     return list(value)
+
+
+def _require_no_nul(argument: str, value: object, text: object, called: str, *, fix: str) -> None:
+    if isinstance(text, str) and _NUL in text:
+        problem = f"{called} has a NUL character, which no program is given"
+        raise InvalidValueError(problem, argument=argument, value=value, fix=fix)
 
 
 def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, example: str) -> dict[str, _Given]:
@@ -206,13 +200,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
                 value=each,
                 fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",
             )
-        if isinstance(each, str) and _NUL in each:
-            raise InvalidValueError(
-                f"{key} has a NUL character, which no program is given",
-                argument=argument,
-                value=each,
-                fix=f"{argument}={example}",
-            )
+        _require_no_nul(argument, each, each, key, fix=f"{argument}={example}")
     return dict(value)
 
 

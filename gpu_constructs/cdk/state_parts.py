@@ -52,19 +52,19 @@ def is_there(path: str, *, there: bool = True) -> State:
     return {"Variable": path, "IsPresent": there}
 
 
-def call_ecs(partition: str, action: str, parameters: State) -> State:
-    """A state that asks ECS something, and tries again where ECS is busy."""
-    return call(partition, f"aws-sdk:ecs:{action}", parameters)
+def call(partition: str, action: str, parameters: State, result: str = "", following: str = "") -> State:
+    """A state that asks a service of AWS something, and tries again where the service is busy.
 
-
-def call(partition: str, action: str, parameters: State) -> State:
-    """A state that asks a service of AWS something, and tries again where the service is busy."""
-    return {
+    Where `result` or `following` are empty, whoever takes the state says more of what becomes of the answer.
+    """
+    state = {
         "Type": "Task",
         "Resource": f"arn:{partition}:states:::{action}",
         "Parameters": parameters,
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
     }
+    then = {"ResultPath": result, "Next": following}
+    return {**state, **{name: value for name, value in then.items() if value}}
 
 
 def state_machine(

@@ -13,6 +13,7 @@ begin at once rather too few go on, which the next minute mends, than too many.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -74,8 +75,7 @@ def worker_of(*, partition: str, queue: str, failed: str, job: str, most: int, l
     body, myself = f"{_MESSAGE}.Body", {"StateMachineArn.$": "$$.StateMachine.Id"}
     of_job = {"StateMachineArn": job, "Input.$": "$.job.input"}
 
-    def asks(action: str, request: State, result: str, following: str) -> State:
-        return {**call(partition, action, request), "ResultPath": result, "Next": following}
+    asks = partial(call, partition)
 
     def runs(request: State, *catches: State) -> State:
         failed = {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "KeepFailed"}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
     State,
-    call_ecs,
+    call,
     choice_state,
     fail_state,
     is_there,
@@ -178,18 +178,18 @@ def _stop_tasks(run: JobRun) -> State:
             [{"Variable": "$.group", "StringEqualsPath": "$.ours", "Next": "StopTask"}], "IsAnother"
         ),
         "StopTask": {
-            **call_ecs(run.partition, "stopTask", stopped),
+            **call(run.partition, "aws-sdk:ecs:stopTask", stopped),
             "ResultSelector": {"arn.$": "$.Task.TaskArn"},
             "End": True,
         },
         "IsAnother": {"Type": "Succeed"},
     }
     return {
-        "FindTasks": {**call_ecs(run.partition, "listTasks", listed), **after_page},
-        "MoreTasks": {**call_ecs(run.partition, "listTasks", {**listed, "NextToken.$": token}), **after_page},
+        "FindTasks": {**call(run.partition, "aws-sdk:ecs:listTasks", listed), **after_page},
+        "MoreTasks": {**call(run.partition, "aws-sdk:ecs:listTasks", {**listed, "NextToken.$": token}), **after_page},
         "AnyTasks": choice_state([{**is_there("$.page.TaskArns[0]"), "Next": "ReadTasks"}], "RestTasks"),
         "ReadTasks": {
-            **call_ecs(run.partition, "describeTasks", described),
+            **call(run.partition, "aws-sdk:ecs:describeTasks", described),
             "ResultSelector": {"arns.$": "$.Tasks[*].TaskArn", "groups.$": "$.Tasks[*].Group"},
             "ResultPath": "$.seen",
             **guard,

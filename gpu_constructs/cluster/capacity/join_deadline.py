@@ -17,9 +17,9 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import require_kind, whole_seconds
+from gpu_constructs.cdk.arguments import known_seconds, require_kind
 from gpu_constructs.cluster.capacity.local_disks import unit_lines
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.names import HOST_LOG
 from gpu_constructs.fleet import Unknown
@@ -102,14 +102,11 @@ def deadline_lines(
                 fix="leave it out, or an image of Amazon Linux",
             )
         return ()
-    seconds: int | Unknown = DEFAULT_SECONDS
+    seconds = DEFAULT_SECONDS
     if join_within is not None:
-        seconds = whole_seconds("join_within", join_within, smallest=_LEAST_SECONDS, largest=_MOST_SECONDS)
-    if isinstance(seconds, Unknown):
-        raise InvalidValueError(
-            "a time that is only known at deploy time cannot be written into a script",
-            argument="join_within",
-            fix="cdk.Duration.minutes(30)",
+        fix, why = "cdk.Duration.minutes(30)", "cannot be written into a script"
+        seconds = known_seconds(
+            "join_within", join_within, smallest=_LEAST_SECONDS, largest=_MOST_SECONDS, fix=fix, why=why
         )
     script = _SCRIPT.format(seconds=seconds, step=_STEP_SECONDS, warm=_WARM if may_be_warm else "", tell=_TELL)
     unit = f"""\

@@ -22,7 +22,6 @@ from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
     State,
     call,
-    call_ecs,
     choice_state,
     fail_state,
     is_there,
@@ -103,7 +102,7 @@ def _what_failed() -> State:
 
 def _describe(run: RecoveryRun, following: str) -> State:
     asked = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.arn)"}
-    return {**call_ecs(run.partition, "describeContainerInstances", asked), "ResultPath": "$.found", "Next": following}
+    return call(run.partition, "aws-sdk:ecs:describeContainerInstances", asked, "$.found", following)
 
 
 def _is_ours(run: RecoveryRun) -> State:
@@ -157,11 +156,7 @@ def _budget(run: RecoveryRun) -> State:
             "ResultPath": "$.counted",
             "Next": "Tell",
         },
-        "Today": {
-            **call(run.partition, "dynamodb:getItem", {**item, "ConsistentRead": True}),
-            "ResultPath": "$.today",
-            "Next": "Known",
-        },
+        "Today": call(run.partition, "dynamodb:getItem", {**item, "ConsistentRead": True}, "$.today", "Known"),
         "Known": pass_state({"is.$": "States.ArrayContains($.today.Item.Hosts.SS, $.id)"}, "$.known", "IsKnown"),
         # The same fault again: the execution that counted the host looks after it, or has failed.
         "IsKnown": choice_state([{"Variable": "$.known.is", "BooleanEquals": True, "Next": "Done"}], "BudgetUsed"),
@@ -197,16 +192,12 @@ def _drain(run: RecoveryRun) -> State:
             "ResultPath": "$.told",
             "Next": "Drain",
         },
-        "Drain": {
-            **call_ecs(run.partition, "updateContainerInstancesState", drained),
-            "ResultPath": "$.drained",
-            "Next": "Pause",
-        },
+        "Drain": call(run.partition, "aws-sdk:ecs:updateContainerInstancesState", drained, "$.drained", "Pause"),
         "Pause": {"Type": "Wait", "Seconds": -(-run.drain_seconds // looks), "Next": "Look"},
         "Look": _describe(run, "IsThere"),
         "IsThere": choice_state([{**is_there(found), "Next": "Daemons"}], "FindGroup"),
         # After the host: a daemon that ends between the two counts as a task, and no task counts as a daemon.
-        "Daemons": {**call_ecs(run.partition, "listTasks", daemons), "ResultPath": "$.daemons", "Next": "Left"},
+        "Daemons": call(run.partition, "aws-sdk:ecs:listTasks", daemons, "$.daemons", "Left"),
         "Left": pass_state(counts, "$.left", "IsEmpty"),
         "IsEmpty": choice_state(
             [
@@ -228,11 +219,11 @@ def _stop_rest(run: RecoveryRun) -> State:
     }
     refused = {"ErrorEquals": ["States.ALL"], "ResultPath": "$.refused", "Next": "NotStopped"}
     states = {
-        "Stop": {**call_ecs(run.partition, "stopTask", stopped), "Catch": [refused], "End": True},
+        "Stop": {**call(run.partition, "aws-sdk:ecs:stopTask", stopped), "Catch": [refused], "End": True},
         "NotStopped": {"Type": "Pass", "End": True},
     }
     return {
-        "FindRest": {**call_ecs(run.partition, "listTasks", listed), "ResultPath": "$.rest", "Next": "StopRest"},
+        "FindRest": call(run.partition, "aws-sdk:ecs:listTasks", listed, "$.rest", "StopRest"),
         "StopRest": {
             "Type": "Map",
             "ItemsPath": "$.rest.TaskArns",
@@ -252,11 +243,9 @@ def _replace(run: RecoveryRun) -> State:
     ended = {"InstanceId.$": "$.id", "ShouldDecrementDesiredCapacity": False}
     state = "$.group.AutoScalingInstances[0].LifecycleState"
     return {
-        "FindGroup": {
-            **call(run.partition, "aws-sdk:autoscaling:describeAutoScalingInstances", asked),
-            "ResultPath": "$.group",
-            "Next": "InGroup",
-        },
+        "FindGroup": call(
+            run.partition, "aws-sdk:autoscaling:describeAutoScalingInstances", asked, "$.group", "InGroup"
+        ),
         "InGroup": choice_state(
             [
                 {**is_there(state, there=False), "Next": "Done"},
@@ -264,9 +253,7 @@ def _replace(run: RecoveryRun) -> State:
             ],
             "Replace",
         ),
-        "Replace": {
-            **call(run.partition, "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup", ended),
-            "ResultPath": "$.ended",
-            "Next": "Done",
-        },
+        "Replace": call(
+            run.partition, "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup", ended, "$.ended", "Done"
+        ),
     }

@@ -7,6 +7,7 @@ that is invalid beside others nor a job whose hosts never join, so a state machi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -26,6 +27,7 @@ from gpu_constructs.cdk.state_parts import (
     choice_state,
     fail_state,
     is_there,
+    pass_state,
     state_machine,
 )
 from gpu_constructs.cluster.monitoring.gpu_monitoring import let_alarms_publish, let_rules_publish
@@ -140,15 +142,11 @@ def _looks(queue: str) -> iam.PolicyDocument:
 
 def _definition(partition: str, queue: str, environments: list[str], seconds: int) -> State:
     """Looks twice; where the same job is first from the one to the other and none has a host, the queue is stuck."""
-
-    def look(action: str, asked: State, result: str, following: str) -> State:
-        return {**call(partition, f"aws-sdk:batch:{action}", asked), "ResultPath": result, "Next": following}
-
-    def first(result: str, following: str) -> State:
-        return look("getJobQueueSnapshot", {"JobQueue": queue}, result, following)
+    asks, of_queue = partial(call, partition), {"JobQueue": queue}
+    first = partial(asks, "aws-sdk:batch:getJobQueueSnapshot", of_queue)
 
     def jobs(status: str, following: str) -> State:
-        return look("listJobs", {"JobQueue": queue, "JobStatus": status}, f"$.{status}", following)
+        return asks("aws-sdk:batch:listJobs", {**of_queue, "JobStatus": status}, f"$.{status}", following)
 
     invalid = "$.found.ComputeEnvironments[?(@.Status == 'INVALID')]"
     job, before = "$.now.FrontOfQueue.Jobs[0]", "$.before.FrontOfQueue.Jobs[0]"
@@ -162,15 +160,13 @@ def _definition(partition: str, queue: str, environments: list[str], seconds: in
         "StartAt": "Environments",
         "TimeoutSeconds": seconds + 900,
         "States": {
-            "Environments": look(
-                "describeComputeEnvironments", {"ComputeEnvironments": environments}, "$.found", "Invalid"
+            "Environments": asks(
+                "aws-sdk:batch:describeComputeEnvironments",
+                {"ComputeEnvironments": environments},
+                "$.found",
+                "Invalid",
             ),
-            "Invalid": {
-                "Type": "Pass",
-                "Parameters": {"environments.$": invalid},
-                "ResultPath": "$.invalid",
-                "Next": "AnyInvalid",
-            },
+            "Invalid": pass_state({"environments.$": invalid}, "$.invalid", "AnyInvalid"),
             "AnyInvalid": choice_state(
                 [{**is_there("$.invalid.environments[0]"), "Next": "EnvironmentInvalid"}], "Before"
             ),

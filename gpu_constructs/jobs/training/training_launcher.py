@@ -21,11 +21,10 @@ from pathlib import Path, PurePosixPath
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import known_number, texts, whole_seconds
+from gpu_constructs.cdk.arguments import known_number, known_seconds, texts
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
-from gpu_constructs.fleet import Unknown
 from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 _DEFAULT_PORT = 29500
@@ -191,12 +190,7 @@ class TrainingLauncher:
         number, fix = 1 if self.processes_per_host is None else self.processes_per_host, f"port={_DEFAULT_PORT}"
         known_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU", why=_WHY_KNOWN)
         known_number("port", self.port, smallest=1024, largest=65534, fix=fix, why=_WHY_KNOWN)
-        if isinstance(self._seconds, Unknown):
-            raise InvalidValueError(
-                f"a time that is only known at deploy time {_WHY_KNOWN}",
-                argument="join_within",
-                fix="cdk.Duration.minutes(30)",
-            )
+        _ = self.waits_seconds  # refuses a time that is not known
 
     @classmethod
     @names_checked
@@ -269,14 +263,12 @@ class TrainingLauncher:
         return cls(tool=Tool.MPI, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
     @property
-    def _seconds(self) -> int | Unknown:
-        return _JOIN_SECONDS if self.join_within is None else whole_seconds("join_within", self.join_within, smallest=1)
-
-    @property
     def waits_seconds(self) -> int | None:
         """How long hosts wait for each other; None where that was not given."""
-        seconds = None if self.join_within is None else self._seconds
-        return None if isinstance(seconds, Unknown) else seconds
+        if self.join_within is None:
+            return None
+        fix = "cdk.Duration.minutes(30)"
+        return known_seconds("join_within", self.join_within, smallest=1, fix=fix, why=_WHY_KNOWN)
 
     def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
         """The command of the container.
@@ -287,12 +279,11 @@ class TrainingLauncher:
         """
         words = texts("command", command, example=_EXAMPLE)
         _require_startable(words, self.tool)
-        seconds = self._seconds
         script = _script_of(
             self.tool,
             processes=self.processes_per_host or gpus,
             port=self.port,
-            join_seconds=0 if isinstance(seconds, Unknown) else seconds,
+            join_seconds=self.waits_seconds or _JOIN_SECONDS,
         )
         return [_SHELL, "-c", script, "launcher", *words]
 
