@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -15,7 +16,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
-from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint, Targets
+from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint, TargetPort, Targets
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm
@@ -37,6 +38,11 @@ _OF_NEW_LISTENER = (
     "vpc_subnets",
     "access_logs_bucket",
 )
+
+
+_Balancer = TypeVar("_Balancer", elbv2.ApplicationLoadBalancer, elbv2.NetworkLoadBalancer)
+_Targets = TypeVar("_Targets", elbv2.ApplicationTargetGroup, elbv2.NetworkTargetGroup)
+_Listener = TypeVar("_Listener", elbv2.ApplicationListener, elbv2.NetworkListener)
 
 
 class BalancerOptions(TypedDict, total=False):
@@ -110,25 +116,11 @@ def behind_application(
         _require_certificate(options, plain=elbv2.ApplicationProtocol.HTTP)
         peer = _source_of(options, vpc)
     scope = Construct(service, construct_id)
-    group = elbv2.ApplicationTargetGroup(
-        scope,
-        "Targets",
-        vpc=vpc,
-        protocol=elbv2.ApplicationProtocol.HTTP,
-        port=target.container_port,
-        target_type=target.target_type,
-        health_check=_health_check(path, elbv2.Protocol.HTTP),
-    )
+    to_tasks = partial(elbv2.ApplicationTargetGroup, scope, "Targets", protocol=elbv2.ApplicationProtocol.HTTP)
+    group = _targets(to_tasks, target, vpc, path)
     if given is None:
-        balancer = elbv2.ApplicationLoadBalancer(
-            scope,
-            "LoadBalancer",
-            vpc=vpc,
-            internet_facing=options.get("internet_facing"),
-            vpc_subnets=options.get("vpc_subnets"),
-            idle_timeout=_LONGEST_SILENCE,
-            drop_invalid_header_fields=True,
-        )
+        kind = partial(elbv2.ApplicationLoadBalancer, idle_timeout=_LONGEST_SILENCE, drop_invalid_header_fields=True)
+        balancer = _balancer(kind, scope, vpc, options)
         endpoint = _listen(scope, balancer, group, peer, options)
     else:
         elbv2.ApplicationListenerRule(
@@ -152,22 +144,12 @@ def _listen(
     options: ApplicationBalancerOptions,
 ) -> ServiceEndpoint:
     """The listener of a new load balancer; with encryption, port 80 redirects to it."""
-    certificate, logs = options.get("certificate"), options.get("access_logs_bucket")
-    if logs is not None:
-        balancer.log_access_logs(logs)
+    certificate = options.get("certificate")
     usual = _HTTP_PORT if certificate is None else _HTTPS_PORT
     port = options.get("port") or usual
-    listener = elbv2.ApplicationListener(
-        scope,
-        "Listener",
-        load_balancer=balancer,
-        protocol=options.get("protocol") or elbv2.ApplicationProtocol.HTTPS,
-        port=port,
-        certificates=_certificates_of(certificate),
-        ssl_policy=None if certificate is None else _TLS_POLICY,
-        default_target_groups=[group],
-        open=False,
-    )
+    protocol = options.get("protocol") or elbv2.ApplicationProtocol.HTTPS
+    kind = partial(elbv2.ApplicationListener, scope, "Listener", protocol=protocol, open=False)
+    listener = _listener(kind, balancer, port, group, certificate)
     listeners = [listener]
     if certificate is not None and port != _HTTP_PORT:
         action = elbv2.ListenerAction.redirect(protocol="HTTPS", port=str(port), permanent=True)
@@ -199,36 +181,12 @@ def behind_network(
     scope = Construct(service, construct_id)
     # Without a group of its own, the hosts would have to let in the addresses of its clients.
     allowed = ec2.SecurityGroup(scope, "SecurityGroup", vpc=vpc, allow_all_outbound=False)
-    balancer = elbv2.NetworkLoadBalancer(
-        scope,
-        "LoadBalancer",
-        vpc=vpc,
-        internet_facing=options.get("internet_facing"),
-        vpc_subnets=options.get("vpc_subnets"),
-        security_groups=[allowed],
-    )
-    logs = options.get("access_logs_bucket")
-    if logs is not None:
-        balancer.log_access_logs(logs)
-    group = elbv2.NetworkTargetGroup(
-        scope,
-        "Targets",
-        vpc=vpc,
-        protocol=elbv2.Protocol.TCP,
-        port=target.container_port,
-        target_type=target.target_type,
-        health_check=_health_check(path, elbv2.Protocol.TCP if path is None else elbv2.Protocol.HTTP),
-    )
-    listener = elbv2.NetworkListener(
-        scope,
-        "Listener",
-        load_balancer=balancer,
-        protocol=options.get("protocol") or elbv2.Protocol.TLS,
-        port=arrival,
-        certificates=_certificates_of(certificate),
-        ssl_policy=None if certificate is None else _TLS_POLICY,
-        default_target_groups=[group],
-    )
+    balancer = _balancer(partial(elbv2.NetworkLoadBalancer, security_groups=[allowed]), scope, vpc, options)
+    to_tasks = partial(elbv2.NetworkTargetGroup, scope, "Targets", protocol=elbv2.Protocol.TCP)
+    group = _targets(to_tasks, target, vpc, path)
+    protocol = options.get("protocol") or elbv2.Protocol.TLS
+    kind = partial(elbv2.NetworkListener, scope, "Listener", protocol=protocol)
+    listener = _listener(kind, balancer, arrival, group, certificate)
     if peer is not None:
         balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
     group.add_target(target.of(service))
@@ -298,17 +256,44 @@ def _require_path(path: str | None) -> None:
         )
 
 
-def _health_check(path: str | None, protocol: elbv2.Protocol) -> elbv2.HealthCheck:
+def _balancer(kind: Callable[..., _Balancer], scope: Construct, vpc: ec2.IVpc, options: BalancerOptions) -> _Balancer:
+    made = kind(
+        scope,
+        "LoadBalancer",
+        vpc=vpc,
+        internet_facing=options.get("internet_facing"),
+        vpc_subnets=options.get("vpc_subnets"),
+    )
+    logs = options.get("access_logs_bucket")
+    if logs is not None:
+        made.log_access_logs(logs)
+    return made
+
+
+def _targets(kind: Callable[..., _Targets], target: TargetPort, vpc: ec2.IVpc, path: str | None) -> _Targets:
     """Two good answers within 30 seconds let a task in; four bad ones, in a minute, replace it."""
-    return elbv2.HealthCheck(
+    health = elbv2.HealthCheck(
         path=path,
         # ELB's own default; cfn-lint wants it in writing where Docker chooses the port (E3049).
         port="traffic-port",
-        protocol=protocol,
+        protocol=elbv2.Protocol.TCP if path is None else elbv2.Protocol.HTTP,
         interval=cdk.Duration.seconds(15),
         timeout=cdk.Duration.seconds(10),
         healthy_threshold_count=2,
         unhealthy_threshold_count=4,
+    )
+    return kind(vpc=vpc, port=target.container_port, target_type=target.target_type, health_check=health)
+
+
+def _listener(
+    kind: Callable[..., _Listener], balancer: object, port: float, group: object, certificate: acm.ICertificate | None
+) -> _Listener:
+    return kind(
+        load_balancer=balancer,
+        port=port,
+        certificates=None if certificate is None else [certificate],
+        ssl_policy=None if certificate is None else _TLS_POLICY,
+        default_target_groups=[group],
     )
 
 
@@ -329,7 +314,3 @@ def _source_of(options: BalancerOptions, vpc: ec2.IVpc) -> ec2.IPeer | None:
             fix="vpc_cidr_block=… in from_vpc_attributes, or open=False and "
             "endpoint.listener.connections.allow_default_port_from(…)",
         ) from None
-
-
-def _certificates_of(certificate: acm.ICertificate | None) -> list[elbv2.IListenerCertificate] | None:
-    return None if certificate is None else [cast("elbv2.IListenerCertificate", certificate)]
