@@ -163,8 +163,13 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
         text = f"{each.message}; {each.fix}" if each.fix else each.message
         if each.severity is Severity.INFO:
             cdk.Annotations.of(construct).add_info(text)
-            continue
-        cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
+        else:
+            warn(construct, each.rule, text)
+
+
+def warn(construct: IConstruct, name: str, text: str) -> None:
+    """Warns at a construct of what no rule finds; acknowledged as ``gpu-constructs::`` and the name."""
+    cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{name}", text)
 
 
 class GpuBudget:

@@ -207,9 +207,7 @@ class GpuCluster(AsCluster):
         require_own_id(construct_id)
         plan = plan_capacity(choice, self.hosts)
         self.hosts.association.require_free(capacity_provider_name)
-        capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._has_now([capacity])
-        return capacity
+        return self._make_all([plan])[0]
 
     @checked
     def add_managed_capacity(

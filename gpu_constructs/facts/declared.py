@@ -321,24 +321,15 @@ def whole_number(smallest: int, largest: int) -> Callable[[object], int | None]:
     return kept
 
 
-def _numbers(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
+def _numbers(smallest: int, largest: int, *, once: bool = False) -> Callable[[object], tuple[int, ...] | None]:
     one = whole_number(smallest, largest)
 
     def kept(value: object) -> tuple[int, ...] | None:
         if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) > ENTRIES:
             return None
-        found = [one(each) for each in value]
-        return tuple(each for each in found if each is not None) if None not in found else None
-
-    return kept
-
-
-def _different(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
-    every = _numbers(smallest, largest)
-
-    def kept(value: object) -> tuple[int, ...] | None:
-        found = every(value)
-        return found if found is not None and len(set(found)) == len(found) else None
+        found = tuple(number for each in value if (number := one(each)) is not None)
+        is_right = len(found) == len(value) and not (once and len(set(found)) < len(found))
+        return found if is_right else None
 
     return kept
 
@@ -372,7 +363,7 @@ TYPE_FIELDS: Fields = {
     "neuron_model": (_MODELS, _model),
     "neuron_cores": ("a whole number from 1 to 1000", whole_number(1, 1000)),
     "max_interfaces": ("a whole number from 1 to 1000", whole_number(1, 1000)),
-    "efa_cards": ("a list of indexes of network cards from 0, each once, such as [0]", _different(0, 1000)),
+    "efa_cards": ("a list of indexes of network cards from 0, each once, such as [0]", _numbers(0, 1000, once=True)),
     "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
 }
 """The fields of a declared type but its name."""

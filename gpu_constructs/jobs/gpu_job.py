@@ -24,6 +24,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.state_parts import alarm_of_executions
+from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
@@ -185,7 +186,7 @@ class GpuJob(Construct):
         hosts.add_alarm(self.alarm)
         unreached = hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
         if unreached is not None:
-            cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
+            warn(self, "public-subnets", unreached)
         keep_exported(used, scope)
         self._workload = workload
         self._hosts = hosts

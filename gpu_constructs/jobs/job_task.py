@@ -17,6 +17,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words, known_seconds
 from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
 from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Starter, Step, Task, Unknown, Workload
@@ -160,8 +161,9 @@ def warn_of_lost_hours(scope: Construct, pools: Sequence[Pool], timeout_seconds:
     """Warns of a job without checkpoints that may lose many hours when EC2 takes its host back."""
     spot = [each.name for each in pools if each.bought.option in PARTLY_SPOT]
     if spot and isinstance(timeout_seconds, int) and timeout_seconds > _LONG_SECONDS:
-        cdk.Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:GpuJob.checkpoints",
+        warn(
+            scope,
+            "no-checkpoints",
             f"{spot[0]} has Spot hosts, and the job may run for {timeout_seconds / 3600:g} hours without checkpoints: "
             "EC2 takes such a host back with two minutes' notice, and the next attempt begins anew; "
             "checkpoints=JobData.s3(bucket, prefix='checkpoints/'), or Purchase.on_demand()",

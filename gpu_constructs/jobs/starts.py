@@ -23,6 +23,7 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
+from gpu_constructs.cdk.validation import warn
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
 from gpu_constructs.jobs.data import INPUT, JobData
 
@@ -118,16 +119,18 @@ def on_object(
     )
     may_circle = _circle(mine, others, certainly=False)
     if len(may_circle) > 1:
-        cdk.Annotations.of(rule).add_warning_v2(
-            "gpu-constructs:StartedJob.circle",
+        warn(
+            rule,
+            "jobs-in-a-circle",
             f"{_in_turn(may_circle)}: each may write what starts the next one; with a prefix of its own for what each "
             "of them reads and writes, none does",
         )
     others.append(mine)
     around = next((each for each in written if watched.startswith(each.location)), None)
     if around is not None:
-        cdk.Annotations.of(rule).add_warning_v2(
-            "gpu-constructs:GpuJob.own_objects",
+        warn(
+            rule,
+            "own-objects",
             f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
             f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
         )

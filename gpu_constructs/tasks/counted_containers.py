@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aws_cdk import aws_ecs as ecs
 
@@ -43,7 +43,7 @@ from gpu_constructs.tasks.container_plan import (
 )
 from gpu_constructs.tasks.gpu_ask import Gpus, metadata_of, plan_needs
 from gpu_constructs.tasks.host_share import default_shared_memory_mib, require_fit
-from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.task_target import Capacity, resource_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_logs as logs
@@ -248,7 +248,7 @@ class CountedContainers:
 
     @cached_property
     def _resource(self) -> ecs.CfnTaskDefinition:
-        return cast("ecs.CfnTaskDefinition", self._definition.node.default_child)
+        return resource_of(self._definition)
 
     def _require_addable(self, construct_id: str, options: Mapping[str, Any]) -> None:
         self.require_new(construct_id)

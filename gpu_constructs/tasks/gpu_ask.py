@@ -23,6 +23,7 @@ from gpu_constructs.errors import IncompatibleError, argument_named, unexpected
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import is_target
+from gpu_constructs.facts.declared import as_properties
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task
 from gpu_constructs.placement.fit import alternatives
@@ -166,16 +167,15 @@ def metadata_of(task: Task) -> dict[str, object] | None:
 
 def _written(container: Container) -> dict[str, object]:
     needs = container.needs or GpuNeeds()
-    entry: dict[str, object] = {}
-    if needs.memory_mib is not None:
-        entry["GpuMemoryMib"] = needs.memory_mib
-    if needs.compute_capability is not None:
-        entry["ComputeCapability"] = "{}.{}".format(*needs.compute_capability) + needs.compute_features
-    if needs.precision is not None:
-        entry["Precision"] = needs.precision
-    if needs.nvlink:
-        entry["Nvlink"] = True
-    return entry
+    target = needs.compute_capability and "{}.{}".format(*needs.compute_capability) + needs.compute_features
+    return as_properties(
+        {
+            "gpu_memory_mib": needs.memory_mib,
+            "compute_capability": target,
+            "precision": needs.precision,
+            "nvlink": needs.nvlink or None,
+        }
+    )
 
 
 def _target(value: object) -> tuple[tuple[int, int], str]:

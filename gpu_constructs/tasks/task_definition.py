@@ -31,11 +31,12 @@ from gpu_constructs.tasks.task_target import (
     expressions_on,
     mode_on,
     require_options,
+    resource_of,
     task_on,
     with_constraints,
     write_task,
 )
-from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
+from gpu_constructs.tasks.workload import capacity_used, require_accelerators, started_by_hand
 
 if TYPE_CHECKING:
     from gpu_constructs.tasks.models.cache_storage import CacheVolumes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from aws_cdk import aws_ecs as ecs
 
@@ -136,6 +136,11 @@ def require_options(task: Task, volumes: Sequence[ecs.Volume], *, enable_fault_i
     names = [each["name"] if isinstance(each, Mapping) else each.name for each in volumes]
     if len(set(names)) < len(names):
         raise unexpected("volumes", names, "a different name for each volume", fix="another name for one of them")
+
+
+def resource_of(task_definition: ecs.TaskDefinition) -> ecs.CfnTaskDefinition:
+    """The resource of a task definition."""
+    return cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
 
 
 def write_task(resource: ecs.CfnTaskDefinition, task: Task, capacity: Sequence[Capacity]) -> None:

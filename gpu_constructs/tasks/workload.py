@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -18,7 +18,7 @@ from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks.counted_containers import CountedContainers
-from gpu_constructs.tasks.task_target import Capacity, require_capacities
+from gpu_constructs.tasks.task_target import Capacity, require_capacities, resource_of
 
 STARTED: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
@@ -26,11 +26,6 @@ STARTED: Mapping[str, str] = {
     "Strategy": "capacity",
 }
 """What is said of a task that is started, by a job or by hand, by property."""
-
-
-def resource_of(task_definition: ecs.TaskDefinition) -> ecs.CfnTaskDefinition:
-    """The resource of a task definition."""
-    return cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
 
 
 def keep_old_revisions(task_definition: ecs.TaskDefinition) -> None:

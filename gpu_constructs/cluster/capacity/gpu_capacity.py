@@ -28,7 +28,7 @@ from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.own_image import image_metadata
-from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN
+from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN, Pool
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ class ImportedGpuCapacity(ProviderCapacity):
         *,
         hosts: ClusterHosts,
         choice: CapacityChoice,
-        capacity_provider_name: str,
     ) -> None:
         stack_of(scope)
         plan = plan_capacity(choice, hosts)
@@ -65,7 +64,7 @@ class ImportedGpuCapacity(ProviderCapacity):
             instance_type_names=plan.choice.instance_types,
         )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
-        self.capacity_provider_name = capacity_provider_name
+        self.capacity_provider_name = cast("str", choice.capacity_provider_name)
 
 
 def require_known_groups(capacity: Iterable[Construct]) -> None:
@@ -145,9 +144,7 @@ class GpuCapacity(ProviderCapacity):
         hosts.association.attach(self.provider, name)
         if last := (*after_join, *plan.adds.last_commands):
             user_data.add_commands(*last)
-        if self.pool.public_subnets is True or self.pool.zones_are_open:
-            # Whether its user wants a placement group is for the user to say.
-            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
+        announce_zones(self, self.pool)
 
     @staticmethod
     @naming(CapacityOptions, like=CapacityChoice)
@@ -186,9 +183,14 @@ class GpuCapacity(ProviderCapacity):
             capacity_provider_name=capacity_provider_name,
             **options,
         )
-        return ImportedGpuCapacity(
-            scope, construct_id, hosts=cluster.hosts, choice=choice, capacity_provider_name=capacity_provider_name
-        )
+        return ImportedGpuCapacity(scope, construct_id, hosts=cluster.hosts, choice=choice)
+
+
+def announce_zones(scope: Construct, pool: Pool) -> None:
+    """Shows at hosts what their subnets may mean for them."""
+    if pool.public_subnets is True or pool.zones_are_open:
+        # Whether its user wants a placement group is for the user to say.
+        announce(scope, check_alone(replace(pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
 
 
 def launch_template_of(

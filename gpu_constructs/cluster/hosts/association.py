@@ -102,8 +102,7 @@ class ClusterAssociation:
     def require_free(self, provider_name: str | None) -> None:
         """Refuses to begin on a provider that could not join the cluster."""
         self.require_free_name(provider_name)
-        if not self._is_writer:
-            self._require_only_writer()
+        self._require_only_writer()
 
     def require_free_name(self, provider_name: str | None) -> None:
         """Refuses a name that another provider has. Managed Instances, which are in no list, need no more."""
@@ -121,8 +120,7 @@ class ClusterAssociation:
             self._own_cluster.add_asg_capacity_provider(provider)
         else:
             self._write([*self._listed, provider.capacity_provider_name])
-        if not self._is_writer:
-            self._become_writer()
+        self._become_writer()
         self._take(provider.capacity_provider_name, chosen_name)
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
@@ -158,8 +156,7 @@ class ClusterAssociation:
                 argument="strategy",
                 fix="one strategy with all of its items",
             )
-        if not self._is_writer:
-            self._require_only_writer()
+        self._require_only_writer()
         if self._own_cluster is not None:
             with translated():
                 self._own_cluster.add_default_capacity_provider_strategy(list(strategy))
@@ -169,8 +166,7 @@ class ClusterAssociation:
         if self._own_cluster is None:
             self._write(self._listed)
             self._say_what_is_kept()
-        if not self._is_writer:
-            self._become_writer()
+        self._become_writer()
 
     def _require_known(self, strategy: Sequence[ecs.CapacityProviderStrategy], argument: str) -> None:
         known = list(dict.fromkeys([*self._listed, *self._made]))
@@ -222,6 +218,8 @@ class ClusterAssociation:
             self._resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     def _become_writer(self) -> None:
+        if self._is_writer:
+            return
         self._is_writer = True
         if isinstance(self._given, ecs.Cluster):
             _WRITERS[self._given] = self
@@ -230,7 +228,7 @@ class ClusterAssociation:
             self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, note)
 
     def _require_only_writer(self) -> None:
-        writer = self._other_writer()
+        writer = None if self._is_writer else self._other_writer()
         if writer is not None:
             here = writer == self.stack.node.path
             raise IncompatibleError(

@@ -18,6 +18,7 @@ from gpu_constructs.cdk.arguments import known_number, known_seconds, of_kind
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import late_text
+from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
@@ -148,8 +149,9 @@ class GpuMonitoring(Construct):
             if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()
                 if why := why_unmeasured(capacity.pool):
-                    cdk.Annotations.of(capacity).add_warning_v2(
-                        "gpu-constructs:GpuMonitoring.unmeasured",
+                    warn(
+                        capacity,
+                        "gpus-not-measured",
                         f"the GPUs of {capacity.pool.name} will not be measured: {why}; each of its hosts will count "
                         "in UnreadableHosts",
                     )
@@ -276,7 +278,7 @@ def let_alarms_publish(scope: Construct, topic: sns.ITopic, place: tuple[str, st
     partition, region, account = place
     every = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
     if not _let_publish(topic, "AlarmsPublish", _ALARMS, every):
-        _warn_of_policy(scope, topic, "GpuMonitoring", "alarms", f"{_ALARMS}, or is the one that SNS makes")
+        _warn_of_policy(scope, topic, "alarms", f"{_ALARMS}, or is the one that SNS makes")
 
 
 def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: list[str]) -> None:
@@ -285,13 +287,14 @@ def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: list[str]) -> 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
     """
     if not _let_publish(topic, "RulesPublish", _RULES, rules):
-        _warn_of_policy(scope, topic, "GpuBatchQueue", "notices of jobs", _RULES)
+        _warn_of_policy(scope, topic, "notices of jobs", _RULES)
 
 
-def _warn_of_policy(scope: Construct, topic: sns.ITopic, of: str, what: str, whom: str) -> None:
+def _warn_of_policy(scope: Construct, topic: sns.ITopic, what: str, whom: str) -> None:
     """Says that CDK does not change an imported topic."""
-    cdk.Annotations.of(scope).add_warning_v2(
-        f"gpu-constructs:{of}.notify",
+    warn(
+        scope,
+        "imported-topic",
         f"the policy of topic {topic.node.id} is not changed, since the topic is imported; {what} reach it where that "
         f"policy allows sns:Publish to {whom}",
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
@@ -11,8 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from gpu_constructs.cdk.validation import announce
-from gpu_constructs.cluster.capacity.gpu_capacity import launch_template_of
+from gpu_constructs.cluster.capacity.gpu_capacity import announce_zones, launch_template_of
 from gpu_constructs.cluster.capacity.network import network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityPlan
 from gpu_constructs.cluster.capacity.purchase import Purchase
@@ -20,9 +17,8 @@ from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.cluster.hosts.permissions import host_role, host_security_group, let_key_be_used
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.own_image import image_metadata
-from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, PurchaseOption, known
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, Pool, PurchaseOption, known
 from gpu_constructs.jobs.batch.environment_plan import image_type, own_image, user_data_of
-from gpu_constructs.rules import check_alone
 
 # AWS Batch makes a cluster for each compute environment, and may itself use none of other names: statement 11 of
 # https://docs.aws.amazon.com/aws-managed-policy/latest/reference/BatchServiceRolePolicy.html
@@ -168,6 +164,4 @@ class BatchEnvironment(Construct):
             self.compute_environment.add_metadata(METADATA_KEY, declared)
         # Hosts talk to ECS until they have gone, and the environment is only gone after them.
         self.compute_environment.node.add_dependency(*plan.subnets.way_out)
-        if self.pool.public_subnets is True or self.pool.zones_are_open:
-            # Whether its user wants a placement group is for the user to say.
-            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
+        announce_zones(self, self.pool)

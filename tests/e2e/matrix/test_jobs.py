@@ -33,7 +33,7 @@ _MINUTES = 60
 
 _REMARKS: Mapping[str, str] = {
     "GPU150": "the address of a container in mode bridge, with EFA, exists on its own host only",
-    "gpu-constructs:GpuJob.checkpoints": "a job of AWS Batch here may run on Spot for a day, and keeps nothing",
+    "gpu-constructs::no-checkpoints": "a job of AWS Batch here may run on Spot for a day, and keeps nothing",
 }
 """What this library warns of, and some of these jobs deserve."""
 
