@@ -181,10 +181,12 @@ def _require_attributes(given: Mapping[str, str], pool: Pool) -> None:
             fix = "a name of letters, digits, - _ . and /, not of ECS; a value of these, @, : and spaces within"
             raise InvalidValueError(problem, argument=argument, value=value, fix=fix)
     if _ARCHITECTURE in given:
-        found = {generation_of(each) or "unknown" for each in pool.instance_types} or {"unknown"}
-        if found != {given[_ARCHITECTURE]} or not pool.types_are_known:
+        found = {generation_of(each) or "unknown" for each in pool.instance_types}
+        found |= set() if pool.types_are_known else {"unknown"}
+        if found != {given[_ARCHITECTURE]} or "unknown" in found:
             problem = f"the GPU architecture of the types of {pool.name} is {' and '.join(sorted(found))}"
             fix = f"{{'{_ARCHITECTURE}': {shown(min(found))}}}" if len(found) == 1 else "a capacity for each"
+            fix = "leave it out" if "unknown" in found else fix
             raise InvalidValueError(problem, argument=argument, value=given[_ARCHITECTURE], fix=fix)
     if len(given) > most:
         problem = f"a host has {_MOST_ATTRIBUTES} attributes at most, {len(ATTRIBUTES)} of them of this library"

@@ -15,6 +15,7 @@ from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,
     GpuConstructsError,
+    GpuMachineImage,
     HostScaling,
     HostStorage,
     InvalidValueError,
@@ -58,6 +59,25 @@ def test_the_group_gets_what_cdks_group_takes(site: Site) -> None:
     assert {name: group[name] for name in expected} == expected
     assert group["NotificationConfigurations"][0]["TopicARN"].endswith(":told")
     assert site.launch_template()["Monitoring"] == {"Enabled": True}
+
+
+def test_hosts_are_measured_each_five_minutes_where_one_says_so(site: Site) -> None:
+    site.capacity("g6.xlarge", instance_monitoring=autoscaling.Monitoring.BASIC)
+    assert site.launch_template()["Monitoring"] == {"Enabled": False}
+
+
+def test_an_architecture_is_not_taken_for_types_that_are_not_known(ground: Ground) -> None:
+    type_ = cdk.CfnParameter(ground.stack, "Type").value_as_string
+    image = GpuMachineImage.pinned("al2023-gpu")
+    for types, said in (([type_], "unknown"), (["g6.xlarge", type_], "Ada")):
+        with pytest.raises(InvalidValueError, match=r"types of .* is (Ada and )?unknown; fix: leave it out"):
+            Site.capacity(ground, *types, name="Refused", image=image, instance_attributes={"gpu.arch": said})
+
+
+@pytest.mark.parametrize("level", ["debug", "crit"])
+def test_the_agent_logs_as_much_as_it_is_told(level: str, site: Site) -> None:
+    site.capacity("g6.xlarge", agent_settings={"ECS_LOGLEVEL": level})
+    assert f"ECS_LOGLEVEL={level}" in user_data(site.launch_template()).splitlines()
 
 
 def test_hosts_run_commands_after_all_others_and_have_settings_and_attributes(site: Site) -> None:
@@ -152,6 +172,9 @@ def test_bottlerocket_has_names_of_its_own(site: Site) -> None:
         ("g6.xlarge", {"instance_attributes": {"gpu.name": "L4"}}, "gpu.name is set by this library"),
         ("g6.xlarge", {"instance_attributes": {"ecs.subnet-id": "x"}}, "no attribute that a host may be given"),
         ("g6.xlarge", {"instance_attributes": {"team": "a;b"}}, "'team': 'a;b' is no attribute"),
+        ("g6.xlarge", {"instance_attributes": {"team": " a"}}, "'team': ' a' is no attribute"),
+        ("g6.xlarge", {"instance_attributes": {"team": "a "}}, "'team': 'a ' is no attribute"),
+        ("g6.xlarge", {"agent_settings": {"ECS_LOGLEVEL": "critical"}}, "or 'crit', got 'critical'"),
         ("g6.xlarge", {"instance_attributes": {f"a{n}": "x" for n in range(7)}}, "10 attributes at most.*6 or fewer"),
     ],
 )
