@@ -15,9 +15,17 @@ from botocore.exceptions import ClientError
 
 from gpu_constructs.cli.program import main
 
-__all__ = ["replayed"]
+__all__ = ["COMMANDS", "RECORDINGS", "replayed", "said_otherwise"]
 
+RECORDINGS = Path(__file__).parent / "account" / "recordings"
+"""Of accounts, each in a folder. What is recorded on the emulator shows nothing about AWS, and is not kept there."""
 COMMANDS = ("self-test", "why", "verify")
+
+
+def said_otherwise(recordings: Path) -> list[str]:
+    """Folders over which a command does not say what it said then, or in which none has said anything."""
+    folders = {each: list(replayed(each)) for each in recordings.iterdir() if each.is_dir()}
+    return [each.name for each, pairs in folders.items() if not pairs or any(then != now for then, now in pairs)]
 
 
 def replayed(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -165,7 +165,7 @@ _KINDS = (
 )
 
 
-SERVICES = {"servicequotas": "service-quotas"}
+SERVICES = {"servicequotas": "service-quotas", "states": "stepfunctions"}
 """Services that boto3 calls otherwise than the permissions of IAM."""
 
 

@@ -138,7 +138,13 @@ def run_self_test(
         request=request, calls=Calls(clients, request.region, if_denied=_IF_DENIED), tell=tell, sleep=sleep, clock=clock
     )
     run.hosts = {each.arn: each for each in registered_hosts(found)}
-    targets = targets_of(found, request)
+    try:
+        targets = targets_of(found, request)
+    except InvalidValueError as unknown:
+        if not found.denied:
+            raise
+        problem = f"{unknown.problem}: the credentials may not call {' or '.join(found.denied)}"
+        raise GpuConstructsError(problem, argument=unknown.argument, fix=_IF_DENIED) from unknown
     try:
         checks = tuple(run.tested(targets))
     except BaseException:

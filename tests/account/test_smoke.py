@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.account import self_test
 from tests.examples import times
-from tests.replayed import replayed
+from tests.replayed import RECORDINGS, said_otherwise
 from tools.smoke.__main__ import main
 from tools.smoke.account import Account, Said, recording
 from tools.smoke.scrub import scrubbed
@@ -26,8 +26,6 @@ STEPS |= {"deploy 1": "update", "verify": "verify"}
 STEPS |= dict.fromkeys(("destroy 0", "without_logs", "gone"), "destroy")
 """What can be refused, and the step of which that is said."""
 DESTROY = ("settled", "stop-tasks", "destroy 0", "without_logs", "gone")
-RECORDINGS = Path(__file__).parent / "recordings"
-"""Of an account. None is there yet; `tests.e2e.test_smoke` makes one on the emulator, which shows nothing about AWS."""
 
 
 class StandIn:
@@ -36,8 +34,8 @@ class StandIn:
     def __init__(self, wrong: str, error: BaseException | None = None) -> None:
         self.did: list[str] = []
         self._wrong, self._error = wrong, error
-        identity = SimpleNamespace(get_caller_identity=lambda: {"Account": "111122223333"})
-        self.session = SimpleNamespace(client=lambda _: identity, region_name="us-east-1")
+        self.calls = SimpleNamespace(ask=lambda _: {"Account": "111122223333"})
+        self.session = SimpleNamespace(region_name="us-east-1")
 
     def __getattr__(self, name: str) -> Any:
         def act(*words: object, **_: object) -> Any:
@@ -87,22 +85,37 @@ def test_nothing_is_deployed_without_a_yes_over_a_stack_or_over_a_recording(
     assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("made", [True, False])
-def test_a_log_group_that_was_there_before_is_kept(made: bool, tmp_path: Path) -> None:
-    gone: list[str] = []
-    account: Any = Account(tmp_path)
-    logs = SimpleNamespace(delete_log_group=lambda *, logGroupName: gone.append(logGroupName))  # noqa: N803 - boto3's
-    account.session = SimpleNamespace(client=lambda _: logs)
-    account.without_logs(made=made)
-    assert gone == ["gpu-constructs-self-test"] * made
+def test_after_ctrl_c_at_the_question_nothing_is_deployed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(_: str) -> str:
+        raise KeyboardInterrupt
+
+    account = StandIn("")
+    of: Any = lambda _: account  # noqa: E731
+    assert main(["--record", str(tmp_path / "r")], of=of, ask=interrupt) == 2
+    assert capsys.readouterr().err.endswith("\nnothing was deployed\n")
+    assert account.did == ["gone"]
+    assert not (tmp_path / "r").exists()
 
 
-def test_what_was_recorded_is_read_as_it_was_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_outlives_its_time_is_stopped(tmp_path: Path) -> None:
+    asked: list[str] = []
+    slept: list[float] = []
+
+    def ask(call: str, **_: str) -> dict[str, Any]:
+        asked.append(call)
+        outputs = [{"OutputKey": "StateMachine", "OutputValue": "machine"}]
+        return {"executionArn": "job", "status": "RUNNING", "Stacks": [{"Outputs": outputs}]}
+
+    account: Any = Account(tmp_path, sleep=slept.append)
+    account.calls = SimpleNamespace(ask=ask)
+    assert not account.job().passed
+    assert asked[-1] == "states:StopExecution"
+    assert sum(slept) == 30 * 60
+
+
+def test_what_accounts_have_shown_is_read_as_it_was_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
-    for folder in RECORDINGS.glob("*"):
-        pairs = list(replayed(folder))
-        assert pairs, folder
-        assert [now for _, now in pairs] == [then for then, _ in pairs], folder
+    assert said_otherwise(RECORDINGS) == []
 
 
 @pytest.mark.parametrize(("service", "operation", "noted"), [("sts", "GetSessionToken", 0), ("ecs", "ListClusters", 1)])
@@ -127,7 +140,7 @@ SECRETS = st.fixed_dictionaries(
         "ip": st.ip_addresses(network="10.0.0.0/8").map(str),
         "ipv6": st.ip_addresses(network="2600:1f00::/24").map(str),
         "uuid": st.uuids().map(str),
-        **dict.fromkeys(("user", "name", "owner", "role", "team", "secret"), WORDS),
+        **dict.fromkeys(("user", "name", "owner", "role", "team", "secret", "variable"), WORDS),
     }
 )
 AROUND = ("({}) ", "from {}. ", '\\n{}\\n"', "\\u0022{}\\u0022", "a%2F{}%2Fb", "a_{}_b ", "<{}>")
@@ -144,6 +157,7 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
         "Tags": [{"Key": "Owner", "Value": of["owner"]}, {"Key": "aws:autoscaling:groupName", "Value": "kept"}],
         "message": f"User: arn:aws:iam::{of['account']}:user/{of['user']} ({of['uuid']}) may not assume {of['role']}",
         "roleName": of["role"],
+        "environment": [{"name": "TOKEN", "value": f"{of['variable']} and {of['host']}"}],
         "attributes": [{"name": "ecs.instance-type", "value": "g4dn.xlarge"}],
         "hosts": [
             of["host"],
@@ -154,7 +168,8 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
         "tags": {"team": of["team"], "aws:ecs:clusterName": "kept"},
         "secretArn": f"arn:aws:secretsmanager:eu-west-1:{of['account']}:secret:{of['secret']}-AbCd12",
         "text": "".join(
-            data.draw(st.sampled_from(AROUND)).format(each) for each in data.draw(st.permutations([*of.values()]))
+            data.draw(st.sampled_from(AROUND)).format(each)
+            for each in data.draw(st.permutations([each for name, each in of.items() if name != "variable"]))
         ),
     }
     found: Any = scrubbed([answer, answer])
@@ -164,3 +179,19 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
     assert found[0]["taskArn"].split("/")[1] == found[0]["serviceName"]
     assert found[0]["attributes"] == answer["attributes"]
     assert found[0]["Tags"][1]["Value"] == "kept"
+
+
+@settings(max_examples=times(60))
+@given(st.from_regex(r"[a-z][a-z0-9]?", fullmatch=True).filter(lambda name: name != "s3"))
+def test_a_short_name_goes_where_it_is_one_and_words_stay(name: str) -> None:
+    def answer(name: str, word: str) -> Any:
+        arns = [f"arn:aws:iam::111122223333:role/{name}", f"arn:aws:logs:eu-west-1:111122223333:log-group:{name}:*"]
+        text = f"role/{name} may not call '{name}' of what is in a region, and {word} stays"
+        return {"roleName": name, "arns": arns, "Tags": [{"Key": name, "Value": name}], "text": text}
+
+    variables: Any = [{"name": "A", "value": name}, {"name": "B", "value": ""}, {"name": "NVIDIA_X", "value": "all"}]
+    found: Any = scrubbed({**answer(name, name), "environment": variables})
+    other = found["roleName"]
+    assert len(other) > len(name)
+    assert [each["value"] for each in found.pop("environment")] == [other, "", "all"]
+    assert found == answer(other, name)

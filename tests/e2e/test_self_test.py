@@ -170,6 +170,10 @@ def test_what_the_credentials_may_not_do_is_said(cloud: Local, stack: Deployed) 
         run_in(cloud, stack, clients=Asked(cloud, "ecs:RunTask"), capacity=(stack.outputs["Provider"],))
     with pytest.raises(GpuConstructsError, match="may not call ecs:ListContainerInstances"):
         run_in(cloud, stack, clients=Asked(cloud, "ecs:ListContainerInstances"))
+    with pytest.raises(
+        GpuConstructsError, match=r"GPUs: the credentials may not call ecs:DescribeClusters; fix: .* --po"
+    ):
+        run_in(cloud, stack, clients=Asked(cloud, "ecs:DescribeClusters"), capacity=(stack.outputs["Provider"],))
     cloud.switch(f"ends/{FAMILY}", "late")
     refused = Asked(cloud, "ecs:StopTask")
     end = run_in(cloud, stack, clients=refused, capacity=(stack.outputs["Provider"],), minutes=3)

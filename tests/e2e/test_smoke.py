@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 from gpu_constructs.account import self_test
 from gpu_constructs.facts.names import SELF_TEST
 from tools.smoke.__main__ import main
@@ -14,7 +17,7 @@ from tools.smoke.app import JOB
 from tools.smoke.findings import SHOWN_BY
 from tools.smoke.steps import DESTROY, STEPS
 
-from tests.replayed import COMMANDS, replayed
+from tests.replayed import COMMANDS, replayed, said_otherwise
 
 from .cdk_cli import COMPILED
 from .stage import Stage
@@ -37,7 +40,7 @@ def of_the_emulator(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.mark.usefixtures("of_the_emulator")
 def test_it_deploys_tries_records_and_destroys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "recorded"
+    folder = tmp_path / "the emulator, which shows nothing about AWS"
     code = main(["--record", str(folder)], of=lambda of: Account(of, sleep=lambda _: None), ask=lambda _: "y")
     said = capsys.readouterr().err
     assert code == 0, said
@@ -52,7 +55,27 @@ def test_it_deploys_tries_records_and_destroys(tmp_path: Path, capsys: pytest.Ca
     recorded = "".join(each.read_text(encoding="utf-8") for each in folder.iterdir())
     for secret in ("123456789012", "10.0.", "ec2.internal"):
         assert secret not in recorded
-    pairs = list(replayed(folder))
-    assert len(pairs) == len(COMMANDS)
-    for then, now in pairs:
-        assert now == then
+    assert len(list(replayed(folder))) == len(COMMANDS)
+    assert said_otherwise(tmp_path) == []
+    changed = folder / f"{names.index('verify') + 1}-verify.json"
+    changed.write_text(changed.read_text(encoding="utf-8").replace('"ACTIVE"', '"DRAINING"'), encoding="utf-8")
+    assert said_otherwise(tmp_path) == [folder.name]
+
+
+@pytest.mark.usefixtures("of_the_emulator")
+def test_it_destroys_where_a_call_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = BaseClient._make_api_call
+
+    def answer(client: BaseClient, operation: str, given: object) -> Any:
+        if operation == "PutRetentionPolicy":
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, operation)
+        return asked(client, operation, given)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", answer)
+    words = ["--record", str(tmp_path / "r"), "--yes"]
+    assert main(words, of=lambda of: Account(of, sleep=lambda _: None)) == 1
+    said = capsys.readouterr().err
+    assert "\nself-test got no answer: the credentials may not call logs:PutRetentionPolicy\n" in said
+    assert "\n  ok         deletion: destroy in " in said

@@ -10,11 +10,9 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts.names import SELF_TEST
@@ -28,11 +26,11 @@ from tools.smoke.steps import DESTROY, STEPS, Done, run
 __all__ = ["main"]
 
 _HOURS, _MOST_HOURS = 0.5, 2
-_LEFT = f"""\
-there is a stack {STACK}, or a part of it, and may cost money; to remove it, once CloudFormation is done with it:
+_REMOVE_STACK = f"""\
+a stack {STACK}, or a part of it, and may cost money; to remove it, once CloudFormation is done with it:
   gpu-constructs stop-tasks {STACK} --yes
-  aws cloudformation delete-stack --stack-name {STACK}
-  aws logs delete-log-group --log-group-name {SELF_TEST}"""
+  aws cloudformation delete-stack --stack-name {STACK}"""
+_REMOVE_LOGS = f"  aws logs delete-log-group --log-group-name {SELF_TEST}"
 _WORDS = {True: "ok", False: "failed", None: "not tried"}
 
 
@@ -52,9 +50,9 @@ def main(
             if given.record.exists() and any(given.record.iterdir()):
                 return _nothing(f"{given.record} is not empty; fix: RECORD=FOLDER, another folder")
             account = of(Path(folder))
-            where, region = account.session.client("sts").get_caller_identity()["Account"], account.session.region_name
+            where, region = account.calls.ask("sts:GetCallerIdentity")["Account"], account.session.region_name
             if not account.gone().passed:
-                return _nothing(_LEFT)
+                return _nothing(f"there is {_REMOVE_STACK}\n{_REMOVE_LOGS}")
             _tell(f"account {where}, {region}: the stack {STACK} is deployed, tried and deleted, for, at list prices:")
             _tell_costs(region)
             if not given.yes and not _agreed(ask):
@@ -62,8 +60,9 @@ def main(
             given.record.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             return _nothing(f"{problem}; fix: RECORD=FOLDER, another folder")
-        except (BotoCoreError, ClientError, GpuConstructsError) as problem:
-            return _nothing(f"no account: {problem}; fix: credentials and a region, as the AWS CLI takes them")
+        except GpuConstructsError as problem:
+            fix = "credentials that may, and a region, as the AWS CLI takes them"
+            return _nothing(f"nothing was deployed: {problem.problem}; fix: {fix}")
         return _run(account, given.record)
 
 
@@ -91,7 +90,7 @@ def _run(account: Account, folder: Path) -> int:
             signal.signal(each, handler)
         _report(done)
         _record(done, folder)
-    return 0 if len(done) > len(STEPS) and all(each.passed for each in done) else 1
+    return 0 if len(done) > len(STEPS) and all(each.passed and not each.unanswered for each in done) else 1
 
 
 def _interrupted(_: int, __: FrameType | None) -> None:
@@ -107,12 +106,28 @@ def _record(done: Sequence[Done], folder: Path) -> None:
 
 def _report(done: Sequence[Done]) -> None:
     for row, verdict, steps in findings(done):
-        _tell(f"  {_WORDS[verdict]:<9}  {row}{f': {steps}' if steps else ''}")
+        word = "in part" if verdict is None and steps else _WORDS[verdict]
+        _tell(f"  {word:<9}  {row}{f': {steps}' if steps else ''}")
     for each in done:
         if not each.passed:
             _tell(f"{each.step} failed: {json.dumps(each.facts)[-1000:]}")
+        for why in each.unanswered:
+            _tell(f"{each.step} got no answer: {why}")
+    for line in _left(done):
+        _tell(line)
+
+
+def _left(done: Sequence[Done]) -> Iterator[str]:
+    """What is left in the account, with the commands that remove it."""
+    ends = {each.step: each.facts for each in done if isinstance(each.facts, dict)}
+    said = ends.get("self-test", {}).get("said") or {}
+    yield from (f"left by the self-test: {each}" for each in said.get("left_behind", ()) if " still " in each)
     if done and done[-1].step == DESTROY and not done[-1].passed:
-        _tell(_LEFT)
+        parts = ends[DESTROY]
+        if (found := parts.get("gone")) != []:
+            yield f"there {'is' if isinstance(found, list) else 'may be'} {_REMOVE_STACK}"
+        if parts.get("logs", "") is not None:
+            yield f"there may be the log group of the self-test; to remove it, once its task has ended:\n{_REMOVE_LOGS}"
 
 
 def _nothing(why: str) -> int:

@@ -18,7 +18,9 @@ from unittest.mock import patch
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from gpu_constructs.account.calls import session_of
+from gpu_constructs.account.answers import UnansweredError, answers
+from gpu_constructs.account.calls import CONFIG, Calls, session_of
+from gpu_constructs.account.problems import ERRORS, unanswered
 from gpu_constructs.cli.program import main
 from gpu_constructs.facts.names import SELF_TEST
 from tools.smoke.app import STACK, assembly
@@ -28,6 +30,8 @@ __all__ = ["Account", "Said", "recording"]
 _MINUTES = 30
 """What one step may take: a service that never gets a task keeps CloudFormation for three hours."""
 _POLL_SECONDS = 15
+_PAGES = 100
+_INTERRUPTED = 130  # how a command ends after Ctrl-C
 
 
 class Said(NamedTuple):
@@ -47,6 +51,7 @@ class Account:
 
     def __init__(self, folder: Path, sleep: Callable[[float], object] = time.sleep) -> None:
         self._folder, self._sleep, self.session = folder, sleep, session_of(None)
+        self.calls = Calls(lambda service, _: self.session.client(service, config=CONFIG), None)
 
     def assembly(self, copies: int) -> Path:
         """The app with so many tasks of its service."""
@@ -59,8 +64,11 @@ class Account:
         own = {**os.environ, "CI": "true", "CDK_DISABLE_VERSION_CHECK": "1"}
         limit = _MINUTES * 60
         ended = subprocess.run(words, env=own, stdin=DEVNULL, start_new_session=True, timeout=limit, check=False)
-        events = self._all("describe_stack_events", "StackEvents") if self._stack() else []
-        why = [each.get("ResourceStatusReason") for each in events if each["ResourceStatus"].endswith("_FAILED")]
+        try:
+            events = self._all("cloudformation:DescribeStackEvents", "StackEvents") if self._stack() else []
+            why = [each.get("ResourceStatusReason") for each in events if each["ResourceStatus"].endswith("_FAILED")]
+        except UnansweredError as unknown:
+            why = [unknown.problem]
         return Said(ended.returncode == 0, {"exit": ended.returncode, "failed": why})
 
     def command(self, *words: str) -> Said:
@@ -68,6 +76,8 @@ class Account:
         asked = [*words, "--region", str(self.session.region_name), "--format", "json"]
         with redirect_stdout(io.StringIO()) as out:
             code = main(asked)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         return Said(code == 0, {"words": asked, "exit": code, "said": json.loads(out.getvalue() or "null")})
 
     def output(self, name: str) -> str:
@@ -77,18 +87,18 @@ class Account:
 
     def job(self) -> Said:
         """One job, to its end; it is stopped where it has none in time."""
-        states = self.session.client("stepfunctions")
-        name = states.start_execution(stateMachineArn=self.output("StateMachine"))["executionArn"]
-        found = {"status": "RUNNING"}
+        started = self.calls.ask("states:StartExecution", stateMachineArn=self.output("StateMachine"))
+        job = {"executionArn": started["executionArn"]}
+        found: Mapping[str, Any] = {"status": "RUNNING"}
         try:
             for _ in range(_MINUTES * 60 // _POLL_SECONDS):
-                found = states.describe_execution(executionArn=name)
+                found = self.calls.ask("states:DescribeExecution", **job)
                 if found["status"] != "RUNNING":
                     break
                 self._sleep(_POLL_SECONDS)
         finally:
             if found["status"] == "RUNNING":
-                states.stop_execution(executionArn=name, cause="make smoke has ended")
+                self.calls.ask("states:StopExecution", cause="make smoke has ended", **job)
         return Said(found["status"] == "SUCCEEDED", [found.get(each) for each in ("status", "error", "cause")])
 
     def settled(self) -> Said:
@@ -102,25 +112,25 @@ class Account:
     def without_logs(self, *, made: bool) -> Said:
         """Deletes the log group of the self-test, where that made it."""
         if made:
-            self.session.client("logs").delete_log_group(logGroupName=SELF_TEST)
+            self.calls.ask("logs:DeleteLogGroup", logGroupName=SELF_TEST)
         return Said(passed=True, facts=None)
 
     def gone(self) -> Said:
         """Whether nothing of the stack is left, and what is."""
-        found = self._all("list_stack_resources", "StackResourceSummaries") if self._stack() else []
+        found = self._all("cloudformation:ListStackResources", "StackResourceSummaries") if self._stack() else []
         kept = [each for each in found if each["ResourceStatus"] != "DELETE_COMPLETE"]
         return Said(not kept, [f"{each['ResourceType']} {each.get('PhysicalResourceId', '')}" for each in kept])
 
-    def _all(self, call: str, what: str) -> list[Mapping[str, Any]]:
-        pages = self.session.client("cloudformation").get_paginator(call).paginate(StackName=STACK)
-        return [each for page in pages for each in page[what]]
+    def _all(self, permission: str, what: str) -> tuple[Mapping[str, Any], ...]:
+        pages, _ = self.calls.pages(permission, _PAGES, StackName=STACK)
+        return answers(each for each in pages if isinstance(each, dict)).of(what)
 
     def _stack(self) -> Mapping[str, Any]:
         stack: Mapping[str, Any]
         try:
-            (stack,) = self.session.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
-        except ClientError as refused:
-            if "does not exist" in str(refused):
+            (stack,) = self.calls.ask("cloudformation:DescribeStacks", StackName=STACK)["Stacks"]
+        except UnansweredError as refused:
+            if "does not exist" in refused.problem:
                 return {}
             raise
         return stack
@@ -130,26 +140,36 @@ _RECORDED = frozenset(["autoscaling", "cloudformation", "ec2", "ecs", "logs", "s
 """Services whose answers are noted. boto3 asks others for its credentials, whose answers hold secrets."""
 
 
+_ANSWERS = {"NoSuchResourceException", "ResourceAlreadyExistsException", "ResourceNotFoundException", "ValidationError"}
+"""Codes of errors that answer: a quota has no value of its own, or something is not there."""
+
+
 @contextmanager
-def recording() -> Iterator[list[object]]:
-    """Notes each call of boto3 in this process with its answer, which holds ``Error`` where AWS refused."""
-    calls: list[object] = []
+def recording() -> Iterator[list[dict[str, Any]]]:
+    """Notes each call of boto3 here with its answer, an ``Error`` where AWS refused, or why it is ``unanswered``."""
+    calls: list[dict[str, Any]] = []
     asked = BaseClient._make_api_call  # noqa: SLF001 - the one way of every client, its paginators and waiters too
 
     def noted(client: BaseClient, operation: str, given: object) -> Mapping[str, object]:
-        answer: Mapping[str, object] = {}
+        model = client.meta.service_model
+        call = {"service": model.service_name, "operation": operation}
         try:
-            answer = asked(client, operation, given)
-        except ClientError as refused:
-            answer = {"Error": refused.response["Error"]}
+            answer: Mapping[str, object] = asked(client, operation, given)
+        except ERRORS as error:
+            said = {"Code": type(error).__name__, "Message": str(error)}
+            said = error.response.get("Error", said) if isinstance(error, ClientError) else said
+            if said.get("Code") not in _ANSWERS:
+                why = unanswered(error, permission := f"{model.signing_name}:{operation}", None).problem
+                call["unanswered"] = why if permission in why else f"{permission}: {why}"
+            note(call, {"Error": said})
             raise
-        finally:
-            service = client.meta.service_model.service_name
-            plain = {name: each for name, each in answer.items() if name != "ResponseMetadata"}
-            if service in _RECORDED:
-                plain = json.loads(json.dumps(plain, default=str))
-                calls.append({"service": service, "operation": operation, "answer": plain})
+        note(call, answer)
         return answer
+
+    def note(call: dict[str, Any], answer: Mapping[str, object]) -> None:
+        if call["service"] in _RECORDED:
+            plain = {name: each for name, each in answer.items() if name != "ResponseMetadata"}
+            calls.append({**call, "answer": json.loads(json.dumps(plain, default=str))})
 
     with patch.object(BaseClient, "_make_api_call", noted):
         yield calls

@@ -27,13 +27,14 @@ SHOWN_BY: Mapping[str, tuple[str, ...]] = {
 
 
 def findings(done: Sequence[Done]) -> Iterator[tuple[str, bool | None, str]]:
-    """Each row of the page, whether it was shown, and by which steps; None where it was not tried."""
+    """Each row of the page, whether it was shown, and by which steps; None where not all of it was, or nothing."""
     ended = {each.step: each for each in done}
     rows = re.findall(r"^\| (.+?) \|", _PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     for row in (each for each in rows if each not in {"option", "of each deploy"}):
         steps = [ended[each] for each in SHOWN_BY.get(row, ()) if each in ended]
         failed = [each.step for each in steps if not each.passed]
-        verdict = False if failed else True if steps and len(steps) == len(SHOWN_BY[row]) else None
+        is_whole = steps and len(steps) == len(SHOWN_BY[row]) and not any(each.unanswered for each in steps)
+        verdict = False if failed else True if is_whole else None
         yield row, verdict, ", ".join(failed or [f"{each.step} in {each.seconds:,} s" for each in steps])
 
 

@@ -2,7 +2,8 @@
 
 The same one becomes the same other everywhere, so that what reads answers finds in them what it found before. What is
 known by its form is found wherever it stands. A name has no form: what an ARN, a tag or a key such as ``serviceName``
-says once is replaced in every text. Regions, instance types and the words of AWS stay.
+says once is replaced in every text; one of one or two letters may be a word as well, and is where it stands as a name.
+Values of the environment of containers go whole. Regions, instance types and the words of AWS stay.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ _FORMS: Mapping[str, tuple[str, str]] = {
 _ARN = re.compile(r"arn:aws[\w-]*:(?P<service>[\w-]*):[\w-]*:\d*:(?!parameter/aws/)(?P<resource>[^\s\"'<>,;()\[\]]+)")
 _NAMED = re.compile(r"[a-z]Names?$|Token$|^(?:PhysicalResourceId|Owner|UserId|startedBy|createdBy)$")
 _PUBLIC = frozenset({"RegionName", "ZoneName", "QuotaName", "ServiceName", "MetricName", "ParameterName", "DeviceName"})
-_WORDS = frozenset({"autoScalingGroupName", "log-stream", "self-test", "default", "chat", "train", STACK, JOB, FAMILY})
+_WORDS = frozenset(
+    {"autoScalingGroupName", "log-stream", "self-test", "default", "chat", "train", STACK, JOB, FAMILY, "s3"}
+)
 """Words in ARNs, and the names that this project gives."""
 _WORD = re.compile(r"[A-Za-z_]+")
 _SHORTEST = 3
+_VARIABLES = ("AWS_DEFAULT_REGION", "AWS_REGION", "CUDA_", "NCCL_", "NEURON_", "NVIDIA_")
+"""How the names of variables begin whose values say of hosts and tasks what commands read."""
 _OF_AWS = ("aws:", "AmazonECS")
 """How the keys of tags begin that AWS sets."""
 
@@ -63,9 +68,11 @@ def scrubbed(recorded: Json) -> Json:
 class _Scrubber:
     def __init__(self, recorded: object) -> None:
         forms = "|".join(f"(?P<{kind}>{form})" for kind, (form, _) in _FORMS.items())
-        names = [each for each in {*_names(recorded)} if not re.fullmatch(forms, each)]
-        named = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
-        self._secret = re.compile(f"{_FROM}(?P<name>{named}){_TO}|{forms}")
+        names = sorted((each for each in {*_names(recorded)} if not re.fullmatch(forms, each)), key=len, reverse=True)
+        named = "|".join(re.escape(each) for each in names if len(each) >= _SHORTEST) or "(?!)"
+        short = "|".join(re.escape(each) for each in names if len(each) < _SHORTEST) or "(?!)"
+        as_name = rf"^(?:{short})$|(?<=[/:'\"=])(?:{short})(?![A-Za-z0-9-])"
+        self._secret = re.compile(f"{_FROM}(?P<name>{named}){_TO}|{as_name}|{forms}")
         self._others: dict[str, str] = {}
 
     def value(self, value: Json, key: str = "") -> Json:
@@ -73,7 +80,9 @@ class _Scrubber:
         if isinstance(value, str):
             return self._coded(value) if key == "UserData" else self._text(value)
         if isinstance(value, dict):
-            return {self._key(name): self.value(each, name) for name, each in value.items()}
+            is_variable = key == "environment" and not str(value.get("name")).startswith(_VARIABLES)
+            hidden = {"value": self._variable(value["value"])} if is_variable and "value" in value else {}
+            return {self._key(name): self.value(each, name) for name, each in value.items()} | hidden
         return [self.value(each, key) for each in value] if isinstance(value, list) else value
 
     def _key(self, name: str) -> str:
@@ -81,6 +90,11 @@ class _Scrubber:
 
     def _text(self, text: str) -> str:
         return self._secret.sub(self._other, text)
+
+    def _variable(self, value: Json) -> Json:
+        if not isinstance(value, str) or not value or self._secret.fullmatch(value):
+            return self.value(value)
+        return self._others.setdefault(value, f"value-{len(self._others) + 1}")
 
     def _coded(self, text: str) -> str:
         try:
@@ -105,7 +119,7 @@ def _names(value: object, key: str = "") -> Iterator[str]:
             found += parts if parts and arn["service"] != "s3" else [kind, *parts]
             # Secrets Manager adds six characters to a name.
             found += [each[:-7] for each in parts if arn["service"] == "secretsmanager"]
-        yield from (each for each in found if len(each) >= _SHORTEST and each not in _WORDS and not each.isdigit())
+        yield from (each for each in found if re.search(r"\w", each) and each not in _WORDS and not each.isdigit())
     elif isinstance(value, dict):
         is_map = key in {"tags", "Tags"} and not {"Key", "key"} & value.keys()
         tag = value.get("Key", value.get("key", "aws:")), value.get("Value", value.get("value"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gpu_constructs.facts.names import SELF_TEST
+from gpu_constructs.errors import GpuConstructsError
 from tools.smoke.account import Account, Said, recording
 from tools.smoke.app import CAPACITY, SERVICE, STACK
 
@@ -23,7 +22,12 @@ class Done(NamedTuple):
     passed: bool
     facts: object
     seconds: int
-    calls: list[object]
+    calls: list[dict[str, Any]]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Why calls were not answered, such as for a permission that is missing; a command may do without them."""
+        return [*dict.fromkeys(each["unanswered"] for each in self.calls if "unanswered" in each)]
 
 
 _DEPLOY = ("--require-approval", "never")
@@ -74,6 +78,8 @@ def _tried(name: str, act: _Act, account: Account) -> Done:
             said = act(account)
         except KeyboardInterrupt:
             said = Said(passed=False, facts=_INTERRUPTED)
+        except GpuConstructsError as error:
+            said = Said(passed=False, facts={"error": str(error)})
         except Exception as error:  # noqa: BLE001 - whatever it is, what was deployed has to go
             said = Said(passed=False, facts={"error": f"{type(error).__name__}: {error}"})
     return Done(name, *said, round(time.monotonic() - started), calls)
@@ -81,7 +87,8 @@ def _tried(name: str, act: _Act, account: Account) -> Done:
 
 def _destroyed(account: Account, done: list[Done]) -> Said:
     """Each part is tried, whatever became of the one before it; an interruption ends it from ``cdk destroy`` on."""
-    made = any(f"log group {SELF_TEST}, which keeps" in json.dumps(each.facts) for each in done)
+    calls = [call for each in done for call in each.calls]
+    made = any(each["operation"] == "CreateLogGroup" and "Error" not in each["answer"] for each in calls)
     parts: tuple[tuple[str, _Act], ...] = (
         ("settled", lambda it: it.settled()),
         ("stop-tasks", lambda it: it.command("stop-tasks", STACK, "--yes")),

@@ -1,0 +1,169 @@
+"""``make smoke`` on the emulator in this process, with each call of each step refused in turn."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from contextlib import redirect_stderr
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError, ReadTimeoutError
+from ecs_emulator.local import Deployed, Local, local
+from gpu_constructs.account import self_test
+from gpu_constructs.facts.names import SELF_TEST
+from tools.smoke.__main__ import main
+from tools.smoke.account import Account
+from tools.smoke.app import JOB, STACK, assembly
+from tools.smoke.steps import DESTROY, STEPS
+
+BEFORE = "before"
+FIX = "credentials that may, and a region, as the AWS CLI takes them"
+STAYS = {
+    ("self-test", "ecs:DeregisterTaskDefinition"): f"task definition {SELF_TEST}:1, which is still active",
+    (DESTROY, "logs:DeleteLogGroup"): f"\n  aws logs delete-log-group --log-group-name {SELF_TEST}\n",
+}
+"""Calls without which something is left that costs nothing, and what is said of it."""
+
+
+def _error(code: str, call: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "User: arn:aws:iam::111122223333:user/x"}}, call)
+
+
+class Smoke(StringIO):
+    """One run of ``make smoke`` in which calls of steps raise an error: what it asked, did, said, and left."""
+
+    def __init__(
+        self,
+        apps: dict[int, Path],
+        folder: Path,
+        *refused: tuple[str, str] | None,
+        error: BaseException | None = None,
+        had: str = "",
+    ) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, str]] = []
+        self.did: list[str] = []
+        self.step, asked = BEFORE, BaseClient._make_api_call
+
+        def answer(client: BaseClient, operation: str, given: object) -> Any:
+            self.asked.append((self.step, f"{client.meta.service_model.signing_name}:{operation}"))
+            if self.asked[-1] in refused:
+                raise error or _error("AccessDeniedException", operation)
+            return asked(client, operation, given)
+
+        def cdk(words: list[str], **_: object) -> SimpleNamespace:
+            self.did.append(words[3])
+            with patch.object(BaseClient, "_make_api_call", asked):
+                _cdk(cloud, Path(words[2]), words[3])
+            return SimpleNamespace(returncode=0)
+
+        with local() as cloud, pytest.MonkeyPatch.context() as patched, redirect_stderr(self):
+            for family in (SELF_TEST, JOB):
+                cloud.switch(f"ends/{family}", "0")
+            if had:
+                cloud.account.client("logs").create_log_group(logGroupName=had)
+            session = SimpleNamespace(client=lambda name, **_: cloud.account.client(name), region_name="us-east-1")
+            patched.setattr(boto3, "Session", lambda **_: session)
+            patched.setattr(subprocess, "run", cdk)
+            patched.setattr(self_test, "_POLL_SECONDS", 0)
+            patched.setattr(Account, "assembly", lambda _, copies: apps[copies])
+            with patch.object(BaseClient, "_make_api_call", answer):
+                of: Any = lambda folder: Account(folder, sleep=lambda _: None)  # noqa: E731
+                self.code = main(["--record", str(folder), "--yes"], of=of)
+            kinds = ("cluster", "stack", "log group", "task definition")
+            self.left = [f"{kind} {name}" for kind, name in cloud.inventory() if kind in kinds]
+
+    def write(self, text: str) -> int:
+        self.step = text.removesuffix(" …\n") if text.endswith(" …\n") else self.step
+        return super().write(text)
+
+
+def _cdk(cloud: Local, app: Path, command: str) -> None:
+    stacks = cloud.account.client("cloudformation").describe_stacks()["Stacks"]
+    there = next((Deployed(each["StackId"], {}) for each in stacks if each["StackName"] == STACK), None)
+    if there is None:
+        cloud.deploy_assembly(app, STACK)
+    elif command == DESTROY:
+        cloud.destroy(there)
+    else:
+        cloud.update(there, json.loads((app / f"{STACK}.template.json").read_text()))
+
+
+@pytest.fixture(scope="module")
+def apps(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    return {copies: assembly(tmp_path_factory.mktemp("app") / "out", copies=copies) for copies in (0, 1)}
+
+
+@pytest.fixture(scope="module")
+def whole(apps: dict[int, Path], tmp_path_factory: pytest.TempPathFactory) -> Smoke:
+    """The run in which nothing goes wrong."""
+    run = Smoke(apps, tmp_path_factory.mktemp("whole"))
+    assert (run.code, run.left, "got no answer" in run.getvalue()) == (0, [], False), run.getvalue()
+    return run
+
+
+@pytest.mark.parametrize(
+    "steps", [[BEFORE], ["self-test"], [DESTROY], [name for name, _, _ in STEPS if name != "self-test"]], ids=", ".join
+)
+def test_each_call_may_be_refused(steps: list[str], whole: Smoke, apps: dict[int, Path], tmp_path: Path) -> None:
+    """A run refuses one call of each of these steps, which do not change what the next one finds."""
+    calls = [sorted({each for each in whole.asked if each[0] == step}) for step in steps]
+    assert all(calls)
+    for number, refused in enumerate(zip_longest(*calls)):
+        run = Smoke(apps, folder := tmp_path / str(number), *refused)
+        said = run.getvalue()
+        assert "Error" not in said
+        for each in filter(None, refused):
+            step, may_not = each[0], f"the credentials may not call {each[1]}"
+            if step == BEFORE:
+                assert (run.code, run.did, run.left) == (2, [], [])
+                assert said.endswith(f"nothing was deployed: {may_not}; fix: {FIX}\n")
+                continue
+            assert (run.code, run.did[-1]) == (1, DESTROY)
+            assert f"\n{step} got no answer: {may_not}\n" in said
+            assert not re.search(rf"^  ok .*\b{step} in ", said, re.MULTILINE)
+            (recorded,) = folder.glob(f"*-{step}.json")
+            assert may_not in [call.get("unanswered") for call in json.loads(recorded.read_text())["calls"]]
+            assert bool(run.left) is (each in STAYS)
+            assert STAYS.get(each, "") in said
+            # It is this call that says whether the stack is gone.
+            is_unknown = each == (DESTROY, "cloudformation:DescribeStacks")
+            assert (f"there may be a stack {STACK}, or a part of it" in said) is is_unknown
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [("self-test", "ecs:RunTask"), ("job", "states:DescribeExecution"), (DESTROY, "cloudformation:DescribeStacks")],
+    ids=": ".join,
+)
+def test_a_call_may_be_throttled_or_time_out(refused: tuple[str, str], apps: dict[int, Path], tmp_path: Path) -> None:
+    step, call = refused
+    for number, (error, words) in enumerate(
+        [
+            (_error("ThrottlingException", call), f"AWS limits the rate of {call}, after several tries"),
+            (ReadTimeoutError(endpoint_url="https://aws.test"), f"{call}: "),
+        ]
+    ):
+        run = Smoke(apps, tmp_path / str(number), refused, error=error)
+        assert (run.code, run.did[-1], run.left) == (1, DESTROY, [])
+        assert f"\n{step} got no answer: {words}" in run.getvalue()
+
+
+def test_after_ctrl_c_in_a_command_nothing_else_is_tried(apps: dict[int, Path], tmp_path: Path) -> None:
+    run = Smoke(apps, tmp_path / "r", ("self-test", "ecs:DescribeTasks"), error=KeyboardInterrupt())
+    assert (run.code, run.did, run.left) == (1, ["deploy", DESTROY], [])
+    assert 'self-test failed: {"error": "it was interrupted"}' in run.getvalue()
+
+
+def test_a_log_group_that_was_there_before_is_kept(apps: dict[int, Path], tmp_path: Path) -> None:
+    run = Smoke(apps, tmp_path / "r", had=SELF_TEST)
+    assert (run.code, run.left) == (0, [f"log group {SELF_TEST}"])
