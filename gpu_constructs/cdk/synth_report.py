@@ -15,7 +15,7 @@ from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue
 from gpu_constructs.rules.files.unread_input import understood
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
 

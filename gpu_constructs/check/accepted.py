@@ -20,7 +20,7 @@ from gpu_constructs.errors import GpuConstructsError, brief, shown
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.documents import Document, Files
 

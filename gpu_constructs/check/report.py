@@ -40,7 +40,7 @@ from gpu_constructs.rules import Choice, Finding, Rule, Severity, check, narrowe
 from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.finding import Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, UnreadableError, files_of
 from gpu_constructs.template.model import JOB_DEFINITION, Resource

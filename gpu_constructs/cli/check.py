@@ -21,7 +21,7 @@ from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, 
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.finding import and_list, or_list
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
 
 _UNREADABLE = 2

@@ -202,11 +202,13 @@ class Remark:
     Attributes:
         text: What was found, in words.
         origin: Where.
+        fix: What makes it known; empty where the text says all.
         hides_work: Whether it may define tasks, or what runs them, of which nothing is known then.
     """
 
     text: str
     origin: Origin
+    fix: str = ""
     hides_work: bool = False
 
 

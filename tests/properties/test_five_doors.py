@@ -33,7 +33,7 @@ from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.cli import explain
 from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Inputs
 from gpu_constructs.testing import gpus
 from tests.examples import times

@@ -10,7 +10,7 @@ import pytest
 
 from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
 from tests.acceptance.recall import good_files
 from tests.examples import times

@@ -16,7 +16,7 @@ from gpu_constructs.check.report import Report
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 FORMATS = {
     "json": "for_programs.as_json",

@@ -16,7 +16,7 @@ from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import brief, clean, counted
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _MOST = 10

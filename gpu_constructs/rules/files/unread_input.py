@@ -15,7 +15,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, info
 def understood(context: Context) -> Problems:
     for each in (one for one in context.fleet.remarks if not one.hides_work):
         where = each.origin.resource or each.origin.file or "file"
-        yield Problem(about=where, message=each.text, origin=each.origin)
+        yield Problem(about=where, message=each.text, fix=each.fix, origin=each.origin)
     beyond = tuple(unjudged(context.fleet).values())
     if beyond:
         others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""

@@ -304,7 +304,7 @@ class Evaluator:
         loops = [key for key in section if key.startswith(FOR_EACH)]
         for each in loops:
             self.shared.is_complete = False
-            text = f"{each} is a loop, which is not written out: check the processed template instead"
+            text, fix = f"{each} is a loop, which is not written out", "check the processed template instead"
             is_of_work = any(word in str(section[each]) for word in ("AWS::ECS::", "AWS::Batch::"))
-            self.shared.remark(text, self.origin((name, each)), hides_work=is_of_work)
+            self.shared.remark(text, self.origin((name, each)), fix=fix, hides_work=is_of_work)
         return {key: each for key, each in section.items() if key not in loops} if loops else section

@@ -149,10 +149,10 @@ class Shared:
         """What was odd, in the order in which it was met."""
         return tuple(self._remarks)
 
-    def remark(self, text: str, origin: Origin, *, hides_work: bool = False) -> None:
+    def remark(self, text: str, origin: Origin, *, fix: str = "", hides_work: bool = False) -> None:
         """Notes what is odd, unless enough is noted."""
         if not self._is_quiet and len(self._remarks) < REMARKS:
-            self._remarks[Remark(text=text, origin=origin, hides_work=hides_work)] = None
+            self._remarks[Remark(text=text, origin=origin, fix=fix, hides_work=hides_work)] = None
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -25,7 +25,7 @@ from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.batch import environments
 from gpu_constructs.rules.batch.environments import has_gpus, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
-from gpu_constructs.rules.fit.unused_tasks import UNCHECKED
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images, user_data
 from tests.rules.batch.test_jobs import GPU_JOB, job
 from tests.rules.given import a_pool, asked, gpu, of_image, only, said

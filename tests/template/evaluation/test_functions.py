@@ -170,6 +170,6 @@ def test_what_loops_make_is_unknown_and_said() -> None:
     assert only_stack(stacks).resources.keys() == {"Service", "Other"}
     assert not stacks.whole
     assert not_read(stacks) == [
-        "Fn::ForEach::Clusters is a loop, which is not written out: check the processed template instead",
+        "Fn::ForEach::Clusters is a loop, which is not written out",
         "a function that is not known: Fn::ForEach::It",
     ]

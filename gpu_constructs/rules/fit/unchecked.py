@@ -1,0 +1,179 @@
+"""Tasks that are not judged: other files define their hosts, or only the deploy knows what decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
+from gpu_constructs.facts.names import name_problem
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.destinations import environments_by_hand
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of
+from gpu_constructs.placement.reasons import DoubtKind
+from gpu_constructs.placement.route import Route
+from gpu_constructs.rules.evidence.accelerated import is_managed
+from gpu_constructs.rules.finding import or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, info
+
+_ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
+_INSIDE = "what is in the machine image"
+# What is missing, by how its words begin, and what makes that known.
+_FIXES: Mapping[str, str] = {
+    _ASKED: "constraints on what the files say of the hosts, such as attribute:ecs.instance-type",
+    _INSIDE: "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it",
+    _FACTS: f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app",
+}
+_AMI = re.compile(r"ami-[0-9a-f]{8,17}")
+
+UNCHECKED: Final = "GPU229"
+"""The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
+
+
+@info(
+    "GPU229",
+    question="do the files define each task for Amazon EC2 and the hosts that it runs on?",
+    because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
+    "checked, unless these files are given in the same call or the hosts are described with --hosts",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    unless=("GPU040", "GPU042", "GPU063", "GPU070", "GPU098", "GPU130", "GPU309"),
+)
+def on_hosts_of_these_files(context: Context) -> Problems:
+    missing: dict[str, dict[str, None]] = {}
+    routes = {each.task.name: each.task for each in context.routes}
+    senders: dict[str, list[Workload | Pool]] = {}
+    for route in context.routes:
+        named = {*route.task.compatibilities}
+        is_sent = "EC2" in named and named.isdisjoint({"FARGATE", "EXTERNAL"})
+        is_sent = is_sent or (route.workload is not None and _runs_on_ec2(route.task))
+        if is_sent or demand_of(route.task).wants_accelerator:
+            asked = dict.fromkeys(_asked_of_hosts(route))
+            if asked and route.workload is not None:
+                senders.setdefault(route.task.name, []).append(route.workload)
+            images = {f"{_INSIDE} {what}": pool for what, pool in _images(context, route)}
+            senders.setdefault(route.task.name, []).extend(images.values())
+            others = dict.fromkeys((*_missing(context, route), *images))
+            missing.setdefault(route.task.name, {}).update({**others, **asked})
+    for name, hosts in missing.items():
+        if hosts:
+            yield Problem(
+                about=routes[name],
+                involves=tuple(senders.get(name, ())),
+                message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
+                fix=_fix(hosts),
+            )
+    placed = {each.task.name for each in context.assignments}
+    for task in context.tasks:
+        if task.name not in placed and not missing.get(task.name) and _may_ask_for_anything(task):
+            yield Problem(
+                about=task,
+                message=f"what the containers of {task.name} ask for is only known at deploy time, so it is not known "
+                "whether it fits its hosts",
+                property_name="ContainerDefinitions",
+                fix="write it, or take it from context",
+            )
+    yield from _of_unknown_tasks(context.fleet)
+
+
+def _of_unknown_tasks(fleet: Fleet) -> Problems:
+    for hidden in (each for each in fleet.remarks if each.hides_work):
+        yield Problem(about=hidden.origin.resource, message=hidden.text, fix=hidden.fix, origin=hidden.origin)
+    for workload in fleet.workloads:
+        if workload.task is None and _is_sent_to_hosts(workload):
+            yield Problem(
+                about=workload,
+                message=f"these files do not define the task definition of {workload.name}, so it is not known whether "
+                "its tasks fit their hosts",
+                property_name="TaskDefinition",
+                fix="check these files together with the one that does",
+            )
+
+
+def _fix(missing: Iterable[str]) -> str:
+    """What makes known all that is missing, where that is of one kind; else the files, or the hosts."""
+    fixes = (fix for kind, fix in _FIXES.items() if all(each.startswith(kind) for each in missing))
+    return next(fixes, "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4")
+
+
+def _is_sent_to_hosts(workload: Workload) -> bool:
+    """Whether tasks go to Amazon EC2, as far as what is written tells, not to Fargate or to other machines."""
+    if workload.strategy:
+        named = (each.provider for each in workload.strategy if each.pool is not None or isinstance(each.provider, str))
+        return any(each not in FARGATE_PROVIDERS for each in named)
+    return workload.launch_type in EC2_LAUNCH_TYPES
+
+
+def _may_ask_for_anything(task: Task) -> bool:
+    """Whether the files say of no container whether it asks for GPUs."""
+    asked = [one.type for each in task.containers for one in each.requirements]
+    return bool(asked) and all(isinstance(each, Unknown) for each in asked) and _runs_on_ec2(task)
+
+
+def _runs_on_ec2(task: Task) -> bool:
+    return "FARGATE" not in task.compatibilities or "EC2" in task.compatibilities
+
+
+def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
+    """What is missing of a task that has no pool: of AWS Batch, a GPU job is held against environments with GPUs."""
+    there = environments_by_hand(fleet, task) if task.scheduler is Scheduler.BATCH else ()
+    if not there or (not fleet.is_whole and task.wants_gpu):
+        yield "its hosts"
+    elif task.wants_gpu:
+        yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
+
+
+def _asked_of_hosts(route: Route) -> Iterator[str]:
+    """What placement constraints ask for and the files do not say of the hosts, or only the deploy says."""
+    open_ = {DoubtKind.CONSTRAINT, *(() if demand_of(route.task).unknown else (DoubtKind.DEPLOY_TIME,))}
+    for each in route.in_doubt:
+        unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
+        if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
+            yield f"{_ASKED} {brief(each.pool.name)}"
+
+
+def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:
+    """Machine images of which only their owner, or the deploy, knows whether they have a driver and the agent.
+
+    Those of ECS Managed Instances are of AWS.
+    """
+    for each in route.destinations if route.task.wants_gpu else ():
+        pool = each.pool
+        of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
+        is_open = isinstance(pool.image, Unknown) and not of_aws
+        if is_open and pool.types_are_known and each.fit.answer is not False:
+            is_id = _AMI.fullmatch(pool.image_written or "")
+            yield str(pool.image_written) if is_id else f"of {pool.name}", pool
+
+
+def _missing(context: Context, route: Route) -> Iterator[str]:
+    """What of the hosts of a task the files do not define."""
+    for each in route.destinations:
+        if not each.pool.types_are_known and isinstance(each.fit.answer, Unknown):
+            names = () if each.pool.has_unknown_types else each.pool.unknown_type_names
+            new = () if any(map(name_problem, names)) else names
+            yield from map(f"{_FACTS} {{}}".format, new)
+            if not new:
+                yield f"the instance types of {each.pool.name}"
+    workload = route.workload
+    if workload is None:
+        if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:
+            yield from _of_environments(context.fleet, route.task)
+    elif workload.strategy:
+        for item in items_with_tasks(workload.strategy):
+            if item.pool is None and item.provider not in FARGATE_PROVIDERS:
+                named = isinstance(item.provider, str)
+                yield (
+                    f"capacity provider {brief(str(item.provider))}"
+                    if named
+                    else f"the capacity provider of {workload.name}"
+                )
+    elif workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(context.fleet, workload):
+        of = workload.cluster
+        which = (
+            "the default cluster" if of is None else f"cluster {brief(of)}" if isinstance(of, str) else "its cluster"
+        )
+        yield f"hosts of {which}"
