@@ -82,6 +82,7 @@ from gpu_constructs.fleet.task import Task as Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER as RESOLVED_LATER
 from gpu_constructs.fleet.unknown import UNKNOWN as UNKNOWN
 from gpu_constructs.fleet.unknown import Unknown as Unknown
+from gpu_constructs.fleet.unknown import all_of as all_of
 from gpu_constructs.fleet.unknown import is_resolved_later as is_resolved_later
 from gpu_constructs.fleet.unknown import known as known
 from gpu_constructs.fleet.unknown import total as total

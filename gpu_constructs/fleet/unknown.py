@@ -43,6 +43,14 @@ def total(values: Iterable[int | Unknown]) -> int | Unknown:
     return result
 
 
+def all_of(answers: Iterable[bool | Unknown]) -> bool | Unknown:
+    """No where one answer is no, yes where all are yes, else not known."""
+    found = tuple(answers)
+    if any(each is False for each in found):
+        return False
+    return UNKNOWN if any(isinstance(each, Unknown) for each in found) else True
+
+
 def known(value: int | Unknown, otherwise: int = 0) -> int:
     """The value where it is known, and what stands for it where it is not."""
     return otherwise if isinstance(value, Unknown) else value

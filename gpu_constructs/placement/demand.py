@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from gpu_constructs.facts import Architecture, known_type
 from gpu_constructs.facts.values import by_identity, dataclass
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, UNKNOWN, PlacementConstraint, Scheduler, Task, Unknown, known
 
 MEMBER_OF = "memberOf"
 A_CONSTRAINT = "a placement constraint"
@@ -104,16 +103,15 @@ def _of_task(task: Task) -> Demand:
         for container, each in zip(containers, counts, strict=True)
     ]
     shares = [each.nvidia_mps for each in gpus if each.nvidia_mps is not None]
-    cpu = _sum(each.cpu for each in containers) if task.cpu_limit is None else _sum((task.cpu_limit,))
-    memory = task.memory_limit_mib
-    reserved = _sum(each.memory_mib for each in containers) if memory is None else _sum((memory,))
-    shared = _sum(each.memory_mib for each in shares if each.memory_mib is not None)
+    cpu = [each.cpu for each in containers] if task.cpu_limit is None else [task.cpu_limit]
+    memory = [each.memory_mib for each in containers] if task.memory_limit_mib is None else [task.memory_limit_mib]
+    shared = [each.memory_mib for each in shares if each.memory_mib is not None]
     doubtful = {
         "ResourceRequirements": any(isinstance(each.value, Unknown) for each in gpus)
         or any(isinstance(each.type, Unknown) for each in entries),
-        "the GPU memory of nvidiaMps": shared.is_unknown,
-        "Cpu": cpu.is_unknown,
-        "Memory": reserved.is_unknown,
+        "the GPU memory of nvidiaMps": UNKNOWN in shared,
+        "Cpu": UNKNOWN in cpu,
+        "Memory": UNKNOWN in memory,
         "the architecture": isinstance(task.architecture, Unknown),
         A_CONSTRAINT: _has_unknown(task.constraints),
     }
@@ -123,11 +121,11 @@ def _of_task(task: Task) -> Demand:
         part=0 if task.scheduler is Scheduler.BATCH else sum(each.part or 0 for each in gpus),
         all_gpus=any(each.is_all for each in gpus),
         may_be_part=task.scheduler is not Scheduler.BATCH and all(isinstance(each.value, Unknown) for each in gpus),
-        shared_memory_mib=shared.certain if shares else None,
+        shared_memory_mib=sum(map(known, shared)) if shares else None,
         neuron=any(each.type == NEURON_DEVICE for each in entries),
         neuron_devices=max(_neuron_indexes(task), default=-1) + 1,
-        cpu=cpu.certain,
-        memory_mib=reserved.certain,
+        cpu=sum(map(known, cpu)),
+        memory_mib=sum(map(known, memory)),
         interfaces=task.interfaces,
         host_ports=frozenset() if task.network_mode == "awsvpc" else task.host_ports,
         is_network_unknown=isinstance(task.network_mode, Unknown),
@@ -145,23 +143,6 @@ def _of_task(task: Task) -> Demand:
 def _the_same(demand: Demand) -> Demand:
     """One object for all tasks that ask for the same, so that what was found for one holds for the others."""
     return demand
-
-
-class _Sum(NamedTuple):
-    """What is certain of a sum, and whether it has parts that are not known."""
-
-    certain: int
-    is_unknown: bool
-
-
-def _sum(values: Iterable[int | Unknown]) -> _Sum:
-    certain, is_unknown = 0, False
-    for value in values:
-        if isinstance(value, Unknown):
-            is_unknown = True
-        else:
-            certain += value
-    return _Sum(certain, is_unknown)
 
 
 def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> Demand:

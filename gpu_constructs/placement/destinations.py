@@ -21,12 +21,11 @@ from gpu_constructs.fleet import (
     ComputeEnvironment,
     Fleet,
     Pool,
-    PoolKind,
-    Scheduler,
     StrategyItem,
     Task,
     Unknown,
     Workload,
+    all_of,
     known,
 )
 from gpu_constructs.placement.demand import Demand, demand_of
@@ -34,6 +33,8 @@ from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reach import (
     EC2_LAUNCH_TYPES,
+    by_cluster,
+    by_scheduler,
     items_with_tasks,
     offer_of,
     pools_by_hand,
@@ -43,7 +44,7 @@ from gpu_constructs.placement.reach import (
     unjudged,
 )
 from gpu_constructs.placement.reasons import Fit
-from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
+from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route
 
 _EXTERNAL = "EXTERNAL"
 _ELSEWHERE = frozenset({"FARGATE", _EXTERNAL})
@@ -73,7 +74,7 @@ def by_hand(fleet: Fleet, task: Task) -> Route:
     pools = pools_by_hand(fleet, task)
     demand = demand_of(task)
     destinations = tuple(_destinations(fleet, task, None, tuple([(each, False) for each in pools])))
-    strays = _strays(fleet)[task.scheduler] if task.environments is None else ()
+    strays = by_scheduler(fleet.strays)[task.scheduler] if task.environments is None else ()
     others = tuple(_others(fleet, demand, strays))
     is_closed = bool(pools) and not others and not _ELSEWHERE.intersection(task.compatibilities)
     if is_closed and len(destinations) == 1:
@@ -82,7 +83,6 @@ def by_hand(fleet: Fleet, task: Task) -> Route:
     return Route(
         task=task,
         destinations=destinations,
-        in_question=tuple([each for each in destinations if each.fit.answer is not True]),
         every=False,
         is_closed=is_closed,
         elsewhere=(*elsewhere, *(others if _are_full(destinations) else ())),
@@ -180,7 +180,6 @@ def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
         workload=workload,
         task=task,
         destinations=destinations,
-        in_question=tuple([each for each in destinations if each.fit.answer is not True]),
         every=by_strategy and workload.daemon is not True,
         is_closed=by_strategy or not others,
         elsewhere=(*_elsewhere(fleet, workload, task), *(others if _are_full(destinations) else ())),
@@ -201,26 +200,11 @@ def _others(fleet: Fleet, demand: Demand, strays: Iterable[Pool]) -> Iterator[El
             yield Elsewhere(text=each.name)
 
 
-@by_identity(maxsize=4)
-def _strays(fleet: Fleet) -> Mapping[Scheduler, tuple[Pool, ...]]:
-    """The strays that tasks without a workload may come to."""
-    of_batch = tuple([each for each in fleet.strays if each.kind is PoolKind.BATCH])
-    return {Scheduler.BATCH: of_batch, Scheduler.ECS: tuple([each for each in fleet.strays if each not in of_batch])}
-
-
-@by_identity(maxsize=4)
-def _strays_by_cluster(fleet: Fleet) -> Mapping[str | Unknown | None, tuple[Pool, ...]]:
-    found: dict[str | Unknown | None, list[Pool]] = {}
-    for each in (*fleet.strays, *(pool for pool in fleet.pools if isinstance(pool.cluster, Unknown))):
-        if each.runs_launch_type_ec2:
-            found.setdefault(each.cluster, []).append(each)
-    return {cluster: tuple(pools) for cluster, pools in found.items()}
-
-
 def _strays_in(fleet: Fleet, cluster: str | Unknown | None) -> tuple[Pool, ...]:
     """Hosts that may be in a cluster though no pool says so."""
-    strays = _strays_by_cluster(fleet)
-    return (*strays.get(cluster, ()), *(strays.get(UNKNOWN, ()) if cluster is not UNKNOWN else ()))
+    strays = by_cluster(fleet.strays)
+    named = () if isinstance(cluster, Unknown) else strays.get(cluster, ())
+    return (*named, *strays.get(UNKNOWN, ()), *by_cluster(fleet.pools).get(UNKNOWN, ()))
 
 
 def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhere]:

@@ -219,7 +219,7 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
     # One GPU serves one container, so if one takes them all, there is none for another.
     asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
     if asked > available:
-        yield Shortfall(resource=HostResource.GPU, asked=asked, available=available, instance_type=instance_type)
+        yield _short(HostResource.GPU, asked, available, instance_type)
     elif asked + demand.summed_gpus > available:
         yield Doubt(
             kind=DoubtKind.ENTRIES,
@@ -266,9 +266,7 @@ def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall |
     if memory is None:
         yield Doubt(kind=DoubtKind.HOSTS, text=f"no source says how much memory a GPU of {instance_type} has to share")
     elif asked_mib > (most_gpu_memory_mib(instance_type) or memory):
-        yield Shortfall(
-            resource=HostResource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
-        )
+        yield _short(HostResource.SHARED_GPU_MEMORY, asked_mib, memory, instance_type)
     elif asked_mib > (least := expected_shareable_mib(memory)):
         yield Doubt(
             kind=DoubtKind.MEMORY,
@@ -287,12 +285,7 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
         text = "is not of ECS Managed Instances, which alone have the resource NeuronDevice"
         yield Obstacle.of(instance_type, ObstacleKind.LAUNCHER, text)
     if chips and demand.neuron_devices > chips:
-        yield Shortfall(
-            resource=HostResource.NEURON_DEVICES,
-            asked=demand.neuron_devices,
-            available=chips,
-            instance_type=instance_type,
-        )
+        yield _short(HostResource.NEURON_DEVICES, demand.neuron_devices, chips, instance_type)
 
 
 _UNITS = {0: HostResource.GPU, 2: HostResource.CPU, 3: HostResource.MEMORY, 4: HostResource.INTERFACES}

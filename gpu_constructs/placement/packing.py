@@ -263,9 +263,9 @@ def _dealt_out(placed: Sequence[int], kinds: Sequence[Sequence[int]], loads: Seq
     return dealt
 
 
-def copies_per_host(need: Need, room: Room) -> int:
-    """How many copies of a task one host without others takes."""
-    return _most(_empty(room), need, need.asked, room)
+def copies_per_host(need: Need, room: Room, most: int = _MANY) -> int:
+    """How many copies of a task one host without others takes, `most` at most."""
+    return _most(_empty(room), need, need.asked, room, most)
 
 
 def more_copies(need: Need, packing: Packing, most_hosts: int) -> int:

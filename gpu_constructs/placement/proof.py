@@ -12,10 +12,10 @@ from enum import Enum
 from itertools import accumulate
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload, all_of
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.packing import UNITS, Load, Need, Packing, Room, copies_per_host
+from gpu_constructs.placement.packing import UNITS, Load, Packing, Room, copies_per_host
 from gpu_constructs.placement.pool_profile import PoolProfile
 
 
@@ -50,9 +50,7 @@ def _bounds(loads: Sequence[Load], room: Room) -> Iterator[Bound]:
         if sizes:
             yield Bound(hosts=_least_of_one_resource(sizes, available), of=UNITS[index])
     for load in loads:
-        yield Bound(
-            hosts=-(-load.copies // min(load.most, copies_per_host(load.need, room))), of="a host for each copy"
-        )
+        yield Bound(hosts=-(-load.copies // copies_per_host(load.need, room, load.most)), of="a host for each copy")
     memory = room.gpu_memory_mib
     if any(load.need.shared_mib for load in loads):
         asked = sum(load.copies * (load.need.units[0] * memory + load.need.shared_mib) for load in loads)
@@ -123,21 +121,10 @@ class Tenant:
     def load(self, room: Room, assumption: Assumption) -> Load | None:
         """What of them is to be packed; None where that is not known."""
         copies = self.most if assumption is Assumption.WORST else self.least
-        need = self.need(room, assumption)
+        need = need_of(self.demand, room, assumption)
         if need is None or copies is None:
             return None
         return Load(need=need, copies=copies, distinct=self.distinct)
-
-    def need(self, room: Room, assumption: Assumption) -> Need | None:
-        """What one copy takes; None where that is not known."""
-        return need_of(self.demand, room, assumption)
-
-    def slots_on(self, need: Need, room: Room, hosts: int | None) -> int | None:
-        """Copies that so many hosts take without others, None for as many as it takes; None where there is no limit."""
-        each = copies_per_host(need, room)
-        if self.distinct:
-            each = min(each, 1)
-        return hosts * each if hosts is not None else None if each else 0
 
 
 @dataclass(slots=True)
@@ -209,28 +196,13 @@ class Counts(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A pool that copies of a workload go to.
-
-    Attributes:
-        pool: The pool.
-        most: Copies that go there at most; None if that is not known.
-        fits: Whether one copy fits on every host that the pool may launch.
-    """
-
-    pool: Pool
-    most: int | None
-    fits: bool | Unknown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadProof:
     """Whether the copies of one workload have room in addition to everything else.
 
     Attributes:
         workload: The workload.
         copies: Copies that are to run; unknown for daemons, which run on every host.
-        places: Where they go.
+        tenants: What of them comes to each pool.
         placed: Copies that certainly have room.
         unplaced: Copies that certainly have none.
         answer: Whether all of them have room.
@@ -238,7 +210,7 @@ class WorkloadProof:
 
     workload: Workload
     copies: int | Unknown
-    places: tuple[Place, ...]
+    tenants: tuple[Tenant, ...]
     placed: int
     unplaced: int
     answer: bool | Unknown
@@ -269,12 +241,11 @@ class PoolProof:
         pool: The pool.
         offer: What it has beside its daemons.
         workloads: Names of the workloads that come to it, daemons not among them.
-        hosts_needed: Hosts on which a packing of everything was found, whatever `hosts_at_most` is; unknown where a
+        hosts_needed: Hosts on which a packing of everything was found, however many there may be; unknown where a
             number or a size is.
         hosts_at_least: Hosts that no packing can do without, asked only where all had no certain room; None if no
             number of hosts is enough.
         decided_by: What `hosts_at_least` are needed for, such as ``GPUs``.
-        hosts_at_most: Hosts that the pool may have; unknown where that is only known at deploy time.
         answer: Whether all that comes to it has room together.
         stranded: GPUs that stay idle on the hosts that are needed.
         is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
@@ -288,7 +259,6 @@ class PoolProof:
     hosts_needed: int | Unknown
     hosts_at_least: int | None
     decided_by: str
-    hosts_at_most: int | Unknown
     answer: bool | Unknown
     stranded: tuple[Stranded, ...] = ()
     is_packed: bool = True
@@ -314,7 +284,4 @@ class Proof:
     @property
     def answer(self) -> bool | Unknown:
         """Whether everything has room; unknown is never taken for a yes."""
-        answers = [each.answer for each in self.workloads] + [each.answer for each in self.pools]
-        if any(each is False for each in answers):
-            return False
-        return True if all(each is True for each in answers) else UNKNOWN
+        return all_of([*(each.answer for each in self.workloads), *(each.answer for each in self.pools)])

@@ -25,12 +25,11 @@ from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import is_complete, started_by_strategies
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Packing, Room, more_fit, pack
+from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Packing, Room, copies_per_host, more_fit, pack
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import (
     Bound,
     Counts,
-    Place,
     PoolLoad,
     PoolProof,
     Proof,
@@ -156,7 +155,7 @@ def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
         for tenant, same in zip(shared.tenants, first.tenants, strict=True):
             tenant.placed = same.placed
         names = tuple([each.workload.name for each in shared.tenants])
-        yield replace(proof, pool=shared.pool, workloads=names, hosts_at_most=shared.pool.hosts_at_most)
+        yield replace(proof, pool=shared.pool, workloads=names)
 
 
 def _prove_pool(shared: PoolLoad) -> PoolProof:
@@ -180,7 +179,6 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         hosts_needed=UNKNOWN if packing is None else packing.hosts,
         hosts_at_least=None if at_least is None else at_least.hosts,
         decided_by="" if at_least is None else at_least.of,
-        hosts_at_most=shared.pool.hosts_at_most,
         answer=answer,
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         is_packed=not shared.is_beyond_budget,
@@ -308,7 +306,7 @@ def _prove_workload(
     return WorkloadProof(
         workload=workload,
         copies=least if least == most and not workload.daemon else UNKNOWN,
-        places=tuple([Place(pool=each.pool, most=each.most, fits=each.fits) for each in tenants]),
+        tenants=tenants,
         placed=placed,
         unplaced=unplaced,
         answer=answer,
@@ -338,6 +336,8 @@ def _slots(tenant: Tenant, shared: PoolLoad) -> int | None:
     if tenant.fits is False:
         return 0
     room = None if shared.is_made_to_measure else shared.room(Assumption.BEST)
-    need = None if room is None else tenant.need(room, Assumption.BEST)
-    hosts = hosts_of(tenant.pool, Assumption.BEST)
-    return None if room is None or need is None else tenant.slots_on(need, room, hosts)
+    load = None if room is None else tenant.load(room, Assumption.BEST)
+    if room is None or load is None:
+        return None
+    each, hosts = copies_per_host(load.need, room, load.most), hosts_of(tenant.pool, Assumption.BEST)
+    return hosts * each if hosts is not None else None if each else 0

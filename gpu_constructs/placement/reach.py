@@ -165,7 +165,7 @@ def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
         return tuple({item.pool.name: item.pool for item in items if item.pool is not None}.values())
     if workload.launch_type not in EC2_LAUNCH_TYPES or isinstance(workload.cluster, Unknown):
         return ()
-    found = _by_cluster(fleet).get(workload.cluster, ())
+    found = by_cluster(fleet.pools).get(workload.cluster, ())
     # Every region of an account has a default cluster.
     there = workload.origin
     if workload.cluster is not None or there is None:
@@ -179,7 +179,7 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     AWS Batch places jobs on its compute environments, where it is known on those of their queue, ECS its tasks on all
     other hosts. The nodes of a job go where their type is, if it is anywhere.
     """
-    pools = _by_scheduler(fleet)[task.scheduler]
+    pools = by_scheduler(fleet.pools)[task.scheduler]
     if task.environments is not None:
         pools = tuple([each for each in pools if each.name in task.environments])
     name = node_type_of(task)
@@ -189,21 +189,22 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     return tuple(having) or pools
 
 
-@by_identity(maxsize=4)
-def _by_scheduler(fleet: Fleet) -> Mapping[Scheduler, tuple[Pool, ...]]:
-    of_batch = tuple([each for each in fleet.pools if each.kind is PoolKind.BATCH])
-    others = tuple([each for each in fleet.pools if each.kind is not PoolKind.BATCH])
+@by_identity(maxsize=8)
+def by_scheduler(pools: tuple[Pool, ...]) -> Mapping[Scheduler, tuple[Pool, ...]]:
+    """Those of some pools that each scheduler places tasks on."""
+    of_batch = tuple([each for each in pools if each.kind is PoolKind.BATCH])
+    others = tuple([each for each in pools if each.kind is not PoolKind.BATCH])
     return {Scheduler.BATCH: of_batch, Scheduler.ECS: others}
 
 
-@by_identity(maxsize=4)
-def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
-    """Pools whose hosts take tasks without a strategy, by the cluster that they join."""
-    found: dict[str | None, list[Pool]] = {}
-    for pool in fleet.pools:
-        if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
+@by_identity(maxsize=8)
+def by_cluster(pools: tuple[Pool, ...]) -> Mapping[str | Unknown | None, tuple[Pool, ...]]:
+    """Those of some pools whose hosts take tasks without a strategy, by the cluster that they join."""
+    found: dict[str | Unknown | None, list[Pool]] = {}
+    for pool in pools:
+        if pool.runs_launch_type_ec2:
             found.setdefault(pool.cluster, []).append(pool)
-    return {cluster: tuple(pools) for cluster, pools in found.items()}
+    return {cluster: tuple(those) for cluster, those in found.items()}
 
 
 _MOST_DAEMONS = 50

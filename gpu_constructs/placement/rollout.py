@@ -79,9 +79,9 @@ def may_stop(desired_count: int, percent: Rollout) -> bool:
     return -(-desired_count * percent.min_healthy_percent // 100) < desired_count
 
 
-def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
+def copies_beside(workload: Workload, proof: PoolProof) -> int | Unknown:
     """How many more copies of a workload a pool takes beside all that runs there; unknown where not all has room."""
-    mine, packing = _load(workload, proof.pool), proof.packing
+    mine, packing, most_hosts = _load(workload, proof.pool), proof.packing, proof.pool.hosts_at_most
     if mine is None or packing is None or isinstance(most_hosts, Unknown) or packing.hosts > most_hosts:
         return UNKNOWN
     return more_copies(mine.need, packing, most_hosts)
@@ -95,7 +95,7 @@ def copies_beside_all(workload: Workload, shared: Sequence[PoolProof], proof: Pr
     """
     lying = _lying_elsewhere(Identical(proof), frozenset([each.pool.name for each in shared]))
     if lying is None:
-        return total(copies_beside(workload, each, each.hosts_at_most) for each in shared)
+        return total(copies_beside(workload, each) for each in shared)
     if not lying:
         return UNKNOWN
     _, own = _free(proof).get(workload.name, (0, lying.keys()))  # it cannot run on others
@@ -122,11 +122,11 @@ def _lying_elsewhere(of: Identical[Proof], names: frozenset[str]) -> Mapping[str
     loads: dict[str, list[tuple[Packing, Load]]] = {}
     # Those that may go elsewhere go to the smallest hosts on which they have room, so that the others keep theirs.
     for each in sorted(pools, key=lambda one: (one.pool.name in names, one.room.units if one.room else ())):
-        if each.packing is None or each.room is None or isinstance(each.hosts_at_most, Unknown):
+        if each.packing is None or each.room is None or isinstance(each.pool.hosts_at_most, Unknown):
             return {}
         both = list(zip(each.workloads, each.packing.loads, strict=True))
         bound = [load for name, load in both if name not in free]
-        found[each.pool.name] = packing = pack(bound, each.room, most_hosts=max(0, each.hosts_at_most))
+        found[each.pool.name] = packing = pack(bound, each.room, most_hosts=max(0, each.pool.hosts_at_most))
         if sum(packing.placed) < sum([load.copies for load in bound]):
             return {}
         for name, load in both:
@@ -149,7 +149,7 @@ def _free(proof: Proof) -> Mapping[str, tuple[int, frozenset[str]]]:
     """Workloads of which more copies may come to their pools, counted one by one, than there are, and those pools."""
     found = {}
     for each in proof.workloads:
-        most = {place.pool.name: place.most or 0 for place in each.places if place.fits is not False}
+        most = {there.pool.name: there.most or 0 for there in each.tenants if there.fits is not False}
         copies = known(each.copies, otherwise=max(most.values(), default=0))
         if len(most) > 1 and sum(most.values()) > copies and each.workload.daemon is False:
             found[each.workload.name] = copies, frozenset(most)
@@ -194,7 +194,7 @@ def pool_needs(workload: Workload) -> dict[str, PoolNeed | None]:
         (room, _), most, load = rooms_of(profile_of(pool)), pool.hosts_at_most, _load(workload, pool)
         found[pool.name] = None
         if load is not None and room is not None and not isinstance(most, Unknown):
-            slots = max(0, most) * min(load.most, copies_per_host(load.need, room))
+            slots = max(0, most) * copies_per_host(load.need, room, load.most)
             found[pool.name] = _the_same(PoolNeed(load=load, room=room, slots=slots))
     return found
 
@@ -245,7 +245,7 @@ def _slots_per_copy(both: Identical[PoolNeed]) -> Fraction:
 
     mine, theirs = both.values
     load, other, room = mine.load, theirs.load, mine.room
-    alone, most = (min(each.most, copies_per_host(each.need, room)) for each in (load, other))
+    alone, most = (copies_per_host(each.need, room, each.most) for each in (load, other))
 
     @cache
     def displaced(copies: int) -> int:

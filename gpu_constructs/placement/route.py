@@ -6,13 +6,12 @@ runs, is in `machine`. `Destination.answer` and `Route.answer` take all of it to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import TypeAlias
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, all_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import runs_somewhere
 from gpu_constructs.placement.machine import of_every_host, of_machine, unmet_needs
@@ -133,7 +132,6 @@ class Route:
         task: What runs.
         workload: What keeps the copies running; None where it is not known who runs them.
         destinations: The pools of the fleet that may get copies.
-        in_question: Those of them on which ECS does not certainly have room.
         every: Whether each pool gets its own copies, as with a strategy; else one pool that fits is enough.
         is_closed: Whether the copies can run on no other hosts: a strategy names these, or everything was read.
         elsewhere: What else may get copies.
@@ -142,7 +140,6 @@ class Route:
     task: Task
     workload: Workload | None = None
     destinations: tuple[Destination, ...]
-    in_question: tuple[Destination, ...]
     every: bool
     is_closed: bool
     elsewhere: tuple[Elsewhere, ...] = ()
@@ -153,14 +150,20 @@ class Route:
         return self.workload or self.task
 
     @property
+    def in_question(self) -> tuple[Destination, ...]:
+        """Those of the pools on which ECS does not certainly have room."""
+        return tuple([each for each in self.destinations if each.fit.answer is not True])
+
+    @property
     def in_doubt(self) -> tuple[Destination, ...]:
         """Those of them on which copies may wait: where one pool is enough, none while another certainly has room."""
-        return self.in_question if self.every or len(self.in_question) == len(self.destinations) else ()
+        found = self.in_question
+        return found if self.every or len(found) == len(self.destinations) else ()
 
     @property
     def never(self) -> tuple[Destination, ...]:
         """Pools that never run what they are to run: each of them where it gets its own tasks, else all or none."""
-        never = tuple(each for each in self.in_question if each.fit.answer is False)
+        never = tuple([each for each in self.destinations if each.fit.answer is False])
         return never if self.every or len(never) == len(self.destinations) else ()
 
     @property
@@ -196,13 +199,6 @@ class Assignment(Route):
     """Where a workload sends the copies of its task."""
 
     workload: Workload
-
-
-def all_of(answers: Sequence[Answer]) -> Answer:
-    """No where one answer is no, yes where all are yes."""
-    if any(each is False for each in answers):
-        return False
-    return UNKNOWN if any(isinstance(each, Unknown) for each in answers) else True
 
 
 def _on_type(destination: Destination, instance_type: InstanceType) -> TypeFit:

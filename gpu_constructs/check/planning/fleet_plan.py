@@ -185,7 +185,7 @@ def plan(fleet: Fleet) -> FleetPlan:
         maximum=_sum([each.maximum for each in pools]),
         quotas=_quotas(pools),
         starts=starts_of(fleet),
-        elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
+        elsewhere=tuple(each.workload.name for each in proof.workloads if not each.tenants),
         unplanned=tuple(each for each in fleet.environments if each.has_hosts),
     )
 
@@ -194,9 +194,9 @@ def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
     """Workloads of which copies come to a pool, jobs and services at zero among them, by the name of the pool."""
     found: dict[str, dict[str, Workload]] = {}
     for of in proof.workloads:
-        for place in of.places:
-            if place.fits is not False and place.most != 0:
-                found.setdefault(place.pool.name, {})[of.workload.name] = of.workload
+        for there in of.tenants:
+            if there.fits is not False and there.most != 0:
+                found.setdefault(there.pool.name, {})[of.workload.name] = of.workload
     for workload in fleet.workloads:
         is_placed = workload.is_service and workload.desired_count != 0
         for item in () if is_placed else items_with_tasks(workload.strategy):
@@ -209,10 +209,10 @@ def _misfits(proof: Proof) -> Mapping[str, tuple[str, ...]]:
     """Services that never start, by the names of the pools that ECS sends their copies to."""
     found: dict[str, tuple[str, ...]] = {}
     for of in proof.workloads:
-        places = [each for each in of.places if each.most != 0]
-        waits = [each for each in places if each.fits is False] if of.workload.daemon is False else []
+        coming = [each for each in of.tenants if each.most != 0]
+        waits = [each for each in coming if each.fits is False] if of.workload.daemon is False else []
         # With a strategy each provider has its share; without one a copy goes wherever it fits.
-        if of.workload.strategy or len(waits) == len(places):
+        if of.workload.strategy or len(waits) == len(coming):
             for each in waits:
                 found[each.pool.name] = (*found.get(each.pool.name, ()), of.workload.name)
     return found

@@ -43,7 +43,7 @@ def crowds(
         for proof in _crowded(new, there, [_moved(each, name, pools) for name, each in goes.items()]):
             at = now(proof.pool.origin)
             awaited = [each for each in come if each.name in proof.workloads]
-            if awaited and at is not None and (at[0] == stack or limits.get(at) == proof.hosts_at_most):
+            if awaited and at is not None and (at[0] == stack or limits.get(at) == proof.pool.hosts_at_most):
                 yield proof, [each.name for name, each in goes.items() if name in proof.workloads], awaited
 
 

@@ -203,7 +203,7 @@ class _Update:
             names = [each.name for each in awaited]
             come = listed(f"the new {each}" if each in goes else each for each in names)
             gone = listed(f"the old {each}" if each in names else each for each in goes)
-            least, most = proof.hosts_at_least, proof.hosts_at_most
+            least, most = proof.hosts_at_least, proof.pool.hosts_at_most
             change = (
                 f"CloudFormation waits, up to three hours, for all copies of {come} beside those of {gone}: that takes "
                 f"at least {least} hosts of {brief(proof.pool.name, NAME)}, and there can be {most}"

@@ -146,7 +146,7 @@ def is_full_beside_others(copies: Copies, proof: Proof) -> bool:
     """Whether no more copies have room besides everything that a proof placed on the same pools."""
     shared = _shared(copies, proof)
     # A pool that has room though each copy is counted wherever it may come has room: nothing has to be packed again.
-    if any(known(copies_beside(copies.workload, each, each.hosts_at_most), otherwise=0) > 0 for each in shared):
+    if any(known(copies_beside(copies.workload, each), otherwise=0) > 0 for each in shared):
         return False
     return room_beside_others(copies, proof) == 0
 

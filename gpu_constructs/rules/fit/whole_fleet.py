@@ -120,7 +120,7 @@ def daemons(context: Context) -> Problems:
             continue
         images = [one.image for one in task.containers if one.requirements]
         only_watches = all(isinstance(image, str) and _WATCHERS.search(image) for image in images)
-        for pool in (place.pool for place in each.places if place.fits is not False):
+        for pool in (there.pool for there in each.tenants if there.fits is not False):
             gpus = min((host.gpus for host in pool.instance_types), default=0)
             if gpus:
                 taken = "every GPU" if task.takes_all_gpus else f"{task.least_gpus} of {gpus} GPUs"
@@ -206,15 +206,15 @@ def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {each.pool.name: [] for each in proof.pools}
     for each in proof.workloads:
         if each.workload.daemon is False and each.workload.task is not None:
-            for place in each.places:
-                if place.most != 0 and place.fits is not False:
-                    found[place.pool.name].append(each.workload.name)
+            for there in each.tenants:
+                if there.most != 0 and there.fits is not False:
+                    found[there.pool.name].append(each.workload.name)
     return {pool: tuple(dict.fromkeys(names)) for pool, names in found.items()}
 
 
 def _short(proof: Proof, each: PoolProof) -> str:
     """Why a pool has no room for its workloads, or may have none; empty if it has room."""
-    most = each.hosts_at_most
+    most = each.pool.hosts_at_most
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
         return ""
     if each.hosts_at_least > most:

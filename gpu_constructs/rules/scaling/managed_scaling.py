@@ -134,11 +134,11 @@ def _more_than_there_are(context: Context) -> Problems:
     spread = {  # tasks without a strategy, which may find their hosts in another group
         each.workload.name
         for each in proof.workloads
-        if not each.workload.strategy and sum(place.fits is not False for place in each.places) > 1
+        if not each.workload.strategy and sum(there.fits is not False for there in each.tenants) > 1
     }
     for each in proof.pools:
         there = fixed.get(each.pool.name, 0)
-        needed, most = known(each.hosts_needed, otherwise=0), known(each.hosts_at_most, otherwise=0)
+        needed, most = known(each.hosts_needed, otherwise=0), known(each.pool.hosts_at_most, otherwise=0)
         if 0 < there < needed <= most and spread.isdisjoint(each.workloads):
             yield Problem(
                 about=each.pool,
