@@ -73,8 +73,6 @@ from gpu_constructs.fleet.requirement import NvidiaMps as NvidiaMps
 from gpu_constructs.fleet.requirement import ResourceRequirement as ResourceRequirement
 from gpu_constructs.fleet.task import Container as Container
 from gpu_constructs.fleet.task import Dependency as Dependency
-from gpu_constructs.fleet.task import DockerVolume as DockerVolume
-from gpu_constructs.fleet.task import EfsVolume as EfsVolume
 from gpu_constructs.fleet.task import PlacementConstraint as PlacementConstraint
 from gpu_constructs.fleet.task import Relations as Relations
 from gpu_constructs.fleet.task import Scheduler as Scheduler

@@ -33,40 +33,6 @@ class PlacementConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EfsVolume:
-    """A volume of a task definition that is a file system of Amazon EFS.
-
-    Attributes:
-        name: Its name; empty if none was written.
-        transit_encryption: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
-        access_point: The access point that it is mounted through; None if there is none.
-        iam: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
-        origin: Where it was written.
-    """
-
-    name: str
-    transit_encryption: str | Unknown | None = None
-    access_point: str | Unknown | None = None
-    iam: str | Unknown | None = None
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DockerVolume:
-    """A volume of a task definition that a plugin of Docker provides, which ECS needs on the host.
-
-    Attributes:
-        name: Its name; empty if none was written.
-        driver: The name of the plugin, such as ``rexray/ebs``.
-        origin: Where it was written.
-    """
-
-    name: str
-    driver: str
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
     """What a container waits for before it starts.
 
@@ -222,8 +188,6 @@ class Task:
         unknown_keys: Keys that ask for GPUs and that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
-        efs_volumes: Its volumes that are file systems of Amazon EFS.
-        docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
         has_task_role: Whether it names a task role; unknown where that is written elsewhere.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
@@ -254,8 +218,6 @@ class Task:
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = ()
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
-    efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
-    docker_volumes: tuple[DockerVolume, ...] = ()
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = False
     attempt_seconds: int | Unknown | None = None

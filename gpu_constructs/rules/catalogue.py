@@ -77,6 +77,7 @@ _READ_SECTIONS = frozenset(
         "files.metrics",
         "scaling.awaited_hosts",
         "tasks.roles",
+        "tasks.volumes",
     }
 )
 """Modules whose rules read the sections of files: without files they find nothing, and constructors have none."""

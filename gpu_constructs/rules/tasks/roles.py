@@ -1,4 +1,4 @@
-"""Roles of a task: may ECS assume them, and read and mount with them what a task gets? Only files define roles."""
+"""Roles of a task: may ECS assume them, and read with them what a task gets? Only files define roles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Text, Value
 from gpu_constructs.template.resources.containers import container_name
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, is_closed_to_unnamed
+from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
 
 _TASKS = "ecs-tasks.amazonaws.com"
@@ -22,9 +22,6 @@ _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
 _PARAMETER = "AWS::SSM::Parameter"
 _OF_SECRETS = re.compile(":(ssm|secretsmanager):")
-_FILE_SYSTEM = "AWS::EFS::FileSystem"
-_POLICY = "FileSystemPolicy"
-_MOUNT = "elasticfilesystem:ClientMount"
 _NOT_GIVEN_BY = frozenset(
     {
         "AmazonEC2ContainerRegistryReadOnly",
@@ -84,45 +81,6 @@ def roles_are_assumed(context: Context) -> Problems:
                     fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
                     property_name=name,
                 )
-
-
-@error(
-    "GPU237",
-    question="does a task mount a file system of EFS that has a policy with its role?",
-    because="a file system with a policy admits only clients that the policy allows to mount it, and a client that "
-    "mounts without IAM has no role: the mount is denied, and the task or job stops before its container starts; CDK "
-    "gives its file systems such a policy where @aws-cdk/aws-efs:denyAnonymousAccess is on, and after a grant",
-    source="https://github.com/aws/aws-cdk/issues/30753",
-)
-def mounts_with_a_role(context: Context) -> Problems:
-    for definition, task in {
-        each.origin: (each, task) for task in context.tasks if task.wants_gpu and (each := context.section(task))
-    }.values():
-        for name, mount in _mounts(definition):
-            authorization = mount.section("AuthorizationConfig")
-            system = context.index.find(mount.get("FilesystemId") or mount.get("FileSystemId"), _FILE_SYSTEM)
-            without_iam = not {authorization.text("IAM"), authorization.text("Iam")} - {None, "DISABLED"}
-            if system is not None and without_iam and is_closed_to_unnamed(system.properties.get(_POLICY), _MOUNT):
-                yield Problem(
-                    about=task,
-                    message=f"{task.name} mounts {brief(name)} without IAM, and the policy of the file system lets no "
-                    "such client mount it",
-                    fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may "
-                    "mount it",
-                    property_name="AuthorizationConfig",
-                    origin=mount.origin,
-                )
-
-
-def _mounts(definition: Section) -> Iterator[tuple[str, Section]]:
-    """The volumes of EFS of a task definition or of a job, in whose names some letters are small, by name."""
-    ranges = definition.section("NodeProperties").sections("NodeRangeProperties")
-    jobs = [definition.section("ContainerProperties"), *(each.section("Container") for each in ranges)]
-    for each in (definition, *jobs, *definition.section("EcsProperties").sections("TaskProperties")):
-        for volume in each.sections("Volumes"):
-            for key in ("EFSVolumeConfiguration", "EfsVolumeConfiguration"):
-                if volume.has(key):
-                    yield str(volume.text("Name")), volume.section(key)
 
 
 def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:

@@ -23,7 +23,7 @@ from gpu_constructs.template.resources.containers import (
 )
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.tasks import amount_of, architecture_of, efs_volumes_of, needs_in
+from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
@@ -271,7 +271,6 @@ def _task(section: Section, container_key: str, common: Task) -> Task | None:
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=ipc,
         used_keys=() if ipc is None else ("IpcMode",),
-        efs_volumes=tuple(efs_volumes_of(task)),
     )
 
 

@@ -17,21 +17,12 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
-from gpu_constructs.fleet import (
-    METADATA_KEY,
-    UNKNOWN,
-    DockerVolume,
-    EfsVolume,
-    GpuNeeds,
-    PlacementConstraint,
-    Task,
-    Unknown,
-)
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, GpuNeeds, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import (
     container_name,
@@ -42,28 +33,7 @@ from gpu_constructs.template.resources.containers import (
 )
 from gpu_constructs.template.resources.section import Notes, Section, given
 
-
-def efs_volumes_of(section: Section) -> Iterator[EfsVolume]:
-    """The volumes of a task definition or a container of a job, in whose names some letters are small."""
-    for volume in section.sections("Volumes"):
-        for key, iam in (("EFSVolumeConfiguration", "IAM"), ("EfsVolumeConfiguration", "Iam")):
-            if volume.has(key):
-                settings = volume.section(key)
-                authorization = settings.section("AuthorizationConfig")
-                name = volume.text("Name")
-                yield EfsVolume(
-                    name=name if isinstance(name, str) else "",
-                    transit_encryption=settings.text("TransitEncryption"),
-                    access_point=authorization.text("AccessPointId"),
-                    iam=authorization.text(iam),
-                    origin=settings.origin,
-                )
-
-
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
-
-# Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
-_DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
 
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
 _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
@@ -109,20 +79,10 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         unknown_keys=words_for_gpus(properties),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         volumes=tuple(map(str, names)) if has_all_names else UNKNOWN,
-        efs_volumes=tuple(efs_volumes_of(properties)),
-        docker_volumes=tuple(_docker_volumes(properties)),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,
         origin=resource.origin,
     )
-
-
-def _docker_volumes(properties: Section) -> Iterator[DockerVolume]:
-    for each in properties.sections("Volumes"):
-        settings, name = each.section("DockerVolumeConfiguration"), each.text("Name")
-        driver = settings.text("Driver")
-        if isinstance(driver, str) and driver not in _DRIVERS_OF_AWS:
-            yield DockerVolume(name=name if isinstance(name, str) else "", driver=driver, origin=settings.origin)
 
 
 def _built_for(resource: Resource, container: Section) -> Architecture | None:

@@ -1,0 +1,134 @@
+"""Volumes of a task: do the hosts have what mounts them, and does a file system admit the task? Only files say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import OperatingSystem
+from gpu_constructs.fleet import HostAction, Origin, Pool
+from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
+from gpu_constructs.template.resources.roles import is_closed_to_unnamed
+from gpu_constructs.template.resources.section import Section
+
+_FILE_SYSTEM = "AWS::EFS::FileSystem"
+_POLICY = "FileSystemPolicy"
+_MOUNT = "elasticfilesystem:ClientMount"
+# Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
+_DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
+
+
+@error(
+    "GPU317",
+    question="do the hosts have what mounts the volumes of a task?",
+    because="the agent registers a host with the volume plugins that Docker has when the agent starts, and ECS places "
+    'a task only where the driver of its volumes is among them; else it reports "is missing an attribute required by '
+    'your task"; Bottlerocket for ECS does not have amazon-efs-utils, which encryption in transit, access points and '
+    "the task role need",
+    softer="where hosts of other files may take the task, and for EFS on Bottlerocket",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DockerVolumeConfiguration.html",
+)
+def mountable(context: Context) -> Iterator[Problem]:
+    yield from _on_bottlerocket(context)
+    if any(each.daemon is not False for each in context.fleet.workloads):
+        return  # a daemon may install plugins
+    for route in context.routes:
+        pools = (each.pool for each in route.destinations if each.pool.has_image_of_aws)
+        without = [each for each in pools if HostAction.INSTALLS in each.user_data.actions_never_taken]
+        if not without or not (route.every or len(without) == len(route.destinations)):
+            continue
+        for name, driver, origin in islice(_plugins(context.section(route.task)), 1):
+            yield Problem(
+                about=route.task,
+                involves=tuple(without),
+                message=f"volume {brief(name)} of {route.task.name} is one of the Docker plugin {brief(driver)}, which "
+                f"nothing installs on the hosts of {and_list(each.name for each in without)}",
+                fix=f"docker plugin install {brief(driver)} in the user data, before the ECS agent starts, or an "
+                "EFSVolumeConfiguration",
+                property_name="Driver",
+                value=driver,
+                origin=origin,
+                is_certain=route.is_closed,
+            )
+
+
+def _plugins(definition: Section | None) -> Iterator[tuple[str, str, Origin]]:
+    """The volumes of a task definition that no image of AWS can mount, with the Docker plugin of each."""
+    for each in () if definition is None else definition.sections("Volumes"):
+        settings = each.section("DockerVolumeConfiguration")
+        driver = settings.text("Driver")
+        if isinstance(driver, str) and driver not in _DRIVERS_OF_AWS:
+            yield str(each.text("Name")), driver, settings.origin
+
+
+def _on_bottlerocket(context: Context) -> Iterator[Problem]:
+    """See https://github.com/bottlerocket-os/bottlerocket/issues/1080."""
+    for assignment in context.assignments:
+        task, pools = assignment.task, [each.pool for each in assignment.destinations]
+        cannot = [each for each in pools if _is_bottlerocket(each)]
+        definition = context.section(task) if cannot else None
+        mounts = () if definition is None else _mounts(definition)
+        needing = [(name, mount.origin) for name, mount in mounts if _is_encrypted(mount)]
+        for pool in cannot if needing else ():
+            yield Problem(
+                about=task,
+                involves=(pool,),
+                message=f"volume {brief(needing[0][0])} of {task.name} is a file system of EFS with encryption in "
+                f"transit or authorization, which Bottlerocket, the system of {pool.name}, does not mount",
+                fix="hosts of Amazon Linux 2023, or weights that are copied from S3",
+                property_name="EFSVolumeConfiguration",
+                origin=needing[0][1],
+                is_certain=False,
+            )
+
+
+def _is_bottlerocket(pool: Pool) -> bool:
+    return pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2
+
+
+def _is_encrypted(mount: Section) -> bool:
+    """Whether it needs encryption in transit, with which alone an access point and the task role are used."""
+    authorization = mount.section("AuthorizationConfig")
+    settings = mount.text("TransitEncryption"), authorization.text("IAM")
+    return authorization.text("AccessPointId") is not None or "ENABLED" in settings
+
+
+@error(
+    "GPU237",
+    question="does a task mount a file system of EFS that has a policy with its role?",
+    because="a file system with a policy admits only clients that the policy allows to mount it, and a client that "
+    "mounts without IAM has no role: the mount is denied, and the task or job stops before its container starts; CDK "
+    "gives its file systems such a policy where @aws-cdk/aws-efs:denyAnonymousAccess is on, and after a grant",
+    source="https://github.com/aws/aws-cdk/issues/30753",
+)
+def mounts_with_a_role(context: Context) -> Problems:
+    for definition, task in {
+        each.origin: (each, task) for task in context.tasks if task.wants_gpu and (each := context.section(task))
+    }.values():
+        for name, mount in _mounts(definition):
+            authorization = mount.section("AuthorizationConfig")
+            system = context.index.find(mount.get("FilesystemId") or mount.get("FileSystemId"), _FILE_SYSTEM)
+            without_iam = not {authorization.text("IAM"), authorization.text("Iam")} - {None, "DISABLED"}
+            if system is not None and without_iam and is_closed_to_unnamed(system.properties.get(_POLICY), _MOUNT):
+                yield Problem(
+                    about=task,
+                    message=f"{task.name} mounts {brief(name)} without IAM, and the policy of the file system lets no "
+                    "such client mount it",
+                    fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may "
+                    "mount it",
+                    property_name="AuthorizationConfig",
+                    origin=mount.origin,
+                )
+
+
+def _mounts(definition: Section) -> Iterator[tuple[str, Section]]:
+    """The volumes of EFS of a task definition or of a job, in whose names some letters are small, by name."""
+    ranges = definition.section("NodeProperties").sections("NodeRangeProperties")
+    jobs = [definition.section("ContainerProperties"), *(each.section("Container") for each in ranges)]
+    for each in (definition, *jobs, *definition.section("EcsProperties").sections("TaskProperties")):
+        for volume in each.sections("Volumes"):
+            for key in ("EFSVolumeConfiguration", "EfsVolumeConfiguration"):
+                if volume.has(key):
+                    yield str(volume.text("Name")), volume.section(key)
