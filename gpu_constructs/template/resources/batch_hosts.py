@@ -28,7 +28,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches, image_of, template_of
-from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.submissions import ENVIRONMENT
@@ -67,7 +67,7 @@ def environments_in(index: Index, launches: Launches, notes: Notes) -> Iterator[
             words = " and ".join(map(str, names))
             yield replace(other, lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs")
         else:
-            yield FoundPool(_pool(resource, resources, launches, networks, index), resource)
+            yield FoundPool(_pool(resource, resources, launches, networks), resource)
 
 
 def launch_of_batch(environment: Resource, index: Index) -> Section | None:
@@ -87,7 +87,7 @@ def launch_of_batch(environment: Resource, index: Index) -> Section | None:
     return replace(resources, values={**data, **own})
 
 
-def _pool(resource: Resource, section: Section, launches: Launches, networks: Networks, index: Index) -> Pool:
+def _pool(resource: Resource, section: Section, launches: Launches, networks: Networks) -> Pool:
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
@@ -114,10 +114,6 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         managed_scaling=True,
         interfaces=launch.interfaces,
         placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
-        zones=zones_of(subnets, None, index),
-        subnets=subnets_of(subnets, None, index),
-        has_no_route_out=networks.have_no_route_out(subnets),
-        missing_endpoints=networks.missing_endpoints(subnets, may_have_address=launch.details.may_have_address),
         has_emptied_group=not section.has("SecurityGroupIds") and networks.have_emptied_group(subnets),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
@@ -127,6 +123,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         user_data=launch.user_data,
         origin=resource.origin,
         **values_of(choice, TypeChoice),
+        **networks.of_hosts(subnets, may_have_address=launch.details.may_have_address),
     )
 
 

@@ -200,7 +200,7 @@ def workload_of(call: Call, name: str, services: Services) -> Workload:
         desired_count=0 if call.is_off else given(copies, 1),
         constraints=constraints_of(request),
         network_configuration=UNKNOWN if network.is_unknown else configured,
-        subnets=subnets_of(written.get("Subnets"), None, services.index),
+        subnets=subnets_of(written.get("Subnets"), services.index),
         origin=request.origin,
     )
 

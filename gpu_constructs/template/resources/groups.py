@@ -30,7 +30,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, mentioned
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.purchases import and_also, bought_by_group, bought_by_policy, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 from gpu_constructs.template.resources.user_data import CLUSTER
@@ -94,19 +94,17 @@ class Groups:
         bought = bought_by_group(resource, properties, launch.setup.bought, self._index)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
-        subnets = properties.get("VPCZoneIdentifier")
         return pool_of(
             resource,
             _with(launch, bought=bought),
             min_instances=_hosts(properties, "MinSize"),
             max_instances=_hosts(properties, "MaxSize"),
-            zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
-            subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
-            has_no_route_out=self._networks.have_no_route_out(subnets),
-            missing_endpoints=self._networks.missing_endpoints(
-                subnets, may_have_address=launch.setup.details.may_have_address
-            ),
             group=self._settings(resource, properties),
+            **self._networks.of_hosts(
+                properties.get("VPCZoneIdentifier"),
+                properties.get("AvailabilityZones"),
+                may_have_address=launch.setup.details.may_have_address,
+            ),
         )
 
     def _settings(self, resource: Resource, properties: Section) -> GroupSettings:

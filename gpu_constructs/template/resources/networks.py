@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
@@ -143,17 +143,7 @@ _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"
 
 
-def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
-    """How many Availability Zones some subnets, or else some zones, are; None where that is not known."""
-    if is_list(subnets) and subnets:
-        if len(subnets) == 1:
-            return 1
-        found = (index.find(each, _SUBNET) for each in subnets)
-        return _different(None if each is None else each.properties.get("AvailabilityZone") for each in found)
-    return _different(zones) if is_list(zones) and zones else None
-
-
-def subnets_of(subnets: Value, zones: Value, index: Index) -> tuple[Subnet, ...]:
+def subnets_of(subnets: Value, index: Index, zones: Value = None) -> tuple[Subnet, ...]:
     """What is written of each of some subnets, or else of some zones; empty where they are not known."""
     if is_list(subnets) and subnets:
         return tuple(_subnet(each, index) for each in subnets)
@@ -178,15 +168,6 @@ def _index_of_zone(written: Value) -> int | None:
         return None
     name = written.pieces[0].name
     return int(name.removeprefix(ZONE_OF_LIST)) if name.startswith(ZONE_OF_LIST) else None
-
-
-def _different(names: Iterable[Value]) -> int | None:
-    known: set[str] = set()
-    for each in names:
-        if not isinstance(each, str):
-            return None
-        known.add(each)
-    return len(known)
 
 
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
@@ -214,17 +195,24 @@ class Networks:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    def missing_endpoints(self, subnets: Value, *, may_have_address: bool = True) -> tuple[str, ...]:
+    def of_hosts(self, subnets: Value, zones: Value = None, *, may_have_address: bool = True) -> dict[str, Any]:
+        """What a pool says about some subnets of its hosts, or else some zones."""
+        found = subnets_of(subnets, self._index, zones)
+        different = {each.zone for each in found}
+        return {
+            "zones": None if None in different and len(found) > 1 else len(different) or None,
+            "subnets": found,
+            "has_no_route_out": self._vpc_without_route(subnets) is not None,
+            "missing_endpoints": self._missing_endpoints(subnets, may_have_address=may_have_address),
+        }
+
+    def _missing_endpoints(self, subnets: Value, *, may_have_address: bool) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
         vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
         if vpc is None:
             return ()
         there = self._endpoints.get(vpc, frozenset())
         return () if None in there else tuple(each for each in _OF_AGENT if each not in there)
-
-    def have_no_route_out(self, subnets: Value) -> bool:
-        """Whether subnets certainly have no route; endpoints may lead to some services all the same."""
-        return self._vpc_without_route(subnets) is not None
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""

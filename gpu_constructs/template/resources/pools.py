@@ -31,7 +31,7 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAUL
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Groups, names_cluster, pool_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches
-from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
+from gpu_constructs.template.resources.networks import Networks, subnets_of
 from gpu_constructs.template.resources.purchases import instance_types_of
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.submissions import ENVIRONMENT, QUEUE, environments_of, is_managed
@@ -40,7 +40,7 @@ _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDE
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 
 
-def managed_pool(properties: Section, resource: Resource, clusters: Clusters, networks: Networks, index: Index) -> Pool:
+def managed_pool(properties: Section, resource: Resource, clusters: Clusters, networks: Networks) -> Pool:
     """Reads a provider of Managed Instances."""
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
@@ -55,15 +55,12 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
         kind=PoolKind.MANAGED_INSTANCES,
         bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
-        zones=zones_of(subnets, None, index),
-        subnets=subnets_of(subnets, None, index),
-        has_no_route_out=networks.have_no_route_out(subnets),
-        missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,
         provider=properties.text("Name"),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
         **values_of(managed_types(launch)),
+        **networks.of_hosts(subnets),
     )
 
 
@@ -117,7 +114,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
     for resource in index.all(CAPACITY_PROVIDER):
         properties = Section.of(resource, notes)
         if properties.get("ManagedInstancesProvider") is not None:
-            pool = managed_pool(properties, resource, clusters, networks, index)
+            pool = managed_pool(properties, resource, clusters, networks)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
             group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)
@@ -140,7 +137,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
         is_tied = names_cluster(launch.setup)
         if is_tied or _may_join(launch.setup):
             subnet = resource.properties.get("SubnetId")
-            subnets = () if subnet is None else subnets_of([subnet], None, index)
+            subnets = () if subnet is None else subnets_of([subnet], index)
             one = {"min_instances": 1, "max_instances": 1, "zones": 1}
             pool = pool_of(resource, launch, kind=PoolKind.INSTANCE, subnets=subnets, **one)
             yield FoundPool(pool, resource, is_stray=not is_tied)

@@ -146,7 +146,7 @@ class Services:
             service_connect=connect.flag("Enabled") or False,
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
-            subnets=subnets_of(network.section("AwsvpcConfiguration").get("Subnets"), None, self.index),
+            subnets=subnets_of(network.section("AwsvpcConfiguration").get("Subnets"), self.index),
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             origin=resource.origin,
         )

@@ -8,8 +8,9 @@ resource can be meant.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.facts.values import dataclass
@@ -42,14 +43,13 @@ class Links:
 
     def resource(self, instance: Instance) -> Object:
         """How a resource is written in the configuration; empty where that is not known."""
-        kind = f"{'data.' if instance.is_data else ''}{instance.type}.{instance.name}"
-        return self._written.get((_names(instance.module), kind), {})
+        return self._written.get((_names(instance.module), instance.declared), {})
 
     def of(self, expression: Node, instance: Instance) -> tuple[Link, ...]:
         """What an expression of a resource refers to, each once."""
         self._gone.clear()
         found: dict[str, Link] = {}
-        for each in self._each(expression, instance.module, instance, _DEPTH):
+        for each in self._each(expression, _From(instance.module, instance.key, instance), _DEPTH):
             if len(found) < _MOST:
                 before = found.get(each.instance.address)
                 if before is None or before.attribute is None:
@@ -71,82 +71,81 @@ class Links:
         while not here and module:
             call, module, key = self.call(module), module[:-1], module[-1][1]
             self._gone.clear()
-            around = list(self._each(call.get("expressions"), module, _Keyed(module, key), _DEPTH))
+            around = self._each(call.get("expressions"), _From(module, key), _DEPTH)
             here = list({each.instance.address: each for each in around if each.instance.type in types}.values())
         return _chosen(here, instance)
 
     def before(self, instance: Instance) -> Iterator[Instance]:
         """What is created before a resource, as far as it or a module around it names that."""
         self._gone.clear()
-        written = self.resource(instance)
-        named: list[tuple[Node, Module]] = [(written.get("expressions"), instance.module)]
-        named.append(({"references": written.get("depends_on")}, instance.module))
-        named += [
-            ({"references": self.call(instance.module[: at + 1]).get("depends_on")}, instance.module[:at])
-            for at in range(len(instance.module))
-        ]
-        for expression, module in named:
-            yield from (each.instance for each in self._each(expression, module, instance, _DEPTH))
+        written, module = self.resource(instance), instance.module
+        named: list[tuple[Node, Module]] = [(written.get("expressions"), module)]
+        named += [(written.get("depends_on"), module)]
+        named += [(self.call(module[: at + 1]).get("depends_on"), module[:at]) for at in range(len(module))]
+        for expression, of in named:
+            references: Node = {"references": expression} if isinstance(expression, list) else expression
+            found = self._each(references, _From(of, instance.key, instance), _DEPTH)
+            yield from (each.instance for each in found)
 
     # -- following -------------------------------------------------------------------------------------------------
 
-    def _each(self, expression: Node, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
+    def _each(self, expression: Node, at: _From, depth: int) -> Iterator[Link]:
         for text in _references(expression):
-            way = (text, module, near.key)
+            way = (text, at.module, at.key)
             if depth > 0 and way not in self._gone and work().takes(1):
                 self._gone.add(way)
-                yield from self._followed(text, module, near, depth - 1)
+                yield from self._followed(text, at, depth - 1)
 
-    def _followed(self, text: str, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
+    def _followed(self, text: str, at: _From, depth: int) -> Iterator[Link]:
         steps = steps_of(text)
         names = [str(step) for _, step in steps]
         if not names:
             return
         if names[0] == "var":
-            if module and len(names) > 1:
-                argument = under(self.call(module), "expressions", names[1])
-                yield from self._each(argument, module[:-1], _Keyed(module[:-1], module[-1][1]), depth)
-        elif names[0] == "each" and isinstance(near, Instance):
-            over = self.resource(near).get("for_each_expression")
-            for each in self._each(over, module, near, depth):
+            if at.module and len(names) > 1:
+                argument = under(self.call(at.module), "expressions", names[1])
+                yield from self._each(argument, _From(at.module[:-1], at.module[-1][1]), depth)
+        elif names[0] == "each" and at.instance is not None:
+            over = self.resource(at.instance).get("for_each_expression")
+            for each in self._each(over, at, depth):
                 yield Link(each.instance, names[2] if len(names) > _OWN_STEPS else each.attribute)
         elif names[0] == "module" and len(names) > 1:
-            yield from self._in_module(steps, module, near, depth)
+            yield from self._in_module(steps, at, depth)
         elif names[0] not in {"local", "each", "count", "path", "self", "terraform"}:
-            yield from self._named(steps, module, near, depth)
+            yield from self._named(steps, at, depth)
 
-    def _in_module(self, steps: Steps, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
+    def _in_module(self, steps: Steps, at: _From, depth: int) -> Iterator[Link]:
         name, rest = str(steps[1][1]), steps[2:]
-        keys = [rest[0][1]] if rest and rest[0][0] else self._keys.get((module, name), [None])
-        key = near.key if near.key in keys else keys[0] if len(keys) == 1 else None
-        inner = [(*module, (name, each)) for each in ([key] if key is not None or len(keys) == 1 else keys)]
+        keys = [rest[0][1]] if rest and rest[0][0] else self._keys.get((at.module, name), [None])
+        key = at.key if at.key in keys else keys[0] if len(keys) == 1 else None
+        inner = [(*at.module, (name, each)) for each in ([key] if key is not None or len(keys) == 1 else keys)]
         outputs = [str(step) for is_key, step in rest if not is_key]
         for each in inner:
             written = self._modules.get(_names(each), {})
             if outputs:
                 expression = under(written, "outputs", outputs[0], "expression")
-                yield from self._each(expression, each, _Keyed(each, key), depth)
+                yield from self._each(expression, _From(each, key), depth)
             elif work().takes(len(self._plan.instances)):
                 yield from (Link(one) for one in self._plan.instances.values() if one.module[: len(each)] == each)
 
-    def _named(self, steps: Steps, module: Module, near: Instance | _Keyed, depth: int) -> Iterator[Link]:
+    def _named(self, steps: Steps, at: _From, depth: int) -> Iterator[Link]:
         is_data = steps[0][1] == "data"
         own = steps[1:] if is_data else steps
         if len(own) < _OWN_STEPS:
             return
         kind = f"{'data.' if is_data else ''}{own[0][1]}.{own[1][1]}"
-        candidates = self._instances.get((module, kind), [])
+        candidates = self._instances.get((at.module, kind), [])
         rest = own[2:]
         if rest and rest[0][0]:
             candidates = [each for each in candidates if each.key == rest[0][1]]
         attribute = next((str(step) for is_key, step in rest if not is_key), None)
-        same = [each for each in candidates if each.key == near.key]
+        same = [each for each in candidates if each.key == at.key]
         for each in same if len(same) == 1 else candidates:
             yield Link(each, attribute)
             # An argument that only the apply knows may itself come from another resource.
             expression = under(self.resource(each), "expressions", attribute or "")
             if expression is not None and each.values.get(attribute or "") is None and depth > 0:
-                yield from self._each(expression, each.module, each, depth)
+                yield from self._each(expression, _From(each.module, each.key, each), depth)
 
     # -- what there is ---------------------------------------------------------------------------------------------
 
@@ -177,19 +176,12 @@ class Links:
 
     @cached_property
     def _instances(self) -> Mapping[tuple[Module, str], list[Instance]]:
-        found: dict[tuple[Module, str], list[Instance]] = {}
-        for each in self._plan.instances.values():
-            kind = f"{'data.' if each.is_data else ''}{each.type}.{each.name}"
-            found.setdefault((each.module, kind), []).append(each)
-        return found
+        return _grouped(((each.module, each.declared), each) for each in self._plan.instances.values())
 
     @cached_property
     def _by_module(self) -> Mapping[tuple[Module, str], list[Instance]]:
-        found: dict[tuple[Module, str], list[Instance]] = {}
-        for each in self._plan.instances.values():
-            if not each.is_data:
-                found.setdefault((each.module, each.type), []).append(each)
-        return found
+        made = (each for each in self._plan.instances.values() if not each.is_data)
+        return _grouped(((each.module, each.type), each) for each in made)
 
     @cached_property
     def _keys(self) -> Mapping[tuple[Module, str], list[str | int | None]]:
@@ -201,12 +193,19 @@ class Links:
         return {where: list(keys) for where, keys in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """A module that follows a reference, with its own key."""
+class _From(NamedTuple):
+    """Where a reference is written: in a module, by a resource or by the call of a module, with the key of that."""
 
     module: Module
     key: str | int | None
+    instance: Instance | None = None
+
+
+def _grouped(instances: Iterable[tuple[tuple[Module, str], Instance]]) -> dict[tuple[Module, str], list[Instance]]:
+    found: dict[tuple[Module, str], list[Instance]] = {}
+    for key, each in instances:
+        found.setdefault(key, []).append(each)
+    return found
 
 
 def _chosen(links: Sequence[Link], near: Instance) -> Link | None:

@@ -64,6 +64,11 @@ class Instance:
     exists: bool = True
     changes: bool = False
 
+    @property
+    def declared(self) -> str:
+        """Its address within its module, without keys."""
+        return f"{'data.' if self.is_data else ''}{self.type}.{self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
