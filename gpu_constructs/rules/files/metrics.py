@@ -59,7 +59,7 @@ def _metrics(context: Context) -> Iterator[tuple[str, Section]]:
     if files is None:
         return
     readers = tuple(files.index.all(*_READERS))
-    for resource, name in zip(readers, files.names.unique([(each, "") for each in readers]), strict=True):
+    for resource, name in files.names.named(readers):
         properties = Section.of(resource, [])
         policies = (properties.section(each).section("CustomizedMetricSpecification") for each in _TRACKED)
         for written in (properties, *policies):

@@ -74,10 +74,8 @@ class _Listing:
     cluster: str | Unknown | None
     providers: Sequence[ProviderKey]
     is_open: bool
-    is_written: bool
-    is_whole: bool
     strategy: Sequence[Section]
-    written: ProviderList
+    written: ProviderList | None
 
 
 class Clusters:
@@ -89,21 +87,19 @@ class Clusters:
 
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
         self._index = index
-        resources = tuple(index.all(CLUSTER))
-        called = names.unique([(each, "") for each in resources])
-        self._names: Mapping[Reference, str] = {
-            each.reference: name for each, name in zip(resources, called, strict=True)
-        }
-        listings = [_listing(each, self, index, notes) for each in (*resources, *index.all(_ASSOCIATIONS))]
+        self._names = {each.reference: name for each, name in names.named(index.all(CLUSTER))}
+        listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
         self._orders = {at: Order(index, associations) for at, associations in _associations(index, self.named).items()}
         self._defined = frozenset(self._names.values())
         self._listings = listings
         self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
-        written = [each for each in listings if each.is_written]
-        self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
-        self._listed = {each.cluster for each in written} - {each.cluster for each in written if not each.is_whole}
-        self._open = {self._names[each.reference] for each in resources if is_open(each.properties.get("ClusterName"))}
+        self.provider_lists = tuple(each.written for each in listings if each.written is not None)
+        not_whole = {each.cluster for each in self.provider_lists if isinstance(each.providers, Unknown)}
+        self._listed = {each.cluster for each in self.provider_lists} - not_whole
+        self._open = {
+            self._names[each.reference] for each in index.all(CLUSTER) if is_open(each.properties.get("ClusterName"))
+        }
         # The associations come last, and replace what the cluster itself says.
         self._strategies = {each.cluster: each.strategy for each in listings}
 
@@ -219,28 +215,24 @@ def provider_key(value: Value, index: Index, near: Place) -> ProviderKey | None:
 
 def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes) -> _Listing:
     properties = Section.of(resource, notes)
-    own, place = resource.type == CLUSTER, resource.origin.place
+    place, said, exists = resource.origin.place, own_metadata(resource), resource.exists is True
     providers = properties.get("CapacityProviders")
-    written = providers if is_list(providers) else ()
-    keys = tuple(provider_key(each, index, place) for each in written)
-    of = resource.reference if own else properties.get("Cluster")
-    cluster = clusters.named(of, place)
-    said = own_metadata(resource)
-    is_whole = is_list(providers) and all(each is not None for each in keys) and resource.exists is True
+    listed = providers if is_list(providers) else (UNKNOWN,)
+    keys = [provider_key(each, index, place) for each in listed]
+    of = resource.reference if resource.type == CLUSTER else properties.get("Cluster")
+    written = ProviderList(
+        cluster=clusters.named(of, place),
+        cluster_is_defined=index.find(of, CLUSTER, place) is not None,
+        is_certain=exists,
+        providers=frozenset(map(str, keys)) if exists and None not in keys else UNKNOWN,
+        keeps_providers=said.get(KEEPS_PROVIDERS) is True,
+        keeps_strategy=said.get(KEEPS_STRATEGY) is True,
+        origin=resource.origin,
+    )
     return _Listing(
-        cluster=cluster,
+        cluster=written.cluster,
         providers=tuple(each for each in keys if each is not None),
-        is_open=providers is not None and not (is_list(providers) and all(each is not None for each in keys)),
-        is_written=providers is not None,
-        is_whole=is_whole,
+        is_open=providers is not None and None in keys,
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
-        written=ProviderList(
-            cluster=cluster,
-            cluster_is_defined=index.find(of, CLUSTER, place) is not None,
-            is_certain=resource.exists is True,
-            providers=frozenset(map(str, keys)) if is_whole else UNKNOWN,
-            keeps_providers=said.get(KEEPS_PROVIDERS) is True,
-            keeps_strategy=said.get(KEEPS_STRATEGY) is True,
-            origin=resource.origin,
-        ),
+        written=None if providers is None else written,
     )

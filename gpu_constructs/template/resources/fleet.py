@@ -222,33 +222,25 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     found = list(ecs_pools(index, clusters, launches, notes))
     environments = list(environments_in(index, launches, notes))
     found += [each for each in environments if isinstance(each, FoundPool)]
-    found_pools = [each for each in found if not each.is_stray]
-    pool_names = names.unique([(each.resource, "") for each in found_pools])
+    own = [each for each in found if not each.is_stray]
     pools = [
-        (each.provider, replace(each.pool, name=name, region=each.resource.origin.place.region))
-        for each, name in zip(found_pools, pool_names, strict=True)
+        each._replace(pool=replace(each.pool, name=name, region=resource.origin.place.region))
+        for each, (resource, name) in zip(own, names.named(each.resource for each in own), strict=True)
     ]
-    names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
     found_services, calls = tuple(index.all(SERVICE)), _calls(index, notes, may_run_tasks=bool(found_tasks))
     called = names.unique([*((each, "") for each in found_services), *((each.resource, each.suffix) for each in calls)])
     service_names, names_of_calls = called[: len(found_services)], called[len(found_services) :]
     named_calls = list(zip(names_of_calls, calls, strict=True))
-    submissions = Submissions(index, named_calls, names_of_pools)
-    tasks_by_resource = [
-        (
-            resource.reference,
-            submissions.with_submissions(
-                task if task.name == name else replace(task, name=name), resource.reference, suffix
-            ),
-        )
+    submissions = Submissions(index, named_calls, {each.resource.reference: each.pool.name for each in pools})
+    named_tasks = [
+        (resource, submissions.with_submissions(replace(task, name=name), resource.reference, suffix))
         for (resource, suffix, task), name in zip(found_tasks, task_names, strict=True)
     ]
-    pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
     services = Services(
         index=index,
         clusters=clusters,
-        pools=pools_by_provider,
-        tasks=dict(tasks_by_resource),
+        pools={each.provider: each.pool for each in pools if each.provider is not None},
+        tasks={resource.reference: task for resource, task in named_tasks},
         scaling=scaled_services(index, notes),
         notes=notes,
     )
@@ -259,25 +251,24 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     )
     queues = dict(job_queues(index, names))
     all_submissions = tuple(submissions.all(services.tasks, queues))
-    stray = [each for each in found if each.is_stray]
     resources: dict[tuple[type[Pool | Task | Workload], str], Resource] = {
-        **{(Pool, name): each.resource for each, name in zip(found_pools, pool_names, strict=True)},
-        **{(Task, name): resource for (resource, _, _), name in zip(found_tasks, task_names, strict=True)},
+        **{(Pool, each.pool.name): each.resource for each in pools},
+        **{(Task, task.name): resource for resource, task in named_tasks},
         **{(Workload, name): each for each, name in zip(found_services, service_names, strict=True)},
         **{(Workload, name): each.resource for name, each in runs},
     }
     fleet = Fleet(
-        pools=tuple(pool for _, pool in pools),
-        tasks=tuple(task for _, task in tasks_by_resource),
+        pools=tuple(each.pool for each in pools),
+        tasks=tuple(task for _, task in named_tasks),
         workloads=workloads,
         provider_lists=clusters.provider_lists,
         environments=tuple(each for each in environments if not isinstance(each, FoundPool)),
         strays=strays_of(
             index,
             clusters,
-            found=stray,
-            pools=[pool for _, pool in pools],
-            providers=pools_by_provider,
+            found=[each for each in found if each.is_stray],
+            pools=[each.pool for each in pools],
+            providers=services.pools,
             workloads=workloads,
         ),
         queues=tuple(queues.values()),

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -79,6 +79,11 @@ class Names:
             count = Counter(chosen)
             chosen = [second if count[first] > 1 else first for first, second in zip(chosen, other, strict=True)]
         return _numbered(chosen)
+
+    def named(self, resources: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+        """Resources, each with a name, no two alike."""
+        listed = tuple(resources)
+        return zip(listed, self.unique([(each, "") for each in listed]), strict=True)
 
 
 def construct_path(resource: Resource) -> str | None:

@@ -48,8 +48,7 @@ def is_managed(environment: Resource) -> bool:
 
 def job_queues(index: Index, names: Names) -> Iterator[tuple[Reference, JobQueue]]:
     """Reads every queue."""
-    queues = tuple(index.all(QUEUE))
-    for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
+    for resource, name in names.named(index.all(QUEUE)):
         properties = Section.of(resource, [])
         yield (
             resource.reference,

@@ -149,24 +149,18 @@ AROUND: Mapping[str, Kind] = {
     "aws_security_group_rule": Kind(
         type="AWS::EC2::SecurityGroupIngress", names={"security_group_id": "GroupId", "protocol": "IpProtocol"}
     ),
-    "aws_vpc_security_group_ingress_rule": Kind(
-        type="AWS::EC2::SecurityGroupIngress",
-        names={
-            "security_group_id": "GroupId",
-            "cidr_ipv4": "CidrIp",
-            "cidr_ipv6": "CidrIpv6",
-            "referenced_security_group_id": "SourceSecurityGroupId",
-        },
-    ),
-    "aws_vpc_security_group_egress_rule": Kind(
-        type="AWS::EC2::SecurityGroupEgress",
-        names={
-            "security_group_id": "GroupId",
-            "cidr_ipv4": "CidrIp",
-            "cidr_ipv6": "CidrIpv6",
-            "referenced_security_group_id": "DestinationSecurityGroupId",
-        },
-    ),
+    **{
+        f"aws_vpc_security_group_{side.lower()}_rule": Kind(
+            type=f"AWS::EC2::SecurityGroup{side}",
+            names={
+                "security_group_id": "GroupId",
+                "cidr_ipv4": "CidrIp",
+                "cidr_ipv6": "CidrIpv6",
+                "referenced_security_group_id": f"{other}SecurityGroupId",
+            },
+        )
+        for side, other in (("Ingress", "Source"), ("Egress", "Destination"))
+    },
     "aws_subnet": Kind(type="AWS::EC2::Subnet"),
     "aws_vpc": Kind(type="AWS::EC2::VPC", is_bare=True),
     "aws_internet_gateway": Kind(type="AWS::EC2::InternetGateway", is_bare=True),
