@@ -1,4 +1,4 @@
-"""The catalogue as a whole: ids that stay, texts in one voice, and errors that rest on a source."""
+"""The catalogue as a whole: ids that stay and are never used again, texts in one voice, errors that have a source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
 from gpu_constructs.rules import RULES, Severity, catalogue
 from gpu_constructs.rules.catalogue import check, find_rule
+from gpu_constructs.rules.retired import PART_OF, SAID_BY
 from tests.rules.given import a_pool, a_task, running_on
+from tests.synthesis import ROOT
 
 
 def test_ids_are_given_once_and_in_order() -> None:
@@ -73,3 +75,23 @@ def test_errors_come_first() -> None:
     ranks = [each.severity.rank for each in check(running_on(vague, task=a_task("4")))]
     assert len(set(ranks)) > 1
     assert ranks == sorted(ranks)
+
+
+_ASKED = {each.id for each in RULES}
+
+
+def test_an_id_that_went_is_not_used_again() -> None:
+    assert not _ASKED & {*PART_OF, *SAID_BY}
+    assert not PART_OF.keys() & SAID_BY.keys()
+    assert [list(each) for each in (PART_OF, SAID_BY)] == [sorted(each) for each in (PART_OF, SAID_BY)]
+
+
+def test_each_says_who_asks_now() -> None:
+    assert [id_ for id_, now in PART_OF.items() if now not in _ASKED] == []
+    assert all(SAID_BY.values())
+
+
+def test_the_decision_says_which_id_is_free() -> None:
+    decision = (ROOT / "docs" / "decisions" / "0036-which-rules-stay.md").read_text(encoding="utf-8")
+    last = max(int(each.removeprefix("GPU")) for each in {*_ASKED, *PART_OF, *SAID_BY})
+    assert re.findall(r"GPU(\d+) and those above it are free", decision) == [str(last + 1)]

@@ -1,11 +1,13 @@
-"""The words of a finding that constructors call otherwise: marked by the rule, never found in what somebody wrote."""
+"""The words of a finding: those that constructors call otherwise, marked by the rule, and lists of names."""
+
+from __future__ import annotations
 
 import pytest
 
 from gpu_constructs.cdk.refusal import raise_any
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.finding import Text, Word, in_arguments, joined
+from gpu_constructs.rules.finding import Text, Word, and_list, in_arguments, joined, or_list
 
 NAMES = {"MaxSize": "max_instances", "MinSize": "min_instances"}
 
@@ -41,3 +43,19 @@ def test_a_name_like_a_property_stays_in_the_error_of_a_constructor() -> None:
         raise_any([found])
     assert "MaxSize is too large: max_instances is 5" in str(refused.value)
     assert refused.value.argument == "max_instances"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], "none"),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (list("abcdef"), "a, b, c, d, e and f"),
+        (list("abcdefgh"), "a, b, c, d, e and 3 more"),
+    ],
+)
+def test_a_list_ends_with_a_word_and_is_cut_short_where_it_is_long(names: list[str], text: str) -> None:
+    assert and_list(names) == text
+    assert or_list(names) == text.replace(" and ", " or ")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from typing import Any
+
 import pytest
 
 from gpu_constructs.check.report import check_files
@@ -159,3 +162,19 @@ def test_a_listener_that_may_be_elsewhere_is_not_missing(
     properties: dict[str, object], resources: dict[str, object]
 ) -> None:
     assert severities("GPU298", properties, **resources) == []
+
+
+def closed(protocol: str, of_targets: str = "HTTP") -> bool:
+    example = example_of("GPU206")
+    template: Any = deepcopy(example.template(example.right))  # its parts are shared with other examples
+    template["Resources"]["LetIn"]["Properties"]["IpProtocol"] = protocol
+    template["Resources"]["Targets"]["Properties"]["Protocol"] = of_targets
+    return "GPU206" in {each.rule for each in check_files([template]).findings}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "of_targets", "expected"),
+    [("udp", "HTTP", True), ("17", "TCP", True), ("udp", "UDP", False)],
+)
+def test_only_tcp_counts_for_requests_over_tcp(protocol: str, of_targets: str, expected: bool) -> None:
+    assert closed(protocol, of_targets) is expected

@@ -80,6 +80,9 @@ def found(workload: Workload) -> list[Finding]:
     return said(rules, fleet_of(workloads=(workload,)))
 
 
+TWICE = replace(task(), containers=(Container(name="c0", host_ports=((8080, "tcp"),) * 2),))
+
+
 @pytest.mark.parametrize(
     ("workload", "rule", "words"),
     [
@@ -166,6 +169,15 @@ def found(workload: Workload) -> list[Finding]:
             "GPU084",
             ["c0 and c1 of chat take host port 8080/tcp more than once", "another host port"],
             id="a port twice",
+        ),
+        pytest.param(
+            service(task(ports=(8080, 8080), mode="host"), pool()),
+            "GPU084",
+            ["c0 and c1 of chat take host port 8080/tcp more than once"],
+            id="a port twice in network mode host",
+        ),
+        pytest.param(
+            service(TWICE, pool()), "GPU084", ["c0 of chat takes host port 8080/tcp more"], id="a port twice of one"
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tasks on the hosts that they may be placed on: what certainly does not fit, and what may not."""
+"""Tasks on the hosts that they may be placed on: what does not fit, what may not, and needs that ECS does not see."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.facts import accelerated, instance_type
+from gpu_constructs.facts import Architecture, DeclaredInstanceType, accelerated, instance_type
 from gpu_constructs.fleet import (
+    NEURON_DEVICE,
     UNKNOWN,
+    Container,
     Fleet,
+    GpuNeeds,
     InstanceRequirements,
     PlacementConstraint,
     Pool,
     PoolKind,
+    ResourceRequirement,
     Task,
     Unknown,
     UserData,
@@ -161,3 +165,155 @@ def test_whatever_is_asked_the_rules_answer(
         assert finding.message
         assert not finding.message.endswith(".")
         assert "None" not in finding.message + finding.fix
+
+
+def given_devices(*paths: str) -> Task:
+    return Task(name="train", containers=(Container(name="c", devices=paths),))
+
+
+NEURON_RESOURCE = Task(
+    name="train",
+    containers=(Container(name="c", requirements=(ResourceRequirement(type=NEURON_DEVICE, value="ALL"),)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "pool"),
+    [
+        (a_task("1", architecture=Architecture.X86_64), a_pool()),
+        (a_task("1", architecture=Architecture.ARM64), a_pool(has_unknown_types=True)),
+        (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # found by GPU027
+    ],
+)
+def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool: Pool) -> None:
+    assert found(running_on(pool, task=task)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pool", "rule", "message", "fix"),
+    [
+        (
+            a_task("1", architecture=Architecture.ARM64),
+            a_pool("g6.xlarge", "g6.2xlarge"),
+            "GPU067",
+            "train cannot run on Hosts: a host (g6.xlarge or g6.2xlarge) is x86_64, and the task is built for arm64",
+            "arm64 hosts, such as g5g.xlarge",
+        ),
+        (
+            given_devices("/dev/neuron0", "/dev/neuron1"),
+            a_pool("inf2.xlarge"),
+            "GPU060",
+            "Neuron devices: 2 asked, inf2.xlarge has 1",
+            "hosts with as many Neuron devices, such as inf2.24xlarge",
+        ),
+        (
+            NEURON_RESOURCE,
+            a_pool(kind=PoolKind.MANAGED_INSTANCES),
+            "GPU060",
+            "a host (g6.xlarge) has no Neuron device",
+            "hosts with as many Neuron devices, such as inf",
+        ),
+    ],
+)
+def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule: str, message: str, fix: str) -> None:
+    finding = only(FIT_RULES, running_on(pool, task=task))
+    assert (finding.rule, finding.severity) == (rule, Severity.ERROR)
+    assert message in finding.message
+    assert fix in unpriced(finding.fix)
+
+
+def needing(gpus: str = "1", **needs: object) -> Task:
+    container = Container(
+        name="vllm",
+        requirements=(ResourceRequirement(value=gpus),),
+        needs=GpuNeeds(**needs),  # type: ignore[arg-type]
+    )
+    return Task(name="chat", containers=(Container(name="log"), container))
+
+
+@pytest.mark.parametrize(
+    ("task", "pool"),
+    [
+        (needing(memory_mib=22888), a_pool()),
+        (needing(nvlink=True), a_pool("g6.12xlarge")),  # one GPU has nothing to be joined with
+    ],
+)
+def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
+    assert found(running_on(pool, task=task)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pool", "rule", "message", "fix"),
+    [
+        (
+            needing("4", nvlink=True),
+            a_pool("g6.12xlarge"),
+            "GPU064",
+            "needs NVLink between its GPUs, and g6.12xlarge of Hosts has PCIe",
+            "a type such as p3dn.24xlarge",
+        ),
+        (
+            needing(precision="bf16"),
+            a_pool("g4dn.xlarge"),
+            "GPU064",
+            "needs bf16, which takes compute capability 8.0, of its GPUs, and g4dn.xlarge of Hosts has 7.5 (T4)",
+            "a type such as g5.xlarge",
+        ),
+        (
+            needing(compute_capability=(9, 0)),
+            a_pool(),
+            "GPU064",
+            "needs 9.0 or higher (CUDA compute capability), and g6.xlarge of Hosts has 8.9 (L4)",
+            "a type such as",
+        ),
+        (needing(precision="fp3"), a_pool(), "GPU064", "'fp3', which is not a known number format,", ""),
+    ],
+)
+def test_a_need_that_is_not_served_is_a_warning_with_both_values(
+    task: Task, pool: Pool, rule: str, message: str, fix: str
+) -> None:
+    finding = only(FIT_RULES, running_on(pool, task=task))
+    assert (finding.rule, finding.severity, finding.subject) == (rule, Severity.WARNING, "chat")
+    assert message in finding.message
+    assert fix in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("needs", "field"),
+    [
+        ({"memory_mib": 40_960}, "gpu_memory_mib"),
+        ({"compute_capability": (9, 0)}, "compute_capability"),
+        ({"precision": "fp8"}, "compute_capability"),
+    ],
+)
+def test_what_a_declaration_does_not_say_is_to_be_stated_there(needs: dict[str, Any], field: str) -> None:
+    new = DeclaredInstanceType("g9.xlarge", vcpus=8, memory_mib=65536, gpus=1, gpu_model="R200").instance_type
+    finding = only(FIT_RULES, running_on(a_pool(instance_types=(new,)), task=needing(**needs)))
+    assert "an unknown" in finding.message
+    assert finding.fix == f"state {field} in the declaration of g9.xlarge"
+
+
+def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
+    mixed = a_pool("g6.xlarge", "g6e.xlarge")
+    finding = only(FIT_RULES, running_on(mixed, task=needing(memory_mib=40_960)))
+    assert "g6.xlarge of Hosts, which it may be placed on, has 22.35 GiB" in finding.message
+
+
+def test_a_task_that_does_not_fit_at_all_is_not_told_of_its_needs_too() -> None:
+    assert [rule for rule, _, _ in found(running_on(a_pool(), task=needing("4", memory_mib=40_960)))] == ["GPU060"]
+
+
+@pytest.mark.parametrize("value", ["8", "ALL"])
+def test_one_vcpu_for_eight_gpus_is_a_warning_with_the_share_that_goes_with_them(value: str) -> None:
+    finding = only(
+        FIT_RULES,
+        running_on(a_pool("p5.48xlarge"), a_pool("p5en.48xlarge", name="B"), task=a_task(value, cpu_limit=1024)),
+    )
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU074", Severity.WARNING, "train")
+    assert "1024 CPU units, 1 vCPU, for all containers with 8 GPUs together" in finding.message
+    assert "p5.48xlarge has 24 vCPUs for each GPU" in finding.message
+    assert finding.fix == "Cpu of 196608, the share of 8 GPUs, or no Cpu of the task"
+
+
+def test_a_number_of_gpus_that_only_the_deploy_knows_is_not_judged() -> None:
+    assert [rule for rule, _, _ in found(running_on(a_pool(), task=a_task(UNKNOWN, cpu_limit=256)))] == ["GPU014"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,14 +10,10 @@ from gpu_constructs.fleet import UNKNOWN, Pool, ServiceScaling, Unknown, Workloa
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import whole_fleet
 from tests.rules import given
-from tests.rules.given import a_pool, container, fleet_of, gpu, said, task_of
+from tests.rules.fit.test_copies_fit import pool
+from tests.rules.given import container, fleet_of, gpu, said, task_of
 
 RULES = rules_of(whole_fleet)
-
-
-def pool(*types: str, most: int | Unknown = 2, **changes: Any) -> Pool:
-    """Hosts of 4 GPUs, 48 vCPU and 192 GiB, if nothing else is said."""
-    return a_pool(*(types or ("g6.12xlarge",)), **{"name": "L4", "max_instances": most, **changes})
 
 
 def service(

@@ -1,4 +1,4 @@
-"""User data in the wrong form, without the cluster, or with the GPUs switched off."""
+"""User data in the wrong form, without the cluster, with the GPUs switched off, or for disks that hosts do not have."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
     HostImage,
+    LocalDiskUse,
     PurchaseOption,
     Unknown,
     UserData,
@@ -264,3 +265,19 @@ def test_a_script_after_which_the_agent_never_starts_is_an_error(lines: list[str
         assert {name: each.severity for name, each in found.items()} == (
             {} if severity is None else {"GPU273": severity}
         )
+
+
+OF_DISKS = (user_data.has_local_disks,)
+
+PREPARES = UserData(local_disks=LocalDiskUse.SCRATCH)
+
+
+@pytest.mark.parametrize("changes", [{"has_unknown_types": True}, {"unknown_type_names": ("g9.xlarge",)}])
+def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
+    found = asked(OF_DISKS, a_pool("g6.xlarge", user_data=UserData(local_disks=LocalDiskUse.IMAGES), **changes))
+    assert "local disks for container images, and whether the hosts have any is not known" in found["GPU174"].message
+
+
+def test_disks_of_a_type_that_no_region_offers_are_not_known() -> None:
+    found = asked(OF_DISKS, a_pool("p3.2xlarge", "g3.4xlarge", "g6.xlarge", user_data=PREPARES))
+    assert "whether p3.2xlarge or g3.4xlarge has any is not in the recorded data" in found["GPU174"].message

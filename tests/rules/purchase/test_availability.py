@@ -1,4 +1,4 @@
-"""Types that the region does not offer, that are not sold the way they are bought, or beyond a quota."""
+"""Types that a region or Managed Instances do not offer, that are not sold so, or that are beyond a quota."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
+    Reservation,
     Unknown,
     UserData,
 )
@@ -24,6 +25,7 @@ from gpu_constructs.rules import Severity, check
 from gpu_constructs.rules.purchase.availability import (
     block_is_not_over,
     known_before_deploy,
+    launched,
     offered,
     offered_here,
     one_block,
@@ -31,7 +33,8 @@ from gpu_constructs.rules.purchase.availability import (
     sold_so,
     spot_that_lasts,
 )
-from tests.rules.given import a_pool, asked
+from gpu_constructs.rules.purchase.reservations import reservations_are_used
+from tests.rules.given import a_pool, asked, only
 
 RULES = (offered, offered_here, known_before_deploy, block_is_not_over)
 
@@ -184,3 +187,53 @@ def test_vcpus_are_summed_by_quota(pools: list[Pool], words: list[list[str]]) ->
     said = found(*pools)
     assert len(said) == len(words)
     assert all(word in text for text, expected in zip(said, words, strict=True) for word in expected)
+
+
+OF_MANAGED = (launched, reservations_are_used)
+
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+RESERVED = PurchaseOption.RESERVED
+
+
+def managed(*types: str, **changes: Any) -> Pool:
+    return a_pool(*types, **{"kind": PoolKind.MANAGED_INSTANCES, **changes})
+
+
+def test_a_family_that_managed_instances_do_not_launch() -> None:
+    finding = only(OF_MANAGED, managed("p5e.48xlarge", "p5.48xlarge"))
+    assert finding.rule == "GPU185"
+    assert "p5e is not among the families of Managed Instances, which may never launch p5e.48xlarge" in finding.message
+    assert finding.fix == "leave out p5e.48xlarge"
+
+
+def test_a_family_of_which_it_is_in_doubt_whether_managed_instances_launch_it() -> None:
+    finding = only(OF_MANAGED, managed("inf1.xlarge", "inf1.2xlarge"))
+    assert (finding.rule, finding.severity) == ("GPU185", Severity.WARNING)
+    assert finding.message == (
+        "whether Managed Instances launch inf1.xlarge or inf1.2xlarge is in doubt: "
+        "a copy of AWS's page of 2026 lists it, and nothing else confirms that"
+    )
+    assert asked(OF_MANAGED, managed("inf1.xlarge", "inf2.xlarge")) == {}
+
+
+@pytest.mark.parametrize("name", ["t3.micro", "m7g.medium"])
+def test_a_type_that_is_too_small(name: str) -> None:
+    assert asked(OF_MANAGED, managed(name))["GPU185"].fix == "use an Auto Scaling group, or another family"
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        managed("p5.48xlarge", "p5en.48xlarge"),
+        managed("m7i.large"),
+        managed(purchase=UNKNOWN, reservation=Reservation(group=GROUP)),
+    ],
+)
+def test_what_managed_instances_do(good: Pool) -> None:
+    assert asked(OF_MANAGED, good) == {}
+
+
+@pytest.mark.parametrize("group", [GROUP, None])
+def test_reservations_that_are_avoided(group: str | None) -> None:
+    avoided = Reservation(group=group, preference="RESERVATIONS_EXCLUDED")
+    assert set(asked(OF_MANAGED, managed(purchase=RESERVED, reservation=avoided))) == {"GPU166"}

@@ -1,4 +1,4 @@
-"""Updates of running hosts that fail, lose tasks or reach no host, and services that wait for their hosts."""
+"""Hosts that an update loses, that are prepared and never used, or that wait for a signal, and services that wait."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from gpu_constructs.fleet import (
     UNKNOWN,
     Block,
+    Distribution,
     Fleet,
     HostUpdate,
     Pool,
@@ -17,10 +18,15 @@ from gpu_constructs.fleet import (
     Reservation,
     Unknown,
     UpdateMethod,
+    UserData,
+    UserDataFormat,
+    WarmPool,
 )
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.scaling import groups
-from tests.rules.given import a_pool, asked, running_on, said
+from tests.reports import of_part
+from tests.rules.changed import USER_DATA
+from tests.rules.given import a_pool, asked, of_image, running_on, said
 
 RULES = rules_of(groups)
 REFRESH = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
@@ -110,3 +116,106 @@ def test_a_group_that_is_replaced_takes_the_provider_of_a_service_with_it(
     pool = replace(_updated(HostUpdate(method=UpdateMethod.REPLACING)), associated=associated)
     assert [each.severity for each in said(RULES, running_on(pool))] == [severity]
     assert [each.severity for each in said(RULES, Fleet(pools=(pool,)))] == [Severity.WARNING]
+
+
+
+WAITS = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"), ("ECS_WARM_POOLS_CHECK", "true")))
+BOTTLEROCKET = of_image("bottlerocket-ecs-2-nvidia-x86_64")
+
+
+def _warm(*types: str, warm: WarmPool | None = None, **changes: Any) -> Pool:
+    """A pool with a good warm pool."""
+    return a_pool(*types, **{"warm_pool": warm or WarmPool(min_size=1, max_prepared=1), "user_data": WAITS, **changes})
+
+
+def _agent(*settings: tuple[str, Any], **changes: Any) -> UserData:
+    return replace(WAITS, agent=settings, **changes)
+
+
+def test_spot_that_the_policy_does_not_want_is_told_once() -> None:
+    spot = PurchaseOption.SPOT
+    assert asked(RULES, _warm(purchase=spot, distribution=Distribution(template_option=spot))) == {}
+    wanted = Distribution(on_demand_percentage=0)
+    assert list(asked(RULES, _warm(purchase=spot, distribution=wanted))) == ["GPU170"]
+
+
+@pytest.mark.parametrize(
+    ("user_data", "image", "words"),
+    [
+        (_agent(("ECS_WARM_POOLS_CHECK", "false")), None, "ECS_WARM_POOLS_CHECK is 'false'"),
+        (UserData(format=UserDataFormat.TOML), BOTTLEROCKET, "Bottlerocket has no setting"),
+    ],
+)
+def test_hosts_that_join_while_they_are_prepared_are_a_warning(user_data: UserData, image: Any, words: str) -> None:
+    found = asked(RULES, _warm(user_data=user_data, image=image or of_image()))
+    assert list(found) == ["GPU171"]
+    assert found["GPU171"].severity is Severity.WARNING
+    assert words in found["GPU171"].message
+
+
+@pytest.mark.parametrize(
+    ("user_data", "image"),
+    [(_agent(complete=False), of_image()), (_agent(), of_image(release="custom")), (_agent(), UNKNOWN)],
+)
+def test_what_may_wait_is_silent(user_data: UserData, image: Any) -> None:
+    assert asked(RULES, _warm(user_data=user_data, image=image)) == {}
+
+
+def test_hosts_that_go_back_are_a_warning() -> None:
+    found = asked(RULES, _warm(warm=WarmPool(min_size=1, reuse_on_scale_in=True)))
+    assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.WARNING)
+    assert "ECS does not support" in found["GPU170"].message
+
+
+def test_hosts_with_accelerators_do_not_hibernate() -> None:
+    found = asked(RULES, _warm(warm=WarmPool(state="Hibernated", min_size=1)))
+    assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.ERROR)
+    assert "EC2 does not hibernate g6.xlarge" in found["GPU170"].message
+
+
+def test_hosts_without_accelerators_may_hibernate() -> None:
+    assert asked(RULES, _warm("m7i.large", warm=WarmPool(state="Hibernated", min_size=1))) == {}
+
+
+_HOOK = "LifecycleTransition: autoscaling:EC2_INSTANCE_LAUNCHING"
+_BESIDE = """  Hook:
+    Type: AWS::AutoScaling::LifecycleHook
+    Properties: {AutoScalingGroupName: !Ref Hosts, %s}
+"""
+_ALONE = _BESIDE % _HOOK
+_FUNCTION = """  Answers:
+    Type: AWS::Events::Rule
+    Properties: {EventPattern: {source: [aws.autoscaling]}, Targets: [{Id: a, Arn: !Ref Answering}]}
+"""
+_WAITS = "  Hosts: {CreationPolicy: {ResourceSignal: {Timeout: PT15M}}}\n"
+_UPDATES = "  Hosts: {UpdatePolicy: {AutoScalingRollingUpdate: {WaitOnResourceSignals: true, PauseTime: PT5M}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("part", "count"),
+    [
+        (_ALONE, 1),
+        (_BESIDE % f"{_HOOK}, DefaultResult: ABANDON", 1),
+        (_ALONE + USER_DATA % "echo ready", 1),
+        (_BESIDE % f"{_HOOK}, DefaultResult: CONTINUE", 0),
+        (_ALONE + _FUNCTION, 0),
+    ],
+)
+def test_a_launch_hook_that_nothing_completes_is_named(part: str, count: int) -> None:
+    parameters = "Parameters: {Answering: {Type: String}, Result: {Type: String}}\n"
+    assert len(of_part("GPU316", f"{parameters}Resources:\n{part}")) == count
+
+
+@pytest.mark.parametrize(
+    ("part", "severities"),
+    [
+        (_WAITS, ["error"]),
+        (_UPDATES, ["error"]),
+        (_UPDATES.replace("true", "true, MinSuccessfulInstancesPercent: 0"), ["warning"]),
+        ("  Hosts: {CreationPolicy: {ResourceSignal: {Count: !Ref Many}}}\n", []),
+        (_WAITS + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
+        (_WAITS + "  May: {Type: AWS::IAM::Policy, Properties: {Action: ['cloudformation:SignalResource']}}\n", []),
+    ],
+)
+def test_hosts_that_send_no_signal_are_named_where_cloudformation_waits(part: str, severities: list[str]) -> None:
+    assert [str(each.severity) for each in of_part("GPU306", f"Resources:\n{part}")] == severities
