@@ -1,9 +1,8 @@
-"""What an expert says of the broken configurations, and whether the checker says it: recall per class."""
+"""What an expert says of the broken configurations, and whether the checker says it."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,6 @@ import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 from tests.reports import of_template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gpu_constructs.rules.finding import Finding
 
 HERE = Path(__file__).parent
@@ -47,8 +44,6 @@ class Judged:
     expected: Expected
     why_missed: str  # empty if it is said, as gravely as the expert says it
     why_misplaced: str  # empty if it is said of a resource to change
-    is_at_the_property: bool
-    other_errors: tuple[str, ...]
 
 
 @cache
@@ -76,17 +71,12 @@ def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
 @cache
 def judged(expected: Expected) -> Judged:
     """The verdict of the checker, held against that of the expert."""
-    findings = of_template(expected.path).findings
-    said = [each for each in findings if _says(expected, each)]
+    said = [each for each in of_template(expected.path).findings if _says(expected, each)]
     named = [each for each in said if each.severity.value == expected.severity]
     return Judged(
         expected,
         why_missed="" if named else _why_missed(expected, said),
         why_misplaced="" if any(_is_at_the_resource(expected, each) for each in named) else _where(named),
-        is_at_the_property=any(_is_at_the_property(expected, each) for each in named),
-        other_errors=tuple(
-            f"{each.rule} {each.message}" for each in findings if each.severity.value == "error" and each not in said
-        ),
     )
 
 
@@ -161,23 +151,6 @@ def _last_line(node: yaml.Node) -> int:
     return end
 
 
-def by_class(each: Iterable[Judged]) -> dict[str, list[Judged]]:
-    """The judged configurations of each class."""
-    classes: dict[str, list[Judged]] = defaultdict(list)
-    for one in each:
-        classes[one.expected.kind].append(one)
-    return dict(sorted(classes.items()))
-
-
 def good_files() -> list[Path]:
     """The configurations that work."""
     return sorted(GOOD.iterdir())
-
-
-def false_errors() -> dict[str, list[str]]:
-    """Errors that good configurations get, by their file."""
-    errors = {
-        path.name: [each for each in of_template(path).findings if each.severity.value == "error"]
-        for path in good_files()
-    }
-    return {name: [f"{each.rule} {each.message}" for each in found] for name, found in errors.items() if found}

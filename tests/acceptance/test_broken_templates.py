@@ -1,19 +1,22 @@
-"""Templates that cannot work, or that an expert would warn of: each fault is named, as gravely as it is.
-
-`python -m tests.acceptance` prints recall and precision of each class.
-"""
+"""Templates that cannot work, or that an expert would warn of: each fault is named, as gravely as it is."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
 from gpu_constructs.cli.check import lines
-from tests.acceptance.known_misses import FOUND_BY_CFN_LINT, KNOWN_MISPLACED, KNOWN_MISSES
 from tests.acceptance.recall import BROKEN, expectations, judged
 from tests.linting import found_by
 from tests.reports import of_template
 
-RECALL = 1.0  # the share of faults that are named: raise it when it grows
+# Its file, and the rule of cfn-lint that finds the same in it.
+FOUND_BY_CFN_LINT: dict[str, str] = {
+    "051-other-host-port-in-awsvpc.yaml": "E3053",
+    "040-target-capacity-of-zero.yaml": "E3034",
+    "117-eleven-tasks.yaml": "E3034",
+    "153-metric-that-does-not-exist.yaml": "E3030",
+    "154-group-minimum-above-maximum.yaml": "E3706",
+}
 
 
 def test_every_broken_template_has_its_expectation() -> None:
@@ -39,7 +42,7 @@ def test_every_fault_is_named() -> None:
         for each in expectations()
         if (why := judged(each).why_missed)
     }
-    assert missed.keys() == KNOWN_MISSES.keys() | FOUND_BY_CFN_LINT.keys(), missed
+    assert missed.keys() == FOUND_BY_CFN_LINT.keys(), missed
 
 
 def test_cfn_lint_finds_what_is_left_to_it() -> None:
@@ -53,16 +56,7 @@ def test_it_is_said_of_the_resource_to_change() -> None:
         for each in expectations()
         if (why := judged(each).why_misplaced)
     }
-    assert misplaced.keys() == KNOWN_MISPLACED, misplaced
-
-
-def test_the_lists_name_templates_that_exist() -> None:
-    assert {*KNOWN_MISSES, *FOUND_BY_CFN_LINT, *KNOWN_MISPLACED} <= {each.file for each in expectations()}
-
-
-def test_recall_does_not_fall() -> None:
-    ours = [each for each in expectations() if each.file not in FOUND_BY_CFN_LINT]
-    assert sum(not judged(each).why_missed for each in ours) / len(ours) >= RECALL - 0.005
+    assert not misplaced
 
 
 def test_what_is_said_of_a_template_is_at_most_a_screen_and_of_one_fault_a_few_lines() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import image
@@ -22,129 +23,101 @@ def joined(*pieces: Any) -> dict[str, Any]:
     return {"Fn::Join": ["", list(pieces)]}
 
 
+# Two hosts of one GPU, a service on them, a batch environment and its job.
+CLUSTER = """
+Cluster: {Type: AWS::ECS::Cluster, Properties: {ClusterName: gpu}}
+Template:
+  Type: AWS::EC2::LaunchTemplate
+  Properties:
+    LaunchTemplateData:
+      IamInstanceProfile: {Arn: "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"}
+      ImageId: "{{resolve:ssm:%s}}"
+      InstanceType: g6.xlarge
+      UserData: {Fn::Base64: "#!/bin/bash\\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\\n"}
+      NetworkInterfaces: [{DeviceIndex: 0, InterfaceType: interface, Groups: [sg-1]}]
+      InstanceMarketOptions: {MarketType: spot}
+      Placement: {Tenancy: default}
+Group:
+  Type: AWS::AutoScaling::AutoScalingGroup
+  Properties:
+    MinSize: "0"
+    MaxSize: "2"
+    VPCZoneIdentifier: [subnet-1]
+    LaunchTemplate:
+      LaunchTemplateId: {Ref: Template}
+      Version: {Fn::GetAtt: [Template, LatestVersionNumber]}
+Provider:
+  Type: AWS::ECS::CapacityProvider
+  Properties:
+    Name: l4
+    AutoScalingGroupProvider:
+      AutoScalingGroupArn: {Ref: Group}
+      ManagedScaling: {Status: ENABLED, TargetCapacity: 100}
+      ManagedTerminationProtection: DISABLED
+Association:
+  Type: AWS::ECS::ClusterCapacityProviderAssociations
+  Properties:
+    Cluster: {Ref: Cluster}
+    CapacityProviders: [{Ref: Provider}]
+    DefaultCapacityProviderStrategy: []
+Task:
+  Type: AWS::ECS::TaskDefinition
+  Properties:
+    Family: work
+    NetworkMode: awsvpc
+    RequiresCompatibilities: [EC2]
+    PlacementConstraints:
+      - {Type: memberOf, Expression: "attribute:ecs.instance-type in [g6.xlarge]"}
+    ContainerDefinitions:
+      - Name: work
+        Image: work
+        Cpu: 1024
+        Memory: 4096
+        Environment: [{Name: MODE, Value: fast}]
+        PortMappings: [{ContainerPort: 80}]
+        ResourceRequirements: [{Type: GPU, Value: "1"}]
+Service:
+  Type: AWS::ECS::Service
+  Properties:
+    Cluster: {Ref: Cluster}
+    TaskDefinition: {Ref: Task}
+    DesiredCount: 1
+    CapacityProviderStrategy: [{CapacityProvider: {Ref: Provider}, Weight: 1}]
+    NetworkConfiguration: {AwsvpcConfiguration: {Subnets: [subnet-1]}}
+    DeploymentConfiguration: {MinimumHealthyPercent: 0, MaximumPercent: 100}
+Environment:
+  Type: AWS::Batch::ComputeEnvironment
+  Properties:
+    Type: MANAGED
+    ComputeResources:
+      Type: EC2
+      MaxvCpus: 16
+      MinvCpus: 0
+      InstanceTypes: [g6]
+      AllocationStrategy: BEST_FIT_PROGRESSIVE
+      Ec2Configuration: [{ImageType: ECS_AL2023_NVIDIA}]
+      Subnets: [subnet-1]
+      InstanceRole: hosts
+Queue:
+  Type: AWS::Batch::JobQueue
+  Properties:
+    Priority: 1
+    ComputeEnvironmentOrder: [{Order: 1, ComputeEnvironment: {Ref: Environment}}]
+Job:
+  Type: AWS::Batch::JobDefinition
+  Properties:
+    Type: container
+    ContainerProperties:
+      Image: work
+      ResourceRequirements:
+        - {Type: VCPU, Value: "1"}
+        - {Type: MEMORY, Value: "2048"}
+        - {Type: GPU, Value: "1"}
+"""
+
+
 def cluster() -> dict[str, Any]:
-    """Two hosts of one GPU, a service on them, a batch environment and its job."""
-    return {
-        "Parameters": STORED,
-        "Resources": {
-            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "gpu"}},
-            "Template": {
-                "Type": "AWS::EC2::LaunchTemplate",
-                "Properties": {
-                    "LaunchTemplateData": {
-                        "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
-                        "ImageId": f"{{{{resolve:ssm:{AMI}}}}}",
-                        "InstanceType": "g6.xlarge",
-                        "UserData": {"Fn::Base64": "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n"},
-                        "NetworkInterfaces": [{"DeviceIndex": 0, "InterfaceType": "interface", "Groups": ["sg-1"]}],
-                        "InstanceMarketOptions": {"MarketType": "spot"},
-                        "Placement": {"Tenancy": "default"},
-                    }
-                },
-            },
-            "Group": {
-                "Type": "AWS::AutoScaling::AutoScalingGroup",
-                "Properties": {
-                    "MinSize": "0",
-                    "MaxSize": "2",
-                    "VPCZoneIdentifier": ["subnet-1"],
-                    "LaunchTemplate": {
-                        "LaunchTemplateId": {"Ref": "Template"},
-                        "Version": {"Fn::GetAtt": ["Template", "LatestVersionNumber"]},
-                    },
-                },
-            },
-            "Provider": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {
-                    "Name": "l4",
-                    "AutoScalingGroupProvider": {
-                        "AutoScalingGroupArn": {"Ref": "Group"},
-                        "ManagedScaling": {"Status": "ENABLED", "TargetCapacity": 100},
-                        "ManagedTerminationProtection": "DISABLED",
-                    },
-                },
-            },
-            "Association": {
-                "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-                "Properties": {
-                    "Cluster": {"Ref": "Cluster"},
-                    "CapacityProviders": [{"Ref": "Provider"}],
-                    "DefaultCapacityProviderStrategy": [],
-                },
-            },
-            "Task": {
-                "Type": "AWS::ECS::TaskDefinition",
-                "Properties": {
-                    "Family": "work",
-                    "NetworkMode": "awsvpc",
-                    "RequiresCompatibilities": ["EC2"],
-                    "PlacementConstraints": [
-                        {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.xlarge]"}
-                    ],
-                    "ContainerDefinitions": [
-                        {
-                            "Name": "work",
-                            "Image": "work",
-                            "Cpu": 1024,
-                            "Memory": 4096,
-                            "Environment": [{"Name": "MODE", "Value": "fast"}],
-                            "PortMappings": [{"ContainerPort": 80}],
-                            "ResourceRequirements": [{"Type": "GPU", "Value": "1"}],
-                        }
-                    ],
-                },
-            },
-            "Service": {
-                "Type": "AWS::ECS::Service",
-                "Properties": {
-                    "Cluster": {"Ref": "Cluster"},
-                    "TaskDefinition": {"Ref": "Task"},
-                    "DesiredCount": 1,
-                    "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}, "Weight": 1}],
-                    "NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": ["subnet-1"]}},
-                    "DeploymentConfiguration": {"MinimumHealthyPercent": 0, "MaximumPercent": 100},
-                },
-            },
-            "Environment": {
-                "Type": "AWS::Batch::ComputeEnvironment",
-                "Properties": {
-                    "Type": "MANAGED",
-                    "ComputeResources": {
-                        "Type": "EC2",
-                        "MaxvCpus": 16,
-                        "MinvCpus": 0,
-                        "InstanceTypes": ["g6"],
-                        "AllocationStrategy": "BEST_FIT_PROGRESSIVE",
-                        "Ec2Configuration": [{"ImageType": "ECS_AL2023_NVIDIA"}],
-                        "Subnets": ["subnet-1"],
-                        "InstanceRole": "hosts",
-                    },
-                },
-            },
-            "Queue": {
-                "Type": "AWS::Batch::JobQueue",
-                "Properties": {
-                    "Priority": 1,
-                    "ComputeEnvironmentOrder": [{"Order": 1, "ComputeEnvironment": {"Ref": "Environment"}}],
-                },
-            },
-            "Job": {
-                "Type": "AWS::Batch::JobDefinition",
-                "Properties": {
-                    "Type": "container",
-                    "ContainerProperties": {
-                        "Image": "work",
-                        "ResourceRequirements": [
-                            {"Type": "VCPU", "Value": "1"},
-                            {"Type": "MEMORY", "Value": "2048"},
-                            {"Type": "GPU", "Value": "1"},
-                        ],
-                    },
-                },
-            },
-        },
-    }
+    return {"Parameters": STORED, "Resources": yaml.safe_load(CLUSTER % AMI)}
 
 
 DATA = "Resources.Template.Properties.LaunchTemplateData."

