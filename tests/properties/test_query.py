@@ -130,11 +130,6 @@ def test_what_is_printed_is_read_back(query: Query) -> None:
     assert parse(describe(query)) == query
 
 
-@given(written)
-def test_what_is_printed_is_printed_the_same_again(query: Query) -> None:
-    assert describe(parse(describe(query))) == describe(query)
-
-
 @given(queries, hosts)
 def test_evaluates_as_the_guide_says(query: Query, host: Host) -> None:
     expected = by_the_guide(query, host)

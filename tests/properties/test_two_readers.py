@@ -198,6 +198,14 @@ def _named(workload: Workload, cluster: str) -> Workload:
     return replace(workload, cluster=cluster, strategy=tuple(strategy))
 
 
+def read_back(app: cdk.App) -> Fleet:
+    """What a template says of an app, all of which is understood."""
+    read = read_stacks([app.synth().directory])
+    found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert found.remarks == ()
+    return found
+
+
 @settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(apps)
 def test_what_is_read_is_what_was_built(plan: Plan) -> None:
@@ -206,9 +214,7 @@ def test_what_is_read_is_what_was_built(plan: Plan) -> None:
         environment = cdk.Environment(region=str(plan["region"])) if plan["region"] else None
         stack = cdk.Stack(app, "Stack", env=environment)
         held = build(stack, plan)
-        read = read_stacks([app.synth().directory])
-        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
-    assert found.remarks == ()
+        found = read_back(app)
     assert found.pools == held.pools
     assert tuple(map(_without_cdk_variables, found.tasks)) == held.tasks
     assert tuple(replace(each, task=each.task and _without_cdk_variables(each.task)) for each in found.workloads) == (
@@ -270,9 +276,7 @@ def test_how_hosts_are_bought_is_read_back(bought: list[tuple[list[str], Purchas
         task = GpuTaskDefinition(stack, "Task", capacity=made)
         task.add_gpu_container("work", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
         service = GpuService(stack, "Service", cluster=cluster, task_definition=task, desired_count=desired)
-        read = read_stacks([app.synth().directory])
-        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
-    assert found.remarks == ()
+        found = read_back(app)
     # Zones are asked for only where they matter.
     held = [replace(_pool(each.pool, "Gpu"), zones=None) for each in made]
     assert [replace(each, zones=None) for each in found.pools] == held
@@ -313,9 +317,7 @@ def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], 
                 add(f"work{number}", image=image, **{argument: amount}, **sizes)
         if not task.task.containers:
             task.add_container("plain", image=image, memory_limit_mib=128)
-        read = read_stacks([app.synth().directory])
-        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
-    assert found.remarks == ()
+        found = read_back(app)
     assert found.tasks == (task.task,)
 
 
@@ -371,9 +373,7 @@ def test_managed_instances_are_read_back(
             service = GpuService(stack, "Service", cluster=cluster, task_definition=task, capacity=made)
             tasks.append(task.task)
             workloads.append(_named(service.workload, "Gpu"))
-        read = read_stacks([app.synth().directory])
-        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
-    assert found.remarks == ()
+        found = read_back(app)
     assert found.pools == tuple(_pool(each, "Gpu") for each in (*(c.pool for c in made), *(c.pool for c in group)))
     assert tuple(map(_without_cdk_variables, found.tasks)) == tuple(tasks)
     assert [each.strategy for each in found.workloads] == [each.strategy for each in workloads]
