@@ -22,7 +22,8 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import Finding, check
-from tests.rules.fit.test_whole_fleet import pool, service
+from tests.rules.fit.test_copies_fit import pool
+from tests.rules.fit.test_whole_fleet import service
 from tests.rules.given import gpu, mps
 from tests.synthesis import Site
 

@@ -118,7 +118,6 @@ def test_a_group_that_is_replaced_takes_the_provider_of_a_service_with_it(
     assert [each.severity for each in said(RULES, Fleet(pools=(pool,)))] == [Severity.WARNING]
 
 
-
 WAITS = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"), ("ECS_WARM_POOLS_CHECK", "true")))
 BOTTLEROCKET = of_image("bottlerocket-ecs-2-nvidia-x86_64")
 
