@@ -73,17 +73,12 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
 
 
 def _findings(cfn: Template) -> Mapping[str, Sequence[Finding]]:
-    found = _REVIEWS.get(cfn)
-    if found is None:
-        found = _REVIEWS[cfn] = _by_id(cfn)
-    return found
-
-
-def _by_id(cfn: Template) -> Mapping[str, Sequence[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    for finding in dict.fromkeys(_reviewed_or_not(cfn)):
-        found.setdefault(lint_id(finding.rule, finding.severity), []).append(finding)
-    return found
+    if cfn not in _REVIEWS:
+        found: dict[str, list[Finding]] = {}
+        for finding in dict.fromkeys(_reviewed_or_not(cfn)):
+            found.setdefault(lint_id(finding.rule, finding.severity), []).append(finding)
+        _REVIEWS[cfn] = found
+    return _REVIEWS[cfn]
 
 
 def _reviewed_or_not(cfn: Template) -> list[Finding]:

@@ -145,7 +145,7 @@ class _Reader:
                 "expects an object" if _OBJECT[0] is is_right else f"got {shown(written)}", key, allowed=allowed
             )
         if key not in _ENTRIES:
-            return written
+            return tuple(written) if isinstance(written, list) else written
         found = dict[Any, Any]()
         for name, each in enumerate(written) if isinstance(written, list) else written.items():
             with self._at(key, name, of=each):
@@ -214,9 +214,6 @@ class _Reader:
             self.refuse(f"got {shown(value)}", "severity", name, allowed=", ".join(Severity))
         found[id_now(known_id(name))] = Severity(value)
 
-    def pattern(self, place: int, value: str, found: dict[int, Any]) -> None:
-        found[place] = value
-
 
 def _is_object(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, dict) and len(value) <= ENTRIES
@@ -261,10 +258,8 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """What each key may say."""
 
 _ENTRIES: Mapping[str, Callable[[_Reader, Any, Any, dict[Any, Any]], None]] = {
-    "exclude": _Reader.pattern,
     "hosts": _Reader.hosts,
     "ignore": _Reader.ignored,
-    "include": _Reader.pattern,
     _TYPES: _Reader.type,
     "parameters": _Reader.parameter,
     "severity": _Reader.severity,

@@ -115,23 +115,16 @@ def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[Poo
     needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
     about = {each.pool.name for each in (*found.values(), *others)}
     images = {each.subject: each.ways for each in found_by(fleet, drives, made_for, about=about)}
+    places = [*found.items(), *(((each.pool.name, each.constraints), each) for each in others)]
     answers = [
-        *(
-            PoolAnswer(
-                destination=each,
-                services=tuple(services[key]),
-                counts=True,
-                is_aside=fits and key not in needed,
-                images=images.get(each.pool.name, ()),
-            )
-            for key, each in found.items()
-        ),
-        *(
-            PoolAnswer(
-                destination=each, services=(), counts=False, is_aside=fits, images=images.get(each.pool.name, ())
-            )
-            for each in others
-        ),
+        PoolAnswer(
+            destination=each,
+            services=tuple(services.get(key, ())),
+            counts=key in found,
+            is_aside=fits and key not in needed,
+            images=images.get(each.pool.name, ()),
+        )
+        for key, each in places
     ]
     return sorted(answers, key=lambda each: (not each.counts, each.destination.answer is not True))
 

@@ -16,7 +16,7 @@ from gpu_constructs.check.report import NOT_JUDGED, Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
 from gpu_constructs.cli.options import add_format, add_repeated
-from gpu_constructs.cli.output import Line, fix_lines, pieces, say, show, unstyled, width_of, wrapped
+from gpu_constructs.cli.output import Line, fix_lines, hanging, pieces, say, show, unstyled, width_of, wrapped
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
@@ -276,15 +276,9 @@ def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
 
 
 def _lines(finding: Finding, others: Sequence[Finding], width: int) -> Iterator[Line]:
-    first, *rest = wrapped(brief(finding.message, MESSAGE), width=width, indent=_INDENT)
-    yield [
-        ("    ", ""),
-        (f"{finding.severity:<{_WORD}}", str(finding.severity)),
-        (f"  {finding.rule:<8}", "aside"),
-        (first, ""),
-    ]
-    for part in rest:
-        yield [(" " * _INDENT + part, "")]
+    label = (f"{finding.severity:<{_WORD}}", str(finding.severity))
+    head = [("    ", ""), label, (f"  {finding.rule:<8}", "aside")]
+    yield from hanging(head, brief(finding.message, MESSAGE), width)
     yield from fix_lines(_INDENT, brief(finding.fix, MESSAGE), width)
     also = [_at(each) if _file(each) == _file(finding) else f"{_at(each)} of {_file(each)}" for each in others]
     yield from pieces(f"{' ' * _INDENT}also: ", and_list(also) if also else "", width)

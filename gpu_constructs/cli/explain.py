@@ -9,7 +9,7 @@ from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.check.pool_answers import PoolAnswer, found_by, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.options import add_format
-from gpu_constructs.cli.output import Line, fix_lines, headed, pieces, wrapped, write_report
+from gpu_constructs.cli.output import Line, fix_lines, hanging, headed, pieces, write_report
 from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.prices import on_demand_price
@@ -190,10 +190,9 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         start = f"  {host.instance_type.label:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
         said = "; ".join(host.reasons) or _price(host, found)
-        first, *rest = wrapped(brief(said, MESSAGE), width=width, indent=indent)
-        gap = " " * (indent - len(start) - len(answer)) if first else ""
-        yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
-        yield from ([(" " * indent + part, "")] for part in rest)
+        head = [(start, ""), (answer, _STYLES[answer])]
+        gap = " " * (indent - len(start) - len(answer))
+        yield from hanging([*head, (gap, "")], brief(said, MESSAGE), width) if said else [head]
     for reason in found.reasons:
         yield from pieces("  ", brief(reason, MESSAGE), width)
     yield from fix_lines(2, found.fix, width)

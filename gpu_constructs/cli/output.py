@@ -84,18 +84,21 @@ def headed(line: Line, *, width: int) -> Iterator[Line]:
 
 def pieces(start: str, text: str, width: int, *, style: str = "", mark: str = "") -> Iterator[Line]:
     """A text on as many lines as it needs, under its own beginning; empty where there is none."""
-    yield from _behind(start, wrapped(text, width=width, indent=len(start)) if text else (), style, mark)
+    return hanging([(start, mark)], text, width, style=style)
 
 
 def fix_lines(indent: int, fix: str, width: int) -> Iterator[Line]:
     """What to do, behind a label; a command that goes on in the next line can still be pasted."""
-    start = f"{' ' * indent}fix: "
-    yield from _behind(start, wrapped_fix(fix, width=width, indent=len(start)) if fix else (), "", "good")
+    return hanging([(f"{' ' * indent}fix: ", "good")], fix, width, wrap=wrapped_fix)
 
 
-def _behind(start: str, parts: Iterable[str], style: str, mark: str) -> Iterator[Line]:
-    for place, part in enumerate(parts):
-        yield [(" " * len(start) if place else start, mark), (part, style)]
+def hanging(
+    head: Line, text: str, width: int, *, style: str = "", wrap: Callable[..., Iterator[str]] | None = None
+) -> Iterator[Line]:
+    """A text behind what stands before its first line; empty where there is none."""
+    indent, (_, mark) = sum(len(piece) for piece, _ in head), head[0]
+    for place, part in enumerate((wrap or wrapped)(text, width=width, indent=indent) if text else ()):
+        yield [*([(" " * indent, mark)] if place else head), (part, style)]
 
 
 def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from threading import current_thread, main_thread
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import NoReturn
 
-from gpu_constructs.account.live.self_test import FAMILY, IMAGE
+from gpu_constructs.account.live.self_test import FAMILY, IMAGE, Request
 from gpu_constructs.cli.live_answers import account_part, add_waiting, clusters_named, facts_of, lines_of
 from gpu_constructs.cli.options import add_repeated
 from gpu_constructs.cli.output import Line, json_text, pieces, say, write_report
@@ -68,7 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
     clients = account.clients_of(arguments.profile)
     with _stopped_as_interrupted():
         cluster = _cluster(arguments, clients)
-        end = part.run_self_test(clients, _request(part, arguments, cluster), tell=say)
+        request = Request(
+            cluster=cluster,
+            capacity=tuple(arguments.capacity),
+            hosts=tuple(arguments.host),
+            image=arguments.image,
+            minutes=arguments.minutes,
+            region=arguments.region,
+        )
+        end = part.run_self_test(clients, request, tell=say)
     write_report(
         arguments,
         lambda: {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)},
@@ -86,17 +94,6 @@ def _cluster(arguments: argparse.Namespace, clients: object) -> str:
             allowed=f"--cluster {' or '.join(map(shlex.quote, names))}",
         )
     return str(names[0])
-
-
-def _request(part: ModuleType, arguments: argparse.Namespace, cluster: str) -> object:
-    return part.Request(
-        cluster=cluster,
-        capacity=tuple(arguments.capacity),
-        hosts=tuple(arguments.host),
-        image=arguments.image,
-        minutes=arguments.minutes,
-        region=arguments.region,
-    )
 
 
 def _left(left: Sequence[str], width: int) -> Iterator[Line]:
