@@ -284,49 +284,35 @@ def task_definition(
 
 def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Check, ...]:
     """What the task saw, held against its instance type."""
-    return tuple(_checks(seen, instance_type))
+    about = str(instance_type)
+    return tuple(
+        Check(name=name, about=about, passed=passed, text=said) for name, passed, said in _judged(seen, instance_type)
+    )
 
 
-def _checks(seen: SelfTest, kind: InstanceType) -> Iterator[Check]:
-    about, gpus = str(kind), len(seen.memory_mib)
-    devices = kind.accelerators
-    yield Check(
-        name="GPUs of the driver", about=about, passed=gpus == kind.gpus, text=f"nvidia-smi shows {gpus} of {kind.gpus}"
-    )
-    yield Check(
-        name="devices of CUDA",
-        about=about,
-        passed=None if seen.cuda is None else seen.cuda == kind.gpus,
-        text="not asked" if seen.cuda is None else f"CUDA sees {seen.cuda} of {kind.gpus}",
-    )
+def _judged(seen: SelfTest, kind: InstanceType) -> Iterator[tuple[str, bool | None, str]]:
+    """The name of each check, whether it passed, and what was found."""
+    gpus, devices = len(seen.memory_mib), kind.accelerators
+    yield "GPUs of the driver", gpus == kind.gpus, f"nvidia-smi shows {gpus} of {kind.gpus}"
+    cuda = "not asked" if seen.cuda is None else f"CUDA sees {seen.cuda} of {kind.gpus}"
+    yield "devices of CUDA", None if seen.cuda is None else seen.cuda == kind.gpus, cuda
     most, nominal = most_gpu_memory_mib(kind), kind.gpu_memory_mib
     least = None if nominal is None else expected_shareable_mib(nominal)
-    yield Check(
-        name="memory of each GPU",
-        about=about,
-        passed=None if least is None or most is None else all(least <= each <= most for each in seen.memory_mib),
-        text=f"{and_list(f'{each} MiB' for each in sorted(set(seen.memory_mib)))}; {least} to {most} MiB are expected",
-    )
+    is_right = None if least is None or most is None else all(least <= each <= most for each in seen.memory_mib)
+    sizes = and_list(f"{each} MiB" for each in sorted(set(seen.memory_mib)))
+    yield "memory of each GPU", is_right, f"{sizes}; {least} to {most} MiB are expected"
     if kind.gpus < _PAIR or devices is None:
         return
     pairs = [each for each in seen.links if not each.startswith("NV")]
-    yield Check(
-        name="NVLink",
-        about=about,
-        passed=None if not seen.links or not devices.has_nvlink else not pairs,
-        text=f"{len(seen.links) - len(pairs)} of {len(seen.links)} connections are NVLink; the type has "
-        f"{devices.interconnect or 'an unknown interconnect'}",
-    )
+    joined = f"{len(seen.links) - len(pairs)} of {len(seen.links)} connections are NVLink"
+    has = devices.interconnect or "an unknown interconnect"
+    yield "NVLink", None if not seen.links or not devices.has_nvlink else not pairs, f"{joined}; the type has {has}"
     expected = _least_gbps(devices.interconnect or "")
     enough = seen.bus_gbps is not None and expected is not None and seen.bus_gbps >= expected
-    yield Check(
-        name="bandwidth of NCCL",
-        about=about,
-        passed=False if seen.wrong else enough or None,
-        text=f"{'no all-reduce was run' if seen.bus_gbps is None else f'{seen.bus_gbps:g} GB/s'}"
-        + (f"; in doubt below {expected:g} GB/s" if expected is not None else "")
-        + (f"; {seen.wrong} values are wrong" if seen.wrong else ""),
-    )
+    said = "no all-reduce was run" if seen.bus_gbps is None else f"{seen.bus_gbps:g} GB/s"
+    said += f"; in doubt below {expected:g} GB/s" if expected is not None else ""
+    said += f"; {seen.wrong} values are wrong" if seen.wrong else ""
+    yield "bandwidth of NCCL", False if seen.wrong else enough or None, said
 
 
 def _least_gbps(interconnect: str) -> float | None:

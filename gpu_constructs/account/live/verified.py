@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_constructs.account.answers import Answers, Thing, in_region, listed, number, text, thing
 from gpu_constructs.account.live.as_template import capacity_template, group_of
@@ -17,7 +17,8 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 
-_NOT_IN_CATALOGUE, _NO_TYPE = "its type is not in the catalogue", "its attributes do not say which type it is"
+_NOT_IN_CATALOGUE = "its type is not in the catalogue", "a newer gpu-constructs, whose catalogue may have it"
+_NO_TYPE = "its attributes do not say which type it is", ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,15 @@ def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
     """Checks a cluster; what could not be looked at is said."""
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
     seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
-    return tuple(each for look in _CHECKS for each in look(seen))
+    return tuple(
+        Check(name=name, about=about, passed=passed, text=text, fix=fix)
+        for name, look in _LOOKS.items()
+        for about, passed, text, fix in look(seen)
+    )
+
+
+_Looked = tuple[str, "bool | None", str, str]
+"""Of a `Check` all but its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +72,7 @@ class _Seen:
         return pool.reserved_memory_mib if isinstance(pool.reserved_memory_mib, int) else None
 
 
-def _joined(seen: _Seen) -> Iterator[Check]:
+def _joined(seen: _Seen) -> Iterator[_Looked]:
     known = {each.instance_id: each for each in seen.hosts}
     is_asked = seen.answers.were_asked("containerInstances")
     of_groups: set[str] = set()
@@ -77,7 +86,7 @@ def _joined(seen: _Seen) -> Iterator[Check]:
         wanted = number(group, "DesiredCapacity")
         if not is_asked or wanted is None:
             what = "the size of its group was" if is_asked else "the hosts of the cluster were"
-            yield Check(name="hosts joined", about=text(provider, "name"), passed=None, text=f"{what} not described")
+            yield text(provider, "name"), None, f"{what} not described", ""
             continue
         missing = [each for each in names if each not in known]
         out = {each: found for each in names if each in known and (found := state_of(known[each])) is not None}
@@ -85,44 +94,29 @@ def _joined(seen: _Seen) -> Iterator[Check]:
             *([f"{brief(', '.join(missing), MESSAGE)} did not"] if missing else []),
             *(f"{each} {found.text}" for each, found in out.items()),
         ]
-        yield Check(
-            name="hosts joined",
-            about=text(provider, "name"),
-            passed=not problems and len(up) >= wanted,
-            text="; ".join([f"{len(up) - len(missing)} of {wanted} hosts joined the cluster", *problems]),
-            fix="gpu-constructs why, of a service that waits for them, says what keeps them out"
-            if missing
-            else "; ".join(dict.fromkeys(each.fix for each in out.values())),
-        )
+        said = "; ".join([f"{len(up) - len(missing)} of {wanted} hosts joined the cluster", *problems])
+        fix = "; ".join(dict.fromkeys(each.fix for each in out.values()))
+        fix = "gpu-constructs why, of a service that waits for them, says what keeps them out" if missing else fix
+        yield text(provider, "name"), not problems and len(up) >= wanted, said, fix
     for host in seen.hosts:
         found = state_of(host)
         if found is not None and host.instance_id not in of_groups:
-            yield Check(name="hosts joined", about=str(host), passed=False, text=f"it {found.text}", fix=found.fix)
+            yield str(host), False, f"it {found.text}", found.fix
 
 
-def _gpus(seen: _Seen) -> Iterator[Check]:
+def _gpus(seen: _Seen) -> Iterator[_Looked]:
     for host in seen.hosts:
         kind, registered = host.instance_type, len(host.registered.gpus)
         if kind is None:
-            yield Check(
-                name="GPUs registered",
-                about=str(host),
-                passed=None,
-                text=f"registered {registered}; {_NOT_IN_CATALOGUE if host.type_name else _NO_TYPE}",
-                fix="a newer gpu-constructs, whose catalogue may have it" if host.type_name else "",
-            )
+            why, fix = _NOT_IN_CATALOGUE if host.type_name else _NO_TYPE
+            yield str(host), None, f"registered {registered}; {why}", fix
         elif kind.gpus:
             passed = registered == kind.gpus
-            yield Check(
-                name="GPUs registered",
-                about=str(host),
-                passed=passed,
-                text=f"registered {registered} of {kind.gpus}",
-                fix="" if passed else "nvidia-smi on the host shows whether the driver sees them; replace the host",
-            )
+            fix = "" if passed else "nvidia-smi on the host shows whether the driver sees them; replace the host"
+            yield str(host), passed, f"registered {registered} of {kind.gpus}", fix
 
 
-def _memory(seen: _Seen) -> Iterator[Check]:
+def _memory(seen: _Seen) -> Iterator[_Looked]:
     for host in seen.hosts:
         if host.instance_type is None:
             continue
@@ -130,21 +124,15 @@ def _memory(seen: _Seen) -> Iterator[Check]:
         least = expected_memory_mib(host.instance_type, ASSUMED_RESERVE_MIB if reserved is None else reserved)
         most = most_memory_mib(host.instance_type, reserved or 0)
         has = host.registered.memory_mib
-        low = has < least
-        yield Check(
-            name="memory registered",
-            about=str(host),
-            passed=least <= has <= most,
-            text=f"registered {has} MiB; {least} to {most} MiB are expected",
-            fix=f"tasks that were planned for {least} MiB may not fit: ask for {least - has} MiB less"
-            if low
-            else ""
-            if has <= most
-            else "the host keeps back less than its user data says: look at ECS_RESERVED_MEMORY",
-        )
+        fix = ""
+        if has < least:
+            fix = f"tasks that were planned for {least} MiB may not fit: ask for {least - has} MiB less"
+        elif has > most:
+            fix = "the host keeps back less than its user data says: look at ECS_RESERVED_MEMORY"
+        yield str(host), not fix, f"registered {has} MiB; {least} to {most} MiB are expected", fix
 
 
-def _providers(seen: _Seen) -> Iterator[Check]:
+def _providers(seen: _Seen) -> Iterator[_Looked]:
     for provider in seen.answers.of("capacityProviders"):
         own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
         name = text(provider, "name")
@@ -166,40 +154,28 @@ def _providers(seen: _Seen) -> Iterator[Check]:
         ]
         fixes = [*([resumed(group, suspended)] if suspended and group else []), *(each.fix for each in failed)]
         bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
-        yield Check(
-            name="provider scales",
-            about=name,
-            passed=None if group is None else not problems,
-            text=brief("; ".join(problems), MESSAGE) or bounds or "its group was not described",
-            fix="; ".join(dict.fromkeys(in_region(each, seen.region) for each in fixes)),
-        )
+        said = brief("; ".join(problems), MESSAGE) or bounds or "its group was not described"
+        fix = "; ".join(dict.fromkeys(in_region(each, seen.region) for each in fixes))
+        yield name, None if group is None else not problems, said, fix
 
 
-def _managed(provider: Thing) -> Check:
+def _managed(provider: Thing) -> _Looked:
     """A provider of ECS Managed Instances, whose hosts ECS starts itself."""
     status, update = text(provider, "status"), text(provider, "updateStatus")
     passed = status == "ACTIVE" and not update.endswith("FAILED")
     reason = text(provider, "updateStatusReason")
     said = f"; its last update: {update}{reason and f', {brief(reason)}'}" if update else ""
-    return Check(
-        name="provider scales",
-        about=text(provider, "name"),
-        passed=passed,
-        text=f"it is {status or 'of no status'}, and ECS starts its hosts{'' if passed else said}",
-        fix="" if passed else "what AWS says of the update; then update the capacity provider again",
-    )
+    fix = "" if passed else "what AWS says of the update; then update the capacity provider again"
+    now = f"it is {status or 'of no status'}, and ECS starts its hosts{'' if passed else said}"
+    return text(provider, "name"), passed, now, fix
 
 
-def _services(seen: _Seen) -> Iterator[Check]:
+def _services(seen: _Seen) -> Iterator[_Looked]:
     for service in services_of(seen.answers):
         progress = progress_of(service)
-        yield Check(
-            name="service runs",
-            about=text(service, "serviceName"),
-            passed=progress.is_there,
-            text=f"it {progress}" + (f": {brief(progress.failed)}" if progress.failed else ""),
-            fix="" if progress.is_there is not False else _why(seen, service),
-        )
+        said = f"it {progress}" + (f": {brief(progress.failed)}" if progress.failed else "")
+        fix = "" if progress.is_there is not False else _why(seen, service)
+        yield text(service, "serviceName"), progress.is_there, said, fix
 
 
 def _why(seen: _Seen, service: Thing) -> str:
@@ -208,10 +184,10 @@ def _why(seen: _Seen, service: Thing) -> str:
     return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])
 
 
-_CHECKS: tuple[Callable[[_Seen], Iterator[Check]], ...] = (
-    _joined,
-    _gpus,
-    _memory,
-    _providers,
-    _services,
-)
+_LOOKS: Mapping[str, Callable[[_Seen], Iterator[_Looked]]] = {
+    "hosts joined": _joined,
+    "GPUs registered": _gpus,
+    "memory registered": _memory,
+    "provider scales": _providers,
+    "service runs": _services,
+}
