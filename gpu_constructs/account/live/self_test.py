@@ -284,10 +284,8 @@ def task_definition(
 
 def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Check, ...]:
     """What the task saw, held against its instance type."""
-    about = str(instance_type)
-    return tuple(
-        Check(name=name, about=about, passed=passed, text=said) for name, passed, said in _judged(seen, instance_type)
-    )
+    about, looks = str(instance_type), _judged(seen, instance_type)
+    return tuple(Check(name=name, about=about, passed=passed, text=said) for name, passed, said in looks)
 
 
 def _judged(seen: SelfTest, kind: InstanceType) -> Iterator[tuple[str, bool | None, str]]:
