@@ -1,4 +1,4 @@
-"""What a project says once for every check: ``gpu-constructs.yaml`` in the working directory, and hosts of no file.
+"""What a project says once for every check: ``gpu-constructs.yaml`` in the working directory or around it.
 
 ::
 
@@ -8,34 +8,36 @@
     instance_types:
       g9.xlarge: {vcpus: 4, memory_mib: 16384, gpus: 1, gpu_model: R200}
 
-It is read by the reader of templates, with its limits and its lines, and like these may be JSON.
+It is read by the reader of templates, with its limits and its lines, and like these may be JSON; it may also be a table
+of ``pyproject.toml``.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, NoReturn
 
 from gpu_constructs.check.acknowledgements import Acceptance
-from gpu_constructs.check.configuration_files import document_of, nearest
-from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, shown
-from gpu_constructs.facts import InstanceType, default_image, instance_type
-from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.facts.budget import DESCRIBED, ENTRIES, HOSTS, NAME
-from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.check.repository import top_of, upwards
+from gpu_constructs.errors import GpuConstructsError, shown
+from gpu_constructs.facts import InstanceType, instance_type
+from gpu_constructs.facts.budget import BYTES, ENTRIES, HOSTS, NAME
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TABLE, for_one_check
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.facts.names import may_be_region
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 from gpu_constructs.rules import Severity, known_id
 from gpu_constructs.rules.retired import id_now
-from gpu_constructs.template.documents import Document
+from gpu_constructs.template.documents import Document, Files
+from gpu_constructs.template.documents.node import Path, Position
 from gpu_constructs.template.model import UnreadableError
 
 UNCHECKED_TASKS, NEVER = "unchecked", "never"
@@ -43,6 +45,8 @@ FAIL_ON = (*map(str, Severity), UNCHECKED_TASKS, NEVER)
 """What makes a check fail."""
 
 _TYPES = "instance_types"
+_PYPROJECT = "pyproject.toml"
+_TOOL, _WRONG = "gpu-constructs", "gpu_constructs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +97,14 @@ def found_configuration(named: str | None = None, paths: Sequence[str] = ()) -> 
     Raises:
         UnreadableError: It cannot be read, something in it is wrong, or there are two.
     """
-    file = nearest(paths) if named is None else named
+    file = _nearest(paths) if named is None else named
     return Configuration() if file is None else configuration_of(file)
 
 
 def configuration_of(file: str) -> Configuration:
     """Reads a configuration; an error has the line, the values allowed and the fix."""
     try:
-        document = document_of(file)
+        document = _document_of(file)
         content = {} if document.data is None else document.object()  # it may hold comments alone
     except UnreadableError as error:
         raise UnreadableError(
@@ -271,91 +275,89 @@ def _allowed_keys() -> str:
     return f"{', '.join(_ALLOWED)} in YAML, JSON or TOML"
 
 
-_CLUSTER = "of the described hosts"
-"""Stands for every cluster that only the deploy names."""
+# -- where it is said: in a file of its own, or in a table of pyproject.toml -------------------------------------------
 
 
-def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
-    """A fleet with more hosts in each cluster whose hosts are in no file that was read.
+def _nearest(paths: Sequence[str]) -> str | None:
+    """The configuration of what is checked: of its directory, or of the nearest around it in the same repository.
 
-    They run a task as launch type EC2 does: the files do not say which capacity provider is which. With them, the hosts
-    of these clusters are all described.
+    Where there is none, that of the working directory counts.
 
     Raises:
-        UnknownNameError: No instance type is called so.
-        InvalidValueError: There is less than one host, or there are more types and clusters than can be judged.
+        UnreadableError: A directory has two.
     """
-    types = {instance_type(name): _number(name, number) for name, number in described.items()}
-    if not types:
-        return fleet
-    workloads = tuple([_moved(each) if _is_elsewhere(fleet, each) else each for each in fleet.workloads])
-    clusters: dict[str | Unknown | None, list[Workload]] = {}
-    for each, old in zip(workloads, fleet.workloads, strict=True):
-        if each is not old:
-            clusters.setdefault(each.cluster, []).append(each)
-    if len(types) * len(clusters) > DESCRIBED:
-        raise InvalidValueError(
-            f"{len(types)} types of hosts are described for each of {len(clusters)} clusters",
-            argument="hosts",
-            allowed=f"up to {DESCRIBED} hosts, each type counted once for each cluster",
-            fix="describe the types that the clusters have, or check fewer files at once",
-        )
-    several = len(clusters) > 1
-    places = {name: _region(of) for name, of in clusters.items()} or {None: _region(fleet.tasks)}
-    pools = [
-        replace(_pool(kind, number, f" in {cluster or 'default'}" if several else ""), cluster=cluster, region=region)
-        for cluster, region in places.items()
-        for kind, number in types.items()
-    ]
-    strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown)]
-    still = {each.pool.name for workload in workloads for each in workload.strategy if each.pool is not None}
-    kept = [each for each in fleet.pools if not each.is_of_unknown_group or each.name in still]
-    return replace(fleet, pools=(*kept, *pools), workloads=workloads, strays=tuple(strays))
+    for folder in dict.fromkeys(_folders(paths)):
+        names = [os.path.join(folder, each) for each in CONFIGURATION_FILES]
+        table = os.path.join(folder, _PYPROJECT)
+        found = [each for each in names if os.path.isfile(each)]
+        found += [table] if os.path.isfile(table) and re.search(CONFIGURATION_TABLE, _text(table)) else []
+        named = [min(os.path.relpath(each), each, key=len) for each in found]
+        if len(named) > 1:
+            fix = "delete one, or take --config"
+            raise UnreadableError(f"there is {named[1]} too", file=named[0], allowed="one configuration", fix=fix)
+        if named:
+            return named[0]
+    return None
 
 
-def _region(on_them: Iterable[Workload | Task]) -> str | None:
-    """The region of hosts, by what runs on them; None where that is not known, or where there are several."""
-    regions = {None if each.origin is None else each.origin.place.region for each in on_them}
-    return regions.pop() if len(regions) == 1 else None
+def _folders(paths: Sequence[str]) -> Iterator[str]:
+    here = os.getcwd()
+    named = [os.path.abspath(each) for each in paths if each != "-" and os.path.exists(each)]
+    folders = [each if os.path.isdir(each) else os.path.dirname(each) for each in named]
+    for start in [*([os.path.commonpath(folders)] if folders else []), here]:
+        # Beyond a repository, or the working directory, begin the files of others.
+        last = top_of(start) or (here if f"{start}/".startswith(f"{here.rstrip('/')}/") else start)
+        for each in upwards(start):
+            yield each
+            if each == last:
+                break
 
 
-def _number(name: str, number: int) -> int:
-    if number < 1:
-        raise InvalidValueError(f"{number} hosts of {shown(name)}", argument="hosts", value=number, allowed="1 or more")
-    return number
-
-
-def _is_elsewhere(fleet: Fleet, workload: Workload) -> bool:
-    """Whether no file says on which hosts a workload runs."""
-    if workload.strategy:
-        return all(
-            each.pool.is_of_unknown_group if each.pool else each.provider not in FARGATE_PROVIDERS
-            for each in workload.strategy
-        )
-    return workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(fleet, workload)
-
-
-def _moved(workload: Workload) -> Workload:
-    cluster = _CLUSTER if isinstance(workload.cluster, Unknown) else workload.cluster
-    return replace(workload, strategy=(), launch_type="EC2", cluster=cluster)
-
-
-def usual_image(each: InstanceType) -> HostImage | Unknown:
-    """What is taken for the machine image of hosts that run: the one that the library would choose, of any release."""
+def _document_of(file: str) -> Document:
+    """What a configuration says, with the lines of its keys."""
+    if not file.endswith(".toml"):
+        if os.path.isfile(file) and not os.path.getsize(file):
+            return Document(file=file, data=None)
+        return Files().read(file, only_plain=True)
+    text = _text(file)
     try:
-        return HostImage(image=replace(default_image(each), agent_version=None), release="custom")
-    except IncompatibleError:
-        return UNKNOWN
+        table = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"not TOML: {error}", file=file) from None
+    tools = table.get("tool") if isinstance(table.get("tool"), dict) else {}
+    own, find = tools.get(_TOOL), _Places(text).find
+    if _WRONG in tools:
+        line = None if (place := find(())) is None else place.line
+        raise UnreadableError(f"[tool.{_WRONG}] is not read", file=file, line=line, fix=f"[tool.{_TOOL}]")
+    if own is None and os.path.basename(file) != _PYPROJECT:
+        own = table
+    return Document(file=file, data=own, find=find)
 
 
-def _pool(each: InstanceType, number: int, where: str) -> Pool:
-    return Pool(
-        name=f"{number} described {'host' if number == 1 else 'hosts'} {each.name}{where}",
-        instance_types=(each,),
-        image=usual_image(each),
-        min_instances=number,
-        max_instances=number,
-        kind=PoolKind.AUTO_SCALING_GROUP,
-        managed_scaling=False,
-        has_provider=False,
-    )
+class _Places:
+    """Where the keys of the table are: as TOML's reader says no lines, the first line that is about a key."""
+
+    def __init__(self, text: str) -> None:
+        found = re.search(CONFIGURATION_TABLE, text)
+        self._start = found.start() if found else 0
+        self._text = text
+
+    def find(self, path: Path) -> Position | None:
+        """The place of a path, or of the deepest part of it that is found."""
+        at = self._start
+        for step in (each for each in path if isinstance(each, str)):
+            name = re.escape(step)
+            key = re.compile(rf"""(?:^[ \t]*|[.{{,][ \t]*)["']?{name}["']?[ \t]*[=.\]]""", re.MULTILINE)
+            found = key.search(self._text, at)
+            at = at if found is None else found.end()
+        line = self._text.count("\n", 0, at) + 1
+        return Position(path, line, at - self._text.rfind("\n", 0, at))
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(BYTES).decode()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not a text in UTF-8"
+        raise UnreadableError(f"cannot be read: {why.lower()}", file=file) from None

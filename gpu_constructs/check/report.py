@@ -18,7 +18,7 @@ from itertools import chain
 
 from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.check.at_places import Changes, settled
-from gpu_constructs.check.configuration import with_hosts
+from gpu_constructs.check.described_hosts import with_hosts
 from gpu_constructs.check.other_values import (
     OtherValue,
     Trial,
