@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from botocore.client import BaseClient
@@ -51,9 +51,10 @@ class StandIn:
         return act
 
 
-def smoke(tmp_path: Path, account: StandIn, *words: str, answer: str = "y") -> int:
+def smoke(tmp_path: Path, account: StandIn, *words: str, answer: str | BaseException = "y") -> int:
     of: Any = lambda _: account  # noqa: E731
-    return main(["--record", str(tmp_path / "r"), *words], of=of, ask=lambda _: answer)
+    ask: Any = Mock(side_effect=[answer])
+    return main(["--record", str(tmp_path / "r"), *words], of=of, ask=ask)
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("no"), KeyboardInterrupt()], ids=str)
@@ -72,29 +73,19 @@ def test_whatever_fails_what_was_deployed_is_destroyed(
     assert json.loads((tmp_path / "r" / "1-preflight.json").read_text())["passed"] is (wrong != "preflight")
 
 
+@pytest.mark.parametrize("answer", ["", EOFError(), KeyboardInterrupt()], ids=repr)
 def test_nothing_is_deployed_without_a_yes_over_a_stack_or_over_a_recording(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    answer: str | BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert smoke(tmp_path, there := StandIn("there"), "--yes") == 2
     account = StandIn("")
-    assert smoke(tmp_path, account, answer="") == 2
+    assert smoke(tmp_path, account, answer=answer) == 2
+    assert capsys.readouterr().err.endswith("\nnothing was deployed\n")
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "1.json").touch()
     assert smoke(tmp_path, account, "--yes") == 2
     assert account.did == there.did == ["gone"]
     assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
-
-
-def test_after_ctrl_c_at_the_question_nothing_is_deployed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(_: str) -> str:
-        raise KeyboardInterrupt
-
-    account = StandIn("")
-    of: Any = lambda _: account  # noqa: E731
-    assert main(["--record", str(tmp_path / "r")], of=of, ask=interrupt) == 2
-    assert capsys.readouterr().err.endswith("\nnothing was deployed\n")
-    assert account.did == ["gone"]
-    assert not (tmp_path / "r").exists()
 
 
 def test_a_job_that_outlives_its_time_is_stopped(tmp_path: Path) -> None:
