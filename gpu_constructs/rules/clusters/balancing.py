@@ -13,7 +13,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Task, Unknown
 from gpu_constructs.rules.rule import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned
-from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
+from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.template.resources.section import Section
@@ -64,7 +64,6 @@ class Balancing:
         self._index = context.index
         self._security = context.of_files(SecurityGroups)
         self._known: dict[Reference, Groups] = {}
-        self._orders: dict[Reference, Order] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
     def target_group(self, entry: Section) -> Resource | None:
@@ -154,10 +153,8 @@ class Balancing:
         own = [each for each in here if each.stack == service.stack]
         if not own or len(own) < len(here) or any(each.exists is not True for each in own):
             return ()
-        if group.reference not in self._orders:
-            self._orders[group.reference] = Order(self._index, [each.reference for each in own])
-        order = self._orders[group.reference]
-        return () if order.puts_after(service) else tuple(each.logical_id for each in own)
+        later = self._index.after(tuple(each.reference for each in own))
+        return () if service.reference in later else tuple(each.logical_id for each in own)
 
     def _balancers_before(self, target_group: Resource) -> Groups:
         balancers: dict[Reference, Resource] = {}

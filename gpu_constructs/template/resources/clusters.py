@@ -1,63 +1,16 @@
-"""Clusters: what each is called, its capacity providers, where its tasks go by default, and what is created after it.
-
-CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
-https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
-"""
+"""Clusters: what each is called, its capacity providers, and where its tasks go by default."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, STAYS, UNKNOWN, Place, ProviderList, Unknown
-from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned, references_in
+from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
-
-# Resources whose properties are looked at; of the others, only what they depend on is.
-_LOOKED_AT = "AWS::ECS::"
-
-
-class Order:
-    """What comes after one of some resources."""
-
-    def __init__(self, index: Index, goals: Collection[Reference]) -> None:
-        self._index = index
-        self._found: dict[Reference, bool] = dict.fromkeys(goals, True)
-
-    def puts_after(self, resource: Resource) -> bool:
-        """Whether a resource is created after one of the goals."""
-        first = resource.reference
-        if first in self._found:
-            return self._found[first]
-        waiting, opened = [(first, self._before(first))], {first}
-        while waiting:
-            at, earlier = waiting[-1]
-            for each in earlier:
-                known = self._found.get(each)
-                if known:  # whatever led here comes after it too
-                    self._found.update((later, True) for later, _ in waiting)
-                    return True
-                if known is None and each not in opened:
-                    opened.add(each)
-                    waiting.append((each, self._before(each)))
-                    break
-            else:
-                self._found[at] = False
-                waiting.pop()
-        return False
-
-    def _before(self, reference: Reference) -> Iterator[Reference]:
-        resource = self._index.at(reference)
-        if resource is None:
-            return
-        for each in resource.depends_on:
-            yield Reference(resource.stack, each)
-        if resource.type.startswith(_LOOKED_AT):
-            yield from references_in(resource.properties)
-
 
 CLUSTER = "AWS::ECS::Cluster"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
@@ -89,7 +42,7 @@ class Clusters:
         self._index = index
         self._names = {each.reference: name for each, name in names.named(index.all(CLUSTER))}
         listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
-        self._orders = {at: Order(index, associations) for at, associations in _associations(index, self.named).items()}
+        self._associations = _associations(index, self.named)
         self._defined = frozenset(self._names.values())
         self._listings = listings
         self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
@@ -186,20 +139,19 @@ class Clusters:
 
     def may_come_before_providers(self, service: Resource, cluster: str | Unknown | None) -> bool:
         """Whether a service may be created before the stack gives its cluster the capacity providers."""
-        order = None if isinstance(cluster, Unknown) else self._orders.get((service.stack, cluster))
-        return order is not None and not order.puts_after(service)
+        associations = () if isinstance(cluster, Unknown) else self._associations.get((service.stack, cluster), ())
+        return bool(associations) and service.reference not in self._index.after(associations)
 
 
 def _associations(
     index: Index, named: Callable[[Value, Place], str | Unknown | None]
-) -> Mapping[tuple[str, str | Unknown | None], set[Reference]]:
+) -> Mapping[tuple[str, str | Unknown | None], tuple[Reference, ...]]:
     """The resources by which a deploy certainly gives a cluster its capacity providers, by stack and cluster."""
-    found: dict[tuple[str, str | Unknown | None], set[Reference]] = {}
+    found: dict[tuple[str, str | Unknown | None], tuple[Reference, ...]] = {}
     for each in index.all(_ASSOCIATIONS):
         if each.exists is True and own_metadata(each).get(STAYS) is not True:
-            found.setdefault((each.stack, named(each.properties.get("Cluster"), each.origin.place)), set()).add(
-                each.reference
-            )
+            key = each.stack, named(each.properties.get("Cluster"), each.origin.place)
+            found[key] = (*found.get(key, ()), each.reference)
     return found
 
 

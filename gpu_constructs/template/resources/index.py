@@ -22,6 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 
 from gpu_constructs.facts.budget import MESSAGE
@@ -36,6 +37,7 @@ from gpu_constructs.template.model import (
     Value,
     begin_of,
     pieces_of,
+    references_in,
 )
 
 _PATH = "aws:cdk:path"
@@ -181,6 +183,7 @@ class Index:
         self._places = frozenset(each.origin.place for each in self._by_key.values())
         self._where: dict[Place, str] = {}
         self._by_name: dict[str, dict[str | Text, dict[Place, Resource]]] = {}
+        self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -202,6 +205,33 @@ class Index:
             of_account = f" of {place.account}" if place.account else ""
             in_region = f" in {place.region}" if place.region else ""
             found = self._where[place] = of_account + in_region if is_alone else ""
+        return found
+
+    def after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
+        """Some resources, and those that are certainly created after one of them.
+
+        CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
+        """
+        if some not in self._after:
+            found = dict.fromkeys(some)
+            waiting = list(found)
+            for each in waiting:
+                new = [later for later in self._followers.get(each, ()) if later not in found]
+                found.update(dict.fromkeys(new))
+                waiting += new
+            self._after[some] = frozenset(found)
+        return self._after[some]
+
+    @cached_property
+    def _followers(self) -> Mapping[Reference, Sequence[Reference]]:
+        """By resource, those that name it in ``DependsOn`` or, where they are of ECS, refer to it."""
+        found: dict[Reference, list[Reference]] = {}
+        for each in self._by_key.values():
+            named = [Reference(each.stack, name) for name in each.depends_on]
+            named += references_in(each.properties) if each.type.startswith("AWS::ECS::") else ()
+            for reference in named:
+                found.setdefault(reference, []).append(each.reference)
         return found
 
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
