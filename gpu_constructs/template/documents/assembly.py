@@ -48,7 +48,7 @@ def is_manifest(data: Node) -> bool:
 _Refuse = Callable[[UnreadableError], None]
 
 
-def _sources(directory: str, files: Files, refuse: _Refuse) -> Iterator[Source]:
+def _of_assembly(directory: str, files: Files, region: str | None, refuse: _Refuse) -> Iterator[Source]:
     """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest."""
     if not os.path.lexists(os.path.join(directory, MANIFEST)):
         below = os.path.join(directory, "cdk.out")
@@ -56,7 +56,8 @@ def _sources(directory: str, files: Files, refuse: _Refuse) -> Iterator[Source]:
         raise UnreadableError(
             f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
         )
-    yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH, refuse)
+    for each in _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH, refuse):
+        yield replace(each, region=each.region or region)
 
 
 class _Assembly:
@@ -264,8 +265,3 @@ def found_in(document: Document, *, name: str, region: str | None, files: Files 
         kind = "a list, not an object" if isinstance(data, list) else neither
         raise ForeignError(kind, file=document.file, allowed=_ALLOWED)
     return found
-
-
-def _of_assembly(directory: str, files: Files, region: str | None, refuse: _Refuse) -> Iterator[Source]:
-    for each in _sources(directory, files, refuse):
-        yield replace(each, region=each.region or region)

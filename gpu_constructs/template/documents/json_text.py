@@ -36,9 +36,9 @@ def parse_json(text: str, *, file: str) -> tuple[Node, list[str]]:
         fix = "fill the placeholders in first" if unfilled else None
         raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno, fix=fix) from None
     except RecursionError:
-        raise _too_deep(file) from None
+        raise too_deep(file) from None
     if deeper_than(data, DEPTH):
-        raise _too_deep(file)
+        raise too_deep(file)
     if "\\ud" in text.lower() and not _can_be_written(data):
         raise UnreadableError(r"not JSON: half a character, such as \ud800 alone", file=file)
     return data, twice
@@ -76,8 +76,10 @@ def _reason(error: json.JSONDecodeError, text: str) -> str:
     return f"not JSON: {reason}{ended}"
 
 
-def _too_deep(file: str) -> UnreadableError:
-    return UnreadableError("lists and objects are nested too deeply", file=file, allowed=f"at most {DEPTH} levels")
+def too_deep(file: str, line: int | None = None) -> UnreadableError:
+    """The error for a file in which too much is nested."""
+    reason = "lists and objects are nested too deeply"
+    return UnreadableError(reason, file=file, line=line, allowed=f"at most {DEPTH} levels")
 
 
 _BLANK = re.compile(r"[ \t\n\r]*")

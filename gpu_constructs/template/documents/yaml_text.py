@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_DIRECTIVES, YAML_NODES
+from gpu_constructs.template.documents.json_text import too_deep
 from gpu_constructs.template.documents.node import Node, Path, Position, decimal, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError
 
@@ -175,7 +176,7 @@ class YamlText:
     def _open(self, event: Any, node: list[Node] | dict[str, Node]) -> None:  # noqa: ANN401
         start = _start(event)
         if len(self._frames) >= DEPTH:
-            raise self._too_deep(start)
+            raise too_deep(self._file, start.line)
         if self._frames and self._frames[-1].wants_key:
             # {{ name }} outside of quotes is an object as the key of another one.
             fix = "fill the placeholders in first" if event.flow_style else None
@@ -217,7 +218,7 @@ class YamlText:
         if anchor is None:
             raise self._error(f"*{name[:_QUOTED]} is a part of itself", start)
         if len(self._frames) + anchor.height > DEPTH:
-            raise self._too_deep(start)
+            raise too_deep(self._file, start.line)
         if self._frames and self._frames[-1].wants_key:
             if not isinstance(anchor.node, str):
                 raise self._error("a key that is not text", start, allowed="names")
@@ -236,7 +237,7 @@ class YamlText:
         if height >= frame.height:
             frame.height = height + 1
             if len(self._frames) + height > DEPTH:
-                raise self._too_deep(start)
+                raise too_deep(self._file, start.line)
         if type(frame.node) is list:
             frame.starts[len(frame.node)] = start
             frame.node.append(node)
@@ -251,9 +252,6 @@ class YamlText:
             self.twice.append(key)
         frame.starts[key] = _Start(at.line, at.column, start.text)
         members[key] = node
-
-    def _too_deep(self, start: _Start) -> UnreadableError:
-        return self._error("lists and objects are nested too deeply", start, allowed=f"at most {DEPTH} levels")
 
     def _error(
         self, reason: str, start: _Start, *, allowed: str | None = None, fix: str | None = None

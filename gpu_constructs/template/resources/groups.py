@@ -185,32 +185,26 @@ def _warm_pool(properties: Section) -> WarmPool:
 
 def _update(policy: Section, group: Section) -> HostUpdate | None:
     """How a deploy replaces hosts that run; None where it leaves them."""
-    refresh, rolling = (policy.get(str(each)) for each in (UpdateMethod.INSTANCE_REFRESH, UpdateMethod.ROLLING))
     if policy.section(str(UpdateMethod.REPLACING)).flag("WillReplace") is True:
         return HostUpdate(method=UpdateMethod.REPLACING)
-    if refresh is not None:
-        section = policy.section(str(UpdateMethod.INSTANCE_REFRESH))
-        preferences = section.section("Preferences")
+    refresh, rolling = (policy.section(str(each)) for each in (UpdateMethod.INSTANCE_REFRESH, UpdateMethod.ROLLING))
+    if policy.get(str(UpdateMethod.INSTANCE_REFRESH)) is not None:
+        preferences, update = refresh.section("Preferences"), HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
+        least, most = (preferences.integer(each) for each in ("MinHealthyPercentage", "MaxHealthyPercentage"))
         # Without a policy of the group these are 100 and 110 for whole hosts, which is what `HostUpdate` has.
-        is_default = group.get("InstanceMaintenancePolicy") is None and section.text("Strategy") == "Rolling"
-        of_method = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
+        is_default = group.get("InstanceMaintenancePolicy") is None and refresh.text("Strategy") == "Rolling"
         protected = preferences.text("ScaleInProtectedInstances")
         return replace(
-            of_method,
-            min_healthy_percent=given(
-                preferences.integer("MinHealthyPercentage"), of_method.min_healthy_percent if is_default else UNKNOWN
-            ),
-            max_healthy_percent=given(
-                preferences.integer("MaxHealthyPercentage"), of_method.max_healthy_percent if is_default else UNKNOWN
-            ),
+            update,
+            min_healthy_percent=given(least, update.min_healthy_percent if is_default else UNKNOWN),
+            max_healthy_percent=given(most, update.max_healthy_percent if is_default else UNKNOWN),
             replaces_protected=UNKNOWN if isinstance(protected, Unknown) else protected == "Refresh",
         )
-    if rolling is not None:
-        section = policy.section(str(UpdateMethod.ROLLING))
+    if policy.get(str(UpdateMethod.ROLLING)) is not None:
         return HostUpdate(
             method=UpdateMethod.ROLLING,
-            min_in_service=given(section.integer("MinInstancesInService"), 0),
-            suspended=section.texts("SuspendProcesses"),
+            min_in_service=given(rolling.integer("MinInstancesInService"), 0),
+            suspended=rolling.texts("SuspendProcesses"),
         )
     return None
 

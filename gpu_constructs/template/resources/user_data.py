@@ -214,15 +214,13 @@ def _of_unix(text: str) -> str:
 
 def _read(text: str, parts: Sequence[str] | None) -> tuple[UserDataFormat, Settings, bool]:
     """The form, the settings, and whether more may be set by something that is fetched."""
+    found = [_read_part(each) for each in parts or ()]
     if not _is_archive(text):
-        return _read_part(text)
+        return found[0]
     settings: Settings = {}
-    fetches = parts is None
-    for part in parts or ():
-        _, found, fetched = _read_part(part)
-        put(settings, found.items())
-        fetches |= fetched
-    return UserDataFormat.MIME, settings, fetches
+    for _, each, _ in found:
+        put(settings, each.items())
+    return UserDataFormat.MIME, settings, parts is None or any(fetches for _, _, fetches in found)
 
 
 def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
