@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_constructs.cli.new import stories
-from tools.reference_pages import reference_pages, sections
+from tools.reference_pages import parts, reference_pages, sections
 from tools.rule_pages import rule_pages, subjects
 from tools.stories import story_pages
 
@@ -169,13 +169,19 @@ def _navigation() -> Iterator[dict[str, Any]]:
     below: dict[str, list[Any]] = {
         "Start": [{"The gallery": [{each: f"gallery/{each}.md"} for each in stories()]}],
         "Rules": [{subject: [{each: f"rules/{each}.md"} for each in ids]} for subject, ids in subjects()],
-        "Reference": [
-            {title: [{each.name: f"reference/{each.name}.md"} for each in of]} for title, _, of in sections()
-        ],
+        "Reference": [{title: [_with_calls(each.name) for each in of]} for title, _, of in sections()],
         "Project": [f"decisions/{name}" for _, name in _decisions()],
     }
     for tab, entries in NAVIGATION.items():
         yield {tab: [*({title: name} for title, name in entries.items()), *below.get(tab, [])]}
+
+
+def _with_calls(product: str) -> dict[str, Any]:
+    """A name of the reference in the navigation: its page, or that with those of its calls."""
+    own = f"reference/{product}.md"
+    calls = [each.name for each in parts() if each.name.startswith(f"{product}.")]
+    pages = [{each.partition(".")[2]: f"reference/{each}.md"} for each in calls]
+    return {product: [{product: own}, *pages] if calls else own}
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401 - lists, objects and texts, as TOML writes them

@@ -1,4 +1,4 @@
-"""The reference on the site: one page for each public name, made of its docstrings."""
+"""The reference on the site: a page for each public name and one for each of its calls, made of docstrings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ __all__ = ["Part", "names", "parts", "reference_pages", "sections"]
 _INTRODUCTION = """\
 # Reference
 
-Each name that you import, with its arguments: from `gpu_constructs`, or from the module that its page names. Arguments
-behind `*` are given by name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names.
+A page for each name that you import, and for each call of it, with its arguments. It is imported from `gpu_constructs`,
+or from the module that its page names. Arguments behind `*` are given by name. `cdk`, `ec2`, `ecs` and the like are
+CDK's modules under their usual names.
 """
 
 _MODULES = ("gpu_constructs", "gpu_constructs.testing")
@@ -56,6 +57,7 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
 }
 """Members without an underscore that modules of the library call, and users have no use for."""
 
+_OF_CDK = "As CDK has it."
 _WIDTH = 85
 _ESCAPED = "\\|"
 _UNPACKED = re.compile(r"Unpack\[(\w+)\]")
@@ -94,8 +96,10 @@ def reference_pages() -> dict[str, str]:
         pages["index.md"] += f"\n## {title}\n\n{question}\n\n| name | |\n|---|---|\n{listed}\n"
         for product in products:
             below = [each for each in every if each.name.startswith(f"{product.name}.")]
-            lines = [line for each in (product, *below) for line in _shown(each, known)]
-            pages[f"{product.name}.md"] = "\n".join([*lines, ""])
+            pages |= {f"{each.name}.md": "\n".join([*_shown(each, known), ""]) for each in (product, *below)}
+            if below:
+                rows = "\n".join(f"| {_link(each.name)} | {_summary(each, known)} |" for each in below)
+                pages[f"{product.name}.md"] += f"\n## Calls\n\n| call | |\n|---|---|\n{rows}\n"
     return pages
 
 
@@ -173,7 +177,7 @@ def _with_bases(group: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
     documented, owner = docstring_of(part.thing), part.name.partition(".")[0]
-    yield f"\n{'##' if '.' in part.name else '#'} {part.name}\n"
+    yield f"# {part.name}\n"
     yield _text(documented.summary, owner, known)
     module = names().get(part.name, _MODULES[0])
     if module != _MODULES[0]:
@@ -204,7 +208,9 @@ def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
     for of in reversed(ours):
         # Asked as an attribute, a class of jsii has others once it was called.
         own = getattr(of, "__dict__", {}).get("__annotations__", {})
-        for name, meaning in docstring_of(of).attributes.items():
+        told = docstring_of(of).attributes
+        of_cdk = dict.fromkeys((each for each in own if each not in told), _OF_CDK) if is_typeddict(of) else {}
+        for name, meaning in {**told, **of_cdk}.items():
             kind = own.get(name, "")
             yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
     if isinstance(thing, type) and issubclass(thing, Construct):
@@ -272,7 +278,5 @@ def _text(text: str, owner: str, known: AbstractSet[str]) -> str:
 
 
 def _link(name: str, words: str | None = None) -> str:
-    """A link to a page, or to the method of its product on its page."""
-    product, _, method = name.partition(".")
-    anchor = f"#{product}{method}".lower() if method else ""
-    return f"[`{words or name}`]({product}.md{anchor})"
+    """A link to a page."""
+    return f"[`{words or name}`]({name}.md)"

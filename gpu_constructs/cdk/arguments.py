@@ -229,7 +229,7 @@ def whole_seconds(
         return UNKNOWN
     if seconds % 1 or seconds < smallest or seconds > largest:
         raise InvalidValueError(
-            f"expects whole seconds, got {seconds:.15g} seconds",
+            f"expects {'whole seconds' if seconds % 1 else 'a time within the limits'}, got {seconds:.15g} seconds",
             argument=argument,
             value=seconds,
             allowed=f"{smallest} to {largest} seconds",

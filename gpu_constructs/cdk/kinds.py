@@ -27,6 +27,7 @@ _Made = TypeVar("_Made")
 _HALF = re.compile("[\ud800-\udfff]")
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
+_THE_OTHERS = frozenset({Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL})
 _BOUND = frozenset({"self", "cls"})
 _IDS = frozenset({"construct_id", "id"})
 _OF_CDK = frozenset({"aws_cdk", "constructs"})
@@ -38,6 +39,7 @@ _EXAMPLES: Mapping[str, str] = {
     "cdk.Duration": _DURATION.format(30),
     "data.JobData": "JobData.s3(bucket, prefix='data/')",
     "ec2.IVpc": "ec2.Vpc(self, 'Vpc')",
+    "ec2.UserData": "ec2.UserData.for_linux(), then add_commands('…')",
     "ec2.SubnetSelection": "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
     "ecs.CapacityProviderStrategy": "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
     "ecs.ContainerImage": _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
@@ -53,6 +55,7 @@ _EXAMPLES: Mapping[str, str] = {
 _MADE_FROM: Mapping[tuple[str, type], str] = {
     ("ecs.ContainerImage", str): _IMAGE,
     ("cdk.Duration", int): _DURATION,
+    ("ec2.UserData", str): "ec2.UserData.for_linux(), then add_commands({})",
     ("cdk.Duration", float): _DURATION,
     ("ecs.ICluster", str): "ecs.Cluster.from_cluster_attributes(self, 'Cluster', cluster_name='my-cluster', vpc=vpc)",
     ("scheduler.ScheduleExpression", str): "scheduler.ScheduleExpression.expression({})",
@@ -345,7 +348,8 @@ def _example(kind: type) -> str:
         return _EXAMPLES[written]
     if _is_interface(kind):
         return f"{written.replace('.I', '.')}(…)"
-    needed = (each.name for each in signature(kind).parameters.values() if each.default is Parameter.empty)
+    takes = signature(kind).parameters.values()
+    needed = (each.name for each in takes if each.default is Parameter.empty and each.kind not in _THE_OTHERS)
     return f"{written}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
 

@@ -10,7 +10,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
+from gpu_constructs.cdk.arguments import whole, whole_number, whole_seconds
 from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, LARGEST_PORT
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
@@ -119,6 +121,27 @@ REFUSED_ON_MANAGED: Mapping[str, str] = {
     each: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in CONTAINER_SETTINGS_REFUSED if "." not in each
 }
 """Settings that Managed Instances refuse, with CDK's argument: ``dns_servers`` for ``DnsServers``."""
+
+
+# CDK's own limits, which it states only at synth; ECS has the same but for the timeout, 60 (`HealthCheck`, botocore
+# 1.44.5).
+_HEALTH_CHECK_SECONDS = {"interval": (5, 300), "timeout": (2, 120), "start_period": (0, 300)}
+
+
+def require_health_check(check: object) -> None:
+    """Refuses a health check that CDK refuses at synth, or ECS."""
+    said = {name: _field(check, name) for name in ("command", "retries", *_HEALTH_CHECK_SECONDS)}
+    if check is not None and not said["command"]:
+        raise unexpected("health_check.command", said["command"], "a command", fix="['CMD-SHELL', 'curl -f …']")
+    if (retries := said["retries"]) is not None:
+        whole_number("health_check.retries", whole(retries), smallest=1, largest=10, fix="3, which is the default")
+    for name, (smallest, largest) in _HEALTH_CHECK_SECONDS.items():
+        if isinstance(given := said[name], cdk.Duration):
+            said[name] = whole_seconds(f"health_check.{name}", given, smallest=smallest, largest=largest)
+    interval, timeout = said["interval"], said["timeout"]
+    if isinstance(interval, int) and isinstance(timeout, int) and interval < timeout:
+        fix = f"cdk.Duration.seconds({interval})"
+        raise unexpected("health_check.timeout", timeout, f"no more than the interval of {interval} seconds", fix=fix)
 
 
 def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str], ...]:

@@ -32,6 +32,7 @@ from gpu_constructs.tasks.container_options import (
     GpuContainerOptions,
     host_ports,
     refused_on_managed,
+    require_health_check,
 )
 from gpu_constructs.tasks.container_plan import (
     ARGUMENTS,
@@ -252,6 +253,7 @@ class CountedContainers:
 
     def _require_addable(self, construct_id: str, options: Mapping[str, Any]) -> None:
         self.require_new(construct_id)
+        require_health_check(options.get("health_check"))
         if isinstance(options.get("logging"), ecs.FireLensLogDriver) and not self.have_router:
             # CDK adds one of 50 MiB at synth, once the others have shared the host (``renderContainers`` of aws-cdk-lib
             # 2.275).

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served, require_yes
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
@@ -134,6 +135,8 @@ def require_options(task: Task, volumes: Sequence[ecs.Volume], *, enable_fault_i
         problem, fix = "AWS FIS needs network mode awsvpc or host", "network_mode=ecs.NetworkMode.AWS_VPC"
         raise IncompatibleError(problem, argument="enable_fault_injection", value=True, fix=fix)
     names = [each["name"] if isinstance(each, Mapping) else each.name for each in volumes]
+    for each in names:
+        require_name("volumes", each, fix="a name such as 'scratch'")
     if len(set(names)) < len(names):
         raise unexpected("volumes", names, "a different name for each volume", fix="another name for one of them")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from gpu_constructs.rules import RULES
 from tools import build_site
-from tools.reference_pages import names
+from tools.reference_pages import parts
 from tools.stories import PRICES
 
 _ASKED = re.compile(
@@ -32,9 +32,12 @@ def _pages() -> dict[str, str]:
 
 def test_every_rule_and_every_name_has_a_page(html: Path) -> None:
     assert {f"{each.id}.html" for each in RULES} | {"index.html"} == {each.name for each in (html / "rules").iterdir()}
-    assert {f"{each}.html" for each in names()} | {"index.html"} == {
-        each.name for each in (html / "reference").iterdir()
-    }
+    reference = html / "reference"
+    assert {f"{each.name}.html" for each in parts()} | {"index.html"} == {each.name for each in reference.iterdir()}
+    # The arguments of a call are on its page, which is found from that of its product.
+    product, call = ((reference / f"GpuCluster{of}.html").read_text() for of in ("", ".add_capacity"))
+    assert 'href="GpuCluster.add_capacity.html"' in product
+    assert ["<code>max_instances</code>" in each for each in (product, call)] == [False, True]
 
 
 def test_a_page_asks_nothing_of_another_host(html: Path) -> None:

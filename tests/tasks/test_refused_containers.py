@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuConstructsError, GpuTaskDefinition
+from gpu_constructs import GpuConstructsError, GpuTaskDefinition, InvalidValueError
 from tests.synthesis import Tenant
 
 _FIRST, _SECOND = (ecs.PortMapping(container_port=port, name="api") for port in (80, 81))
@@ -45,3 +45,42 @@ def test_what_cdk_refuses_of_a_sidecar_is_an_error_of_this_library(
 ) -> None:
     with pytest.raises(GpuConstructsError):
         task.add_container("proxy", **container(**refused))
+
+
+_SECONDS = cdk.Duration.seconds
+
+
+@pytest.mark.parametrize(
+    ("argument", "check", "message"),
+    [
+        (
+            "interval",
+            {"interval": cdk.Duration.minutes(10)},
+            r"got 600 seconds; allowed: 5 to 300 seconds; fix: .*\(300\)",
+        ),
+        ("interval", {"interval": cdk.Duration.millis(5500)}, "whole seconds, got 5.5 seconds"),
+        ("timeout", {"timeout": _SECONDS(121)}, "allowed: 2 to 120 seconds"),
+        (
+            "timeout",
+            {"interval": _SECONDS(10), "timeout": _SECONDS(11)},
+            "no more than the interval of 10 seconds, got 11",
+        ),
+        ("start_period", {"start_period": _SECONDS(301)}, "allowed: 0 to 300 seconds"),
+        ("retries", {"retries": 11}, "got 11; allowed: 1 to 10"),
+        ("command", {"command": []}, "expects a command"),
+    ],
+)
+def test_a_health_check_that_cannot_be_is_refused_where_it_is_given(
+    task: GpuTaskDefinition, argument: str, check: dict[str, Any], message: str
+) -> None:
+    given = {"health_check": ecs.HealthCheck(**{"command": ["true"], **check})}
+    for add in (task.add_container, task.add_gpu_container):
+        with pytest.raises(InvalidValueError, match=rf"^health_check\.{argument}: .*{message}"):
+            add("server", **container(**given))
+
+
+def test_a_health_check_at_its_limits_is_taken(task: GpuTaskDefinition) -> None:
+    check = ecs.HealthCheck(
+        command=["true"], interval=_SECONDS(300), timeout=_SECONDS(120), start_period=_SECONDS(0), retries=10
+    )
+    assert task.add_container("proxy", **container(health_check=check)).container_name == "proxy"

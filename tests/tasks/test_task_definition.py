@@ -120,6 +120,7 @@ def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
             {"placement_constraints": [ecs.PlacementConstraint.member_of(*["attribute:a == b"] * 10)]},
             "^placement_constraints: a task has 10 constraints at most, got 10 beside 1",
         ),
+        ({"volumes": [ecs.Volume(name="")]}, "^volumes: '' is not a name that ECS takes; allowed: 1 to 255 letters"),
         ({"volumes": ["scratch"]}, "expects a list of ecs.Volume"),
         ({"volumes": [ecs.Volume(name="a"), ecs.Volume(name="a")]}, "^volumes: expects a different name for each"),
     ],
@@ -127,6 +128,14 @@ def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
 def test_options_of_cdk_that_cannot_work_are_refused(ground: Ground, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GpuConstructsError, match=f"(?s){message}"):
         ground.task(**arguments)
+
+
+def test_a_volume_that_is_added_later_has_a_name_that_ecs_takes(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_volume(name="scratch")
+    assert tenant.only("AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "scratch"}]
+    with pytest.raises(InvalidValueError, match="^name: 'a b!' is not a name that ECS takes"):
+        task.add_volume(name="a b!")
 
 
 def test_a_constraint_that_is_known_later_leaves_the_share_of_a_host_as_it_is(tenant: Tenant) -> None:

@@ -27,11 +27,18 @@ if TYPE_CHECKING:
     from aws_cdk import aws_autoscaling as autoscaling
     from aws_cdk import aws_ec2 as ec2
 
-_TIMES = (
-    *("ECS_CONTAINER_CREATE_TIMEOUT", "ECS_CONTAINER_START_TIMEOUT", "ECS_CONTAINER_STOP_TIMEOUT"),
-    *("ECS_ENGINE_TASK_CLEANUP_WAIT_DURATION", "ECS_IMAGE_CLEANUP_INTERVAL", "ECS_IMAGE_MINIMUM_CLEANUP_AGE"),
-    *("ECS_IMAGE_PULL_INACTIVITY_TIMEOUT", "ECS_IMAGE_PULL_TIMEOUT", "ECS_MANIFEST_PULL_TIMEOUT"),
-)
+_TIMES: Mapping[str, int] = {
+    "ECS_CONTAINER_CREATE_TIMEOUT": 60,
+    "ECS_CONTAINER_START_TIMEOUT": 45,
+    "ECS_CONTAINER_STOP_TIMEOUT": 1,
+    "ECS_ENGINE_TASK_CLEANUP_WAIT_DURATION": 1,
+    "ECS_IMAGE_CLEANUP_INTERVAL": 600,
+    "ECS_IMAGE_MINIMUM_CLEANUP_AGE": 1,
+    "ECS_IMAGE_PULL_INACTIVITY_TIMEOUT": 60,
+    "ECS_IMAGE_PULL_TIMEOUT": 1,
+    "ECS_MANIFEST_PULL_TIMEOUT": 30,
+}
+"""Seconds below which the agent on Linux takes another time (its ``agent/config``, read 2026-11-28)."""
 _FLAGS = (
     *("ECS_DISABLE_IMAGE_CLEANUP", "ECS_ENABLE_CONTAINER_METADATA", "ECS_ENABLE_UNTRACKED_IMAGE_CLEANUP"),
     *("ECS_POLL_METRICS", "ECS_PULL_DEPENDENT_CONTAINERS_UPFRONT"),
@@ -53,6 +60,7 @@ _ARCHITECTURE = "gpu.arch"
 _ATTRIBUTE = re.compile(r"(?!ecs\.|com\.amazonaws\.)[\w./-]{1,128}=(?! )[\w.@/: -]{1,128}(?<! )", re.ASCII)
 _MOST_ATTRIBUTES = 10
 _DAY, _MOST_DAYS = 24 * 3600, 365
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
 class HostOptions(TypedDict, total=False):
@@ -160,6 +168,10 @@ def _require_settings(settings: Mapping[str, str], ours: Iterable[str], pool: Po
         if not re.fullmatch(form, value, re.ASCII):
             problem = f"{name} expects {words}, got {shown(value)}"
             raise InvalidValueError(problem, argument=argument, value=value, fix=words)
+        least = _TIMES.get(name, 0)
+        if least and sum(int(of) * _SECONDS[unit] for of, unit in re.findall("([0-9]+)(.)", value)) < least:
+            problem = f"the agent takes no {name} below {least}s, got {shown(value)}"
+            raise InvalidValueError(problem, argument=argument, value=value, fix=f"'{least}s' or more, or leave it out")
         if pool.operating_system is OperatingSystem.BOTTLEROCKET and name not in IN_BOTTLEROCKET:
             has = ", ".join(each for each in _FORMS if each in IN_BOTTLEROCKET)
             problem = f"Bottlerocket has no setting for {name}"

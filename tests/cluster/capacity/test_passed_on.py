@@ -132,7 +132,7 @@ def test_bottlerocket_has_names_of_its_own(site: Site) -> None:
         ("g6.xlarge", {"termination_policies": [_BY_FUNCTION]}, "^termination_policies: .* the ARN of a function"),
         ("g6.xlarge", {"capacity_rebalance": True}, "those of .* are not Spot"),
         ("g6.xlarge", {"notifications": "topic"}, "expects a list of autoscaling.NotificationConfiguration"),
-        ("g6.xlarge", {"user_data": "echo"}, "expects an ec2.UserData"),
+        ("g6.xlarge", {"user_data": "echo"}, r"an ec2.UserData, .*for_linux\(\), then add_commands\('echo'\)"),
         ("g6.xlarge", {"user_data": ec2.UserData.custom("#cloud-config")}, "got '#cloud-config'"),
         ("g6.xlarge", {"user_data": ec2.UserData.for_linux(shebang="#!/bin/bash -e")}, "got '#!/bin/bash -e'"),
         ("g6.xlarge", {"user_data": _commands("echo ECS_CLUSTER=x >> /etc/ecs/ecs.config")}, "ECS_CLUSTER is set by"),
@@ -153,6 +153,12 @@ def test_bottlerocket_has_names_of_its_own(site: Site) -> None:
             "expects a time such as '15m'.* got '9'",
         ),
         ("g6.xlarge", {"agent_settings": {"ECS_CONTAINER_STOP_TIMEOUT": 9}}, "expects .*got 9"),
+        (
+            "g6.xlarge",
+            {"agent_settings": {"ECS_CONTAINER_STOP_TIMEOUT": "0s"}},
+            "below 1s, got '0s'; fix: '1s' or more",
+        ),
+        ("g6.xlarge", {"agent_settings": {"ECS_IMAGE_CLEANUP_INTERVAL": "9m59s"}}, "below 600s"),
         ("g5g.xlarge", {"agent_settings": {"ECS_POLL_METRICS": "true"}}, "Bottlerocket has no setting for"),
         (
             "g6.xlarge",
