@@ -209,7 +209,8 @@ def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
         # Asked as an attribute, a class of jsii has others once it was called.
         own = getattr(of, "__dict__", {}).get("__annotations__", {})
         told = docstring_of(of).attributes
-        of_cdk = dict.fromkeys((each for each in own if each not in told), _OF_CDK) if is_typeddict(of) else {}
+        above = {name for each in getattr(of, "__orig_bases__", ()) for name in getattr(each, "__annotations__", ())}
+        of_cdk = {each: _OF_CDK for each in own if is_typeddict(of) and each not in {*told, *above}}
         for name, meaning in {**told, **of_cdk}.items():
             kind = own.get(name, "")
             yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
