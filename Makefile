@@ -10,9 +10,9 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator smoke docs pictures dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator smoke docs pictures who-else dist changelog test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 setup: $(READY) $(OLDEST) ## install everything that is locked, once
 
@@ -69,6 +69,9 @@ docs: $(READY) ## build the site: .site/html/index.html opens in a browser
 pictures: $(READY) ## draw the pictures of docs/ anew, and the prices of the gallery, from what there is
 	@python -m tools.stories
 	@python -m tools.pictures
+
+who-else: $(READY) ## look again at what cfn-lint and cdk-preflight find of the examples of rules, for the pages of rules
+	@python -m tools.who_else
 
 dist: $(READY) ## build the wheels of all three distributions and the sdist, in dist/
 	@rm -rf dist

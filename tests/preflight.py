@@ -79,7 +79,8 @@ def preflighted(templates: Iterable[Path]) -> list[str]:
         f"{each['ruleName']} {given[where['templatePath'].split('.')[0]]} {where['logicalId']}: {each['description']}"
         for plugin in report["pluginReports"]
         for each in plugin["violations"]
-        for where in (found["cloudFormationResource"] for found in each["violatingConstructs"])
+        for where in (found.get("cloudFormationResource") for found in each["violatingConstructs"])
+        if where is not None  # a rule of a whole app
     ]
 
 

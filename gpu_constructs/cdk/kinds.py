@@ -27,7 +27,6 @@ _Made = TypeVar("_Made")
 _HALF = re.compile("[\ud800-\udfff]")
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
-_THE_OTHERS = frozenset({Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL})
 _BOUND = frozenset({"self", "cls"})
 _IDS = frozenset({"construct_id", "id"})
 _OF_CDK = frozenset({"aws_cdk", "constructs"})
@@ -349,7 +348,7 @@ def _example(kind: type) -> str:
     if _is_interface(kind):
         return f"{written.replace('.I', '.')}(…)"
     takes = signature(kind).parameters.values()
-    needed = (each.name for each in takes if each.default is Parameter.empty and each.kind not in _THE_OTHERS)
+    needed = (each.name for each in takes if each.default is Parameter.empty and "VAR_" not in each.kind.name)
     return f"{written}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
 

@@ -10,11 +10,12 @@ from gpu_constructs.check.pool_answers import PoolAnswer, found_by, pools_of_tas
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, fix_lines, hanging, headed, pieces, write_report
-from gpu_constructs.errors import UnknownNameError, brief
+from gpu_constructs.errors import UnknownNameError, brief, counted
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.workload import find_task
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.fit import alternatives
 from gpu_constructs.placement.reach import tasks_of
@@ -220,6 +221,9 @@ def _gpus(task: Task) -> str:
         return "every GPU of its host"
     if task.shares_gpu or task.gpu_part:
         return "a part of a GPU"
+    demand = demand_of(task)
+    if demand.neuron or demand.neuron_devices:
+        return counted(demand.neuron_devices, "Neuron device") if demand.neuron_devices else "Neuron devices"
     if not task.wants_gpu:
         return "no GPU"
     return f"{task.gpus} GPU{'' if task.gpus == 1 else 's'}"

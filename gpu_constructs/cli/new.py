@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ _BESIDE: Mapping[str, str] = {
 }
 """What every app gets: a file of it, and the one of `gpu_stories` that it is made of."""
 
+_FIRST = re.compile("^([A-Z_]+(?:, [A-Z_]+)*) = .*  # (.+)$", re.MULTILINE)
 _ENDS, _DAYS = "2027-06-28", 14
 """When a Capacity Block ends in a story; in an app it is so many days from now, so that it is not over."""
 
@@ -81,7 +83,9 @@ def files_of(story: str) -> dict[str, str]:
         raise UnknownNameError(f"no story is called {shown(story)}", nearest=nearest, otherwise=listed)
     ends = (now() + dt.timedelta(days=_DAYS)).date().isoformat()
     module = _module(story)
-    said = {"{story}": story, "{says}": told[story], "{version}": __version__}
+    first = "".join(f"- `{name}`: {says}\n" for name, says in _FIRST.findall(_text(_app(story))))
+    top = f"What you change first is at the top of `app.py`:\n\n{first}\n" if first else ""
+    said = {"{story}": story, "{says}": told[story], "{version}": __version__, "{first}": top}
     files = {
         "app.py": _text(_app(story)).replace(_ENDS, ends),
         "tests/__init__.py": "",

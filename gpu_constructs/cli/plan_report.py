@@ -97,11 +97,12 @@ def difference_lines(found: PlanDifference, update: Update, plans: Sequence[Flee
         said = (each.change, each.answer, *each.steps, each.source)
         for label, text in zip(("", "AWS: ", "first: ", "then: ", "see "), said, strict=True):
             yield from pieces(f"  {label}", text, width)
-    if update.replaced:
-        yield []
-        yield [("CloudFormation replaces services", "warning")]
-        for service in update.replaced:
-            yield from pieces("  ", service, width)
+    for title, changes in (("CloudFormation replaces services", update.replaced), ("URLs change", update.balancers)):
+        if changes:
+            yield []
+            yield [(title, "warning")]
+        for change in changes:
+            yield from pieces("  ", change, width)
 
 
 def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
@@ -157,6 +158,7 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
         "starts": [asdict(each) for each in found.starts],
         "refused": [asdict(each) for each in update.refused],
         "replaced": update.replaced,
+        "balancers": update.balancers,
         "old": facts_of(old),
         "new": facts_of(new),
     }

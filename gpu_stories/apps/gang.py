@@ -8,7 +8,7 @@ from gpu_constructs import CapacityChoice, GpuBatchQueue, HostNetwork, JobData, 
 
 HOSTS = 4
 BLOCK, ZONE = "cr-0123456789abcdef0", "us-east-1a"  # of the Capacity Block that you bought
-ENDS = datetime.fromisoformat("2027-06-28T11:30:00+00:00")
+ENDS = datetime.fromisoformat("2027-06-28T11:30:00+00:00")  # when it ends
 PROGRAM = "import torch.distributed as each; each.init_process_group('nccl'); print(each.get_rank())"
 
 

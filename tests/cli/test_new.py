@@ -33,6 +33,19 @@ def test_an_app_is_written_and_what_comes_next_is_said(tmp_path: Path, capsys: p
     assert "\nnext:\n  cd 'my app'\n  python -m pip install -r requirements.txt\n" in capsys.readouterr().out
 
 
+def test_an_app_says_what_to_change_first() -> None:
+    assert "\n- `DOMAIN`: the deploy waits until its owner has confirmed" in files_of("chat")["README.md"]
+    assert "\n- `BLOCK, ZONE`: of the Capacity Block that you bought\n" in files_of("gang")["README.md"]
+    assert "app.py" not in files_of("existing-cluster")["README.md"]
+
+
+def test_a_pull_request_is_compared_with_what_it_goes_into() -> None:
+    _, _, compared = files_of("chat")[".github/workflows/gpu.yml"].partition("ref: ${{ github.base_ref }}\n")
+    assert compared.lstrip().startswith("path: base\n")
+    assert "if: hashFiles('base/cdk.json') != ''" in compared  # nothing is there before the first one
+    assert compared.endswith("gpu-constructs plan --diff base/cdk.out cdk.out\n")
+
+
 @pytest.mark.parametrize("folder", ["-x", "a\nq", 'it\'s\t"b"\\'])
 def test_the_next_line_leads_into_the_folder(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "chat", "--", folder]) == 0

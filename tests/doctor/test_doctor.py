@@ -185,8 +185,28 @@ def test_types_that_the_new_image_does_not_support_go_with_the_old_one(
     file.write_text(re.sub(r"InstanceTypes: \[.*?\]", "InstanceTypes: [g5, p3, p3dn]", file.read_text()))
     main(["doctor", "old/11-batch-on-amazon-linux-2.yaml", "--patch"])
     patched = capsys.readouterr().out
-    assert re.search(r"\+ +InstanceTypes: \[g5\]", patched)
+    assert re.search(r"\+ +InstanceTypes: \[g5, g6e\]", patched)  # p3dn is offered still
     assert re.search(r"\+.*ECS_AL2023_NVIDIA", patched)
+
+
+def test_a_family_alone_that_no_region_offers_becomes_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "11-batch-on-amazon-linux-2.yaml"
+    file.write_text(re.sub(r"InstanceTypes: \[.*?\]", 'InstanceTypes: ["p3"]', file.read_text()))
+    patched("old/11-batch-on-amazon-linux-2.yaml", capsys)
+    assert 'InstanceTypes: ["g6e"]' in file.read_text()
+    assert main(["doctor", str(file)]) == 0
+
+
+@pytest.mark.parametrize("name", ["", "ServiceName: chat"])
+def test_a_service_that_gets_a_strategy_may_be_replaced(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "10-launch-type-beside-a-provider.yaml"
+    file.write_text(file.read_text().replace("LaunchType: EC2", f"LaunchType: EC2\n      {name}"))
+    assert main(["doctor", str(file)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "CloudFormation may replace the service, and start the new one beside the old one" in said
+    assert ("which its ServiceName prevents: leave that out, or change it" in said) is bool(name)
 
 
 def test_containers_that_share_a_gpu_are_advised_to_take_shares(

@@ -22,6 +22,9 @@ from ecs_emulator.install import RESOURCES
 from ecs_emulator.stacks import is_known
 from gpu_constructs import GpuService
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tools.rule_examples import example_of
+from tools.rule_pages import WHO_ELSE
+from tools.who_else import cdk_preflight_finds
 
 from tests.documented import APPS, BLOCKS, blocks_of, names_of, templates_of
 from tests.linting import linted
@@ -183,6 +186,12 @@ def test_cdk_preflight_finds_what_is_doubted_and_nothing_else(
 
     assert [each for each in found if Path(each[1]) not in doubtful] == []
     assert {each[0] for each in found} == DOUBTED.keys()
+
+
+def test_the_pages_of_rules_say_what_cdk_preflight_finds_of_their_examples() -> None:
+    said = WHO_ELSE["cdk-preflight"]
+    found = cdk_preflight_finds({each: example_of(each) for each in (*said, "GPU060", "GPU123")})
+    assert {name: ", ".join(sorted(ids)) for name, ids in found.items() if ids} == said
 
 
 def test_the_page_excludes_what_is_doubted() -> None:

@@ -282,9 +282,18 @@ def _strategies(report: Report) -> Iterator[Proposal]:
         file, name, provider = each.origin.file or "", _name(each.origin.path), pools[0].origin.resource
         there = resources(dict(_read(report)).get(file))
         if [member(there.get(one), "Type")[1] for one in (name, provider)] == _WITH_STRATEGY:
-            top, change = ("Resources", name, "Properties"), f"a {_STRATEGY} with {provider}"
+            top, own = ("Resources", name, "Properties"), member(there[name], "Properties")[1]
+            change = f"a {_STRATEGY} with {provider}{_replacing(own)}"
             path, edit = (*top, "LaunchType"), partial(_with_strategy, top, provider)
             yield Proposal(file, path, each.message, change, edit, each.rule, property_name="LaunchType")
+
+
+def _replacing(service: Node) -> str:
+    """What becomes of a service that loses its launch type (issue 2214 of CloudFormation's coverage roadmap)."""
+    has_type, has_name = (member(service, each)[0] for each in ("LaunchType", "ServiceName"))
+    fixed = ", which its ServiceName prevents: leave that out, or change it in the same deploy" if has_name else ""
+    told = "; CloudFormation may replace the service, and start the new one beside the old one"
+    return f"{told}{fixed}" if has_type else ""
 
 
 def _with_strategy(top: Path, provider: str, text: TextEdits) -> None:

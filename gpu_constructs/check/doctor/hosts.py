@@ -123,18 +123,20 @@ def _refer(data: Node, name: str, new: str, text: TextEdits) -> None:
 
 @cache
 def _successors() -> Mapping[str, InstanceType]:
-    """The types to move to, by the name of a type with NVIDIA GPUs that no region offers."""
-    old = (each for each in accelerated() if each.gpus and not each.is_offered_anywhere and each.replaced_by)
-    return {each.name: instance_type(each.replaced_by) for each in old if each.replaced_by}
+    """The types to move to, by the name of a type with NVIDIA GPUs that no region offers, and by that of its family."""
+    old = [each for each in accelerated() if each.gpus and not each.is_offered_anywhere]
+    found = {each.name: instance_type(each.replaced_by) for each in old if each.replaced_by}
+    return {each.family: found[each.name] for each in reversed(old) if each.name in found} | found
 
 
 def retired(file: str, data: Node) -> Iterator[Proposal]:
     """Instance types that no region offers, each written anew wherever the file has it, and images of AWS Batch."""
     places: dict[str, list[tuple[Path, Node]]] = {}
     for path, node in below(data):
-        is_key = path[:1] == ("Mappings",) and str(path[-1]) in _successors()
+        is_key = path[:1] == ("Mappings",) and str(path[-1]) in _successors() and "." in str(path[-1])
         text = str(path[-1]) if is_key else node if isinstance(node, str) else ""
-        found = [text] if text in _successors() else _TYPE.findall(text) if _IN_EXPRESSION in text else []
+        is_name = text in _successors() and ("." in text or _is_listed(path))
+        found = [text] if is_name else _TYPE.findall(text) if _IN_EXPRESSION in text else []
         for each in _successors().keys() & found if path[-1:] != ("Description",) else ():
             places.setdefault(each, []).append((path, None if is_key else node))
         if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:
@@ -144,17 +146,24 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
             edit = partial(_to_2023, path, new_image, old_types)
             yield Proposal(file, path, message, change, edit, "GPU003")
     for name, found_at in places.items():
-        old, new = instance_type(name), _successors()[name]
-        message = f"{_told(old)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
-        change = f"{_told(new)}, the nearest with at least as many GPUs and as much memory of each"
-        edit = partial(_exchanged, name, new.name, found_at)
+        new, is_type = _successors()[name], "." in name
+        was = _told(instance_type(name)) if is_type else f"the family {name}"
+        message = f"{was} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
+        nearest = "the nearest with at least as many GPUs and as much memory of each"
+        change = f"{_told(new)}, {nearest}" if is_type else f"{new.family}, whose {_told(new)} is {nearest}"
+        edit = partial(_exchanged, name, new.name if is_type else new.family, found_at)
         yield Proposal(file, found_at[0][0], message, change, edit, "GPU001", property_name="InstanceType")
+
+
+def _is_listed(path: Path) -> bool:
+    """Whether a value is in a list of instance types, which AWS Batch takes families in as well."""
+    return "'instancetypes', " in str(path[-2:]).lower()
 
 
 def _left_behind(data: Node, image: Path) -> dict[Path, str]:
     """Types beside others that AWS Batch does not support on the new image, and for which no other type is proposed."""
     there = {at: str(node) for at, node in below(data) if at[:-2] == image[:-3]}
-    listed = {at: each for at, each in there.items() if "'instancetypes', " in str(at[-2:]).lower()}
+    listed = {at: each for at, each in there.items() if _is_listed(at)}
     gone = {each.family for each in accelerated() if each.traits.unsupported_by_batch}
     old = {at: each for at, each in listed.items() if each.split(".")[0] in gone and each not in _successors()}
     return old if len(old) < len(listed) else {}

@@ -32,6 +32,7 @@ _STEPS = 20
 PROVIDER = "AWS::ECS::CapacityProvider"
 SERVICE = "AWS::ECS::Service"
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
+BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"
 
 # Properties that the schema of a type calls ``createOnlyProperties``.
 REPLACED_BY: Mapping[str, tuple[str, ...]] = {
@@ -43,6 +44,7 @@ REPLACED_BY: Mapping[str, tuple[str, ...]] = {
     "AWS::Batch::JobQueue": ("JobQueueName", "JobQueueType"),
     "AWS::EC2::LaunchTemplate": ("LaunchTemplateName",),
     "AWS::ECS::Cluster": ("ClusterName",),
+    BALANCER: ("Name", "Scheme", "Type"),
 }
 
 MAY_REPLACE_SERVICE = ("LaunchType", "DeploymentController.Type")
@@ -132,10 +134,12 @@ class Update:
     Attributes:
         refused: What AWS refuses.
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
+        balancers: The load balancers that are others now, and what that means for who calls them.
     """
 
     refused: tuple[Refusal, ...] = ()
     replaced: tuple[str, ...] = ()
+    balancers: tuple[str, ...] = ()
 
 
 def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
@@ -144,8 +148,9 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
     With the fleets of both, what goes and what comes is counted together.
     """
     found = _Update(old, new)
-    refused = [*found.refused(), *(found.crowded(*fleets) if fleets else ())]
-    return Update(refused=tuple(dict.fromkeys(refused)), replaced=tuple(found.replaced_services()))
+    refused = tuple(dict.fromkeys((*found.refused(), *(found.crowded(*fleets) if fleets else ()))))
+    replaced, balancers = tuple(found.replaced_services()), tuple(found.new_balancers())
+    return Update(refused=refused, replaced=replaced, balancers=balancers)
 
 
 class _Side:
@@ -229,6 +234,19 @@ class _Update:
                     f"{self._new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
                     f"all copies of the old and the new one{copies} run at once, for which there must be room"
                 )
+
+    def new_balancers(self) -> Iterator[str]:
+        """Load balancers that were not there before: their URLs are new, and tasks become healthy behind them anew."""
+        gone = [self._old.called(each) for each in self._balancers(self._old)]
+        told = f"in place of {listed(gone)}, whose DNS name and listeners go" if gone else "beside what there was"
+        for each in self._balancers(self._new):
+            yield (
+                f"load balancer {self._new.called(each)} is new, {told}: clients and records need its DNS name, and "
+                "it answers once tasks are healthy, for which HealthCheckGracePeriodSeconds leaves time"
+            )
+
+    def _balancers(self, side: _Side) -> Iterator[Resource]:
+        return (each for at, each in side.by_id.items() if each.type == BALANCER and not self._stays(at))
 
     # -- what is the same, what is new -----------------------------------------------------------------------------
 

@@ -59,8 +59,7 @@ _OURS = frozenset({"ECS_CLUSTER", GPU_SUPPORT, "ECS_WARM_POOLS_CHECK", INSTANCE_
 _ARCHITECTURE = "gpu.arch"
 _ATTRIBUTE = re.compile(r"(?!ecs\.|com\.amazonaws\.)[\w./-]{1,128}=(?! )[\w.@/: -]{1,128}(?<! )", re.ASCII)
 _MOST_ATTRIBUTES = 10
-_DAY, _MOST_DAYS = 24 * 3600, 365
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DAY, _MOST_DAYS, _UNITS = 24 * 3600, 365, {"h": 3600, "m": 60, "s": 1}
 
 
 class HostOptions(TypedDict, total=False):
@@ -169,7 +168,7 @@ def _require_settings(settings: Mapping[str, str], ours: Iterable[str], pool: Po
             problem = f"{name} expects {words}, got {shown(value)}"
             raise InvalidValueError(problem, argument=argument, value=value, fix=words)
         least = _TIMES.get(name, 0)
-        if least and sum(int(of) * _SECONDS[unit] for of, unit in re.findall("([0-9]+)(.)", value)) < least:
+        if least and sum(int(each[:-1]) * _UNITS[each[-1]] for each in re.findall("[0-9]+.", value)) < least:
             problem = f"the agent takes no {name} below {least}s, got {shown(value)}"
             raise InvalidValueError(problem, argument=argument, value=value, fix=f"'{least}s' or more, or leave it out")
         if pool.operating_system is OperatingSystem.BOTTLEROCKET and name not in IN_BOTTLEROCKET:

@@ -35,6 +35,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
         if count > 1:
             yield Problem(
                 message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
+                fix="another NetworkCardIndex or DeviceIndex for each but one",
                 property_name=_PROPERTY,
             )
     without = _without(pool)
@@ -49,7 +50,9 @@ def taken_by_the_types(pool: Pool) -> Problems:
             value=[each.name for each in without],
         )
     if is_certain:
-        yield from (Problem(message="; ".join(each), property_name=_PROPERTY) for each in misplaced.values() if each)
+        fix = "interfaces that the type takes, or a type that takes these"
+        for each in filter(None, misplaced.values()):
+            yield Problem(message="; ".join(each), fix=fix, property_name=_PROPERTY)
         return
     if reasons := [
         *([_support_none(without)] if without else []),

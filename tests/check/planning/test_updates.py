@@ -9,6 +9,7 @@ import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from gpu_constructs.check.planning.updates import (
+    BALANCER,
     MAY_REPLACE_SERVICE,
     REPLACED_BY,
     SERVICE,
@@ -143,6 +144,30 @@ def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, sai
     (replaced,) = found.replaced
     assert replaced.startswith(said)
     assert found.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            {},
+            {"Front": {}},
+            ["load balancer Front is new, beside what there was: clients and records need its"],
+        ),
+        ({"Front": {}}, {"Front": {"Scheme": "internet-facing"}}, ["Front is new, in place of Front, whose DNS name"]),
+        (
+            {"Front": {}},
+            {"Other": {}},
+            ["load balancer Other is new, in place of Front, whose DNS name and listeners go"],
+        ),
+        ({"Front": {}}, {"Front": {"IpAddressType": "dualstack"}}, []),
+        ({"Front": {}}, {}, []),
+    ],
+)
+def test_a_new_load_balancer_has_another_url(old: Resources, new: Resources, said: list[str]) -> None:
+    sides = [{name: {"Type": BALANCER, "Properties": of} for name, of in side.items()} for side in (old, new)]
+    told = update(*sides).balancers
+    assert [part in each for part, each in zip(said, told, strict=True)] == [True] * len(said)
 
 
 def test_what_is_replaced_is_what_the_schemas_say() -> None:
