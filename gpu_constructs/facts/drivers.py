@@ -115,6 +115,33 @@ class DriverSupport:
         return (*self.since, *certain, *((each,) for each in branches), *((each + 1,) for each in branches))
 
 
+def _of_model(
+    model: str,
+    architecture: str,
+    capability: tuple[int, int],
+    *since: Version,
+    source: str = _OPEN_MODULES,
+    without: tuple[Version, ...] = (),
+    certain_since: Version = (),
+    published: date | None = None,
+) -> DriverSupport:
+    return DriverSupport(
+        architecture=architecture,
+        lowest=capability,
+        highest=capability,
+        models=frozenset({model}),
+        since=since,
+        source=source,
+        without=without,
+        certain_since=certain_since,
+        published=published,
+    )
+
+
+_AWS_TOO = f"{_FIRST_CUDA}; {_AWS_MINIMUM}"
+_B200 = f"{_OPEN_MODULES}; {_PUBLISHED.format('570.86.15')}"
+_B300 = f"{_OPEN_MODULES}; {_PUBLISHED.format('580.82.07')}"
+
 # As of 2026-11-23. A first version is not given where only drivers before 2018 are older: Volta and what came before.
 DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     DriverSupport(
@@ -130,85 +157,21 @@ DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     DriverSupport(
         architecture="Maxwell, Pascal, Volta", lowest=(5, 0), highest=(7, 2), last_branch=580, source=_DEPRECATIONS
     ),
-    DriverSupport(
-        architecture="Turing",
-        lowest=(7, 5),
-        highest=(7, 5),
-        models=frozenset({"T4g"}),  # of AWS alone, as A10G is
-        since=((470, 82, 1),),
-        source=_AWS_MINIMUM,
-    ),
+    _of_model("T4g", "Turing", (7, 5), (470, 82, 1), source=_AWS_MINIMUM),  # of AWS alone, as A10G is
     DriverSupport(architecture="Turing", lowest=(7, 5), highest=(7, 5), since=((410,),), source=_FIRST_CUDA),
-    DriverSupport(
-        architecture="Ampere",
-        lowest=(8, 6),
-        highest=(8, 6),
-        models=frozenset({"A10G"}),
-        since=((470,),),
-        source=_AWS_MINIMUM,
-    ),
+    _of_model("A10G", "Ampere", (8, 6), (470,), source=_AWS_MINIMUM),
     DriverSupport(architecture="Ampere", lowest=(8, 0), highest=(8, 6), since=((450,),), source=_FIRST_CUDA),
-    *(
-        DriverSupport(
-            architecture=architecture,
-            lowest=capability,
-            highest=capability,
-            models=frozenset({model}),
-            since=((520,),),
-            certain_since=certain,
-            source=f"{_FIRST_CUDA}; {_AWS_MINIMUM}",
-        )
-        for architecture, capability, model, certain in (
-            ("Ada", (8, 9), "L4", (525,)),
-            ("Ada", (8, 9), "L40S", (535,)),
-            ("Hopper", (9, 0), "H100", (530,)),
-            ("Hopper", (9, 0), "H200", (550,)),
-        )
-    ),
+    _of_model("L4", "Ada", (8, 9), (520,), source=_AWS_TOO, certain_since=(525,)),
+    _of_model("L40S", "Ada", (8, 9), (520,), source=_AWS_TOO, certain_since=(535,)),
+    _of_model("H100", "Hopper", (9, 0), (520,), source=_AWS_TOO, certain_since=(530,)),
+    _of_model("H200", "Hopper", (9, 0), (520,), source=_AWS_TOO, certain_since=(550,)),
     DriverSupport(architecture="Ada, Hopper", lowest=(8, 9), highest=(9, 0), since=((520,),), source=_FIRST_CUDA),
-    DriverSupport(
-        architecture="Blackwell",
-        lowest=(10, 0),
-        highest=(10, 0),
-        models=frozenset({"B200"}),
-        since=((570, 86, 15),),
-        published=date(2025, 1, 27),
-        source=f"{_OPEN_MODULES}; {_PUBLISHED.format('570.86.15')}",
-    ),
-    DriverSupport(
-        architecture="Blackwell",
-        lowest=(10, 0),
-        highest=(10, 0),
-        models=frozenset({"GB200"}),
-        since=((570, 133, 20),),
-        source=_OPEN_MODULES,
-    ),
-    DriverSupport(
-        architecture="Blackwell Ultra",
-        lowest=(10, 3),
-        highest=(10, 3),
-        models=frozenset({"B300"}),
-        since=((580, 82, 7),),
-        published=date(2025, 9, 2),
-        source=f"{_OPEN_MODULES}; {_PUBLISHED.format('580.82.07')}",
-    ),
-    DriverSupport(
-        architecture="Blackwell",
-        lowest=(12, 0),
-        highest=(12, 0),
-        models=frozenset({"RTX PRO Server 6000"}),
-        since=((575, 57, 8),),  # and in no version of 570, though some came later
-        source=_OPEN_MODULES,
-    ),
-    DriverSupport(
-        architecture="Blackwell",
-        lowest=(12, 0),
-        highest=(12, 0),
-        models=frozenset({"RTX PRO 4500"}),
-        since=((580, 142), (595, 58, 3)),
-        without=((590, 48),),
-        source=_OPEN_MODULES,
-    ),
+    _of_model("B200", "Blackwell", (10, 0), (570, 86, 15), source=_B200, published=date(2025, 1, 27)),
+    _of_model("GB200", "Blackwell", (10, 0), (570, 133, 20)),
+    _of_model("B300", "Blackwell Ultra", (10, 3), (580, 82, 7), source=_B300, published=date(2025, 9, 2)),
+    # In no version of 570, though some came later.
+    _of_model("RTX PRO Server 6000", "Blackwell", (12, 0), (575, 57, 8)),
+    _of_model("RTX PRO 4500", "Blackwell", (12, 0), (580, 142), (595, 58, 3), without=((590, 48),)),
 )
 
 

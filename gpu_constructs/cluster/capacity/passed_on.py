@@ -39,13 +39,14 @@ _TIMES: Mapping[str, int] = {
     "ECS_MANIFEST_PULL_TIMEOUT": 30,
 }
 """Seconds below which the agent on Linux takes another time (its ``agent/config``, read 2026-11-28)."""
-_FLAGS = (
-    *("ECS_DISABLE_IMAGE_CLEANUP", "ECS_ENABLE_CONTAINER_METADATA", "ECS_ENABLE_UNTRACKED_IMAGE_CLEANUP"),
-    *("ECS_POLL_METRICS", "ECS_PULL_DEPENDENT_CONTAINERS_UPFRONT"),
-)
+_FLAG = ("true|false", "'true' or 'false'")
 _FORMS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(_TIMES, (r"(?=.)(\d{1,6}h)?(\d{1,6}m)?(\d{1,6}s)?", "a time such as '15m', '1h30m' or '45s'")),
-    **dict.fromkeys(_FLAGS, ("true|false", "'true' or 'false'")),
+    "ECS_DISABLE_IMAGE_CLEANUP": _FLAG,
+    "ECS_ENABLE_CONTAINER_METADATA": _FLAG,
+    "ECS_ENABLE_UNTRACKED_IMAGE_CLEANUP": _FLAG,
+    "ECS_POLL_METRICS": _FLAG,
+    "ECS_PULL_DEPENDENT_CONTAINERS_UPFRONT": _FLAG,
     "ECS_IMAGE_PULL_BEHAVIOR": ("default|always|once|prefer-cached", "'default', 'always', 'once' or 'prefer-cached'"),
     "ECS_LOGLEVEL": ("debug|info|warn|error|crit", "'debug', 'info', 'warn', 'error' or 'crit'"),
     "ECS_NUM_IMAGES_DELETE_PER_CYCLE": (r"[1-9]\d{0,6}", "a whole number as text, such as '5'"),
