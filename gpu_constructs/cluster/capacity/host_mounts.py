@@ -16,15 +16,13 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, cast
-
-from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
+from typing import TYPE_CHECKING, cast
 
 from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import known_parts
 from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, required_lines
+from gpu_constructs.cluster.hosts.shared_hosts import SharedHosts
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.values import dataclass
 
@@ -38,21 +36,6 @@ _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
 _PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
 # The known parts of a name that goes into the script, which root runs.
 _NAME = re.compile(r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*")
-
-
-class MountingHosts(Protocol):
-    """What hosts share that mount storage: those of a cluster, or of a queue of AWS Batch."""
-
-    @property
-    def role(self) -> iam.Role:
-        """The hosts' role."""
-
-    @property
-    def security_group(self) -> ec2.SecurityGroup:
-        """The hosts' security group."""
-
-    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
-        """Refuses shared storage that is certain to be in another VPC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +111,12 @@ class HostMount:
         command = f"mount-s3 --read-only --allow-other{part} {shlex.quote(name)} {path}"
         return cls(path=path, package="mount-s3", command=command, bucket=bucket, prefix=prefix)
 
-    def require_near(self, hosts: MountingHosts) -> None:
+    def require_near(self, hosts: SharedHosts) -> None:
         """Refuses a file system that is certain to be in another VPC."""
         if self.file_system is not None:
             hosts.require_same_vpc(self.file_system, argument="mounts")
 
-    def let_in(self, hosts: MountingHosts) -> None:
+    def let_in(self, hosts: SharedHosts) -> None:
         """Lets the hosts reach and read it."""
         if self.bucket is not None:
             self.bucket.grant_read(hosts.role, f"{self.prefix}*" if self.prefix else None)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
@@ -18,8 +17,9 @@ from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.same_place import require_same_place, require_same_stage
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.hosts.association import ClusterAssociation
-from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here, require_storage_in
-from gpu_constructs.cluster.hosts.permissions import ManagedRoles, host_role, host_security_group, let_key_be_used
+from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
+from gpu_constructs.cluster.hosts.permissions import ManagedRoles
+from gpu_constructs.cluster.hosts.shared_hosts import SharedHosts
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
@@ -41,24 +41,22 @@ class Resizable(Protocol):
         """Makes room for them."""
 
 
-class ClusterHosts:
+class ClusterHosts(SharedHosts):
     """Defines the role, the instance profile and the security group that the hosts of one cluster share.
 
     For a cluster of another stack or an imported one, which may have hosts of its own, they are made with its first
-    capacity here. The role is handed to launch templates in a form that ignores additions, so that its policy stays the
-    one that is written here; grant more through `role` itself.
+    capacity here. Attributes besides these are those of `SharedHosts`.
 
     Attributes:
         cluster: The cluster, as services of this stack see it.
         association: Which capacity providers it has.
         associate_public_ip_address: Whether hosts in public subnets get a public address.
-        encryption_key: For the volumes of hosts and the logs of tasks; None for keys of AWS.
-        vpc: Where the hosts run.
-        subnets: Subnets of the hosts.
         kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
         are_measured: Whether a daemon measures the GPUs of its Auto Scaling groups, see `GpuCluster.add_monitoring`.
         tasks: Task definitions for the hosts, so far.
     """
+
+    _whose = "an ECS cluster"
 
     def __init__(
         self,
@@ -79,16 +77,11 @@ class ClusterHosts:
             _require_found(stack or cdk.Stack.of(scope), place.region, place.account)
             # User data writes it into a shell script, or into TOML.
             require_name("cluster", cluster.cluster_name, fix="the name that aws ecs list-clusters prints")
-        self._scope = scope
-        self._stack = stack
         self._is_new = is_new
         self.associate_public_ip_address: bool = associate_public_ip_address
-        self.encryption_key: kms.IKey | None = encryption_key
-        require_hosts_here(self.stack, vpc, encryption_key)
-        if encryption_key is not None:
-            let_key_be_used(encryption_key)
-        self.vpc: ec2.IVpc = vpc
-        self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
+        require_hosts_here(stack or cdk.Stack.of(scope), vpc, encryption_key)
+        subnets = HostSubnets.of(vpc, vpc_subnets)
+        super().__init__(scope, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
         self._chosen_subnets: list[HostSubnets] = []
         self._let_into: set[efs.IFileSystem] = set()
         self.kept: FairShare = NOTHING_KEPT
@@ -97,7 +90,6 @@ class ClusterHosts:
         self._alarms: list[cloudwatch.Alarm] = []
         self._tell_of: Callable[[cloudwatch.Alarm], None] | None = None
         self._members: defaultdict[type, list[object]] = defaultdict(list)
-        self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
         self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
@@ -113,19 +105,9 @@ class ClusterHosts:
             _ = self.instance_profile, self.security_group
 
     @cached_property
-    def role(self) -> iam.Role:
-        """The hosts' role."""
-        return host_role(self._scope, self.stack, self.cluster.cluster_arn, of="an ECS cluster")
-
-    @cached_property
-    def instance_profile(self) -> iam.InstanceProfile:
-        """The profile that hands the role to the hosts."""
-        return iam.InstanceProfile(self._scope, "HostProfile", role=self.role.without_policy_updates())
-
-    @cached_property
     def security_group(self) -> ec2.SecurityGroup:
         """The hosts' security group."""
-        group = host_security_group(self._scope, self.vpc, of="an ECS cluster")
+        group = super().security_group
         # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(group)
@@ -136,13 +118,6 @@ class ClusterHosts:
         """Whether the cluster says which security groups hosts have that were not made here."""
         # Until it has any, the group of the hosts that are made here is the only one.
         return len(self.cluster.connections.security_groups) > ("security_group" in self.__dict__)
-
-    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
-        """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again."""
-        if storage not in self._connections:
-            connections = storage.connections
-            require_storage_in(self.vpc.vpc_id, connections, argument=argument)
-            self._connections[storage] = connections
 
     def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:
         """Lets the hosts reach a file system that a task mounts, by one rule however many tasks mount it.
@@ -161,11 +136,6 @@ class ClusterHosts:
             connections.allow_default_port_from(self.cluster)
         else:
             self.cluster.connections.allow_to_default_port(file_system)
-
-    @cached_property
-    def stack(self) -> cdk.Stack:
-        """The stack that the hosts are defined in."""
-        return self._stack or cdk.Stack.of(self._scope)
 
     def writes_no_controller(self, scope: IConstruct) -> bool:
         """Whether it is known that CDK writes no deployment controller into services of a scope.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -69,22 +68,6 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> iam.PolicyDocument:
             [_log_group(stack, HOST_LOG), _log_group(stack, f"{HOST_LOG}:*")],
         ),
     )
-
-
-def host_role(scope: Construct, stack: cdk.Stack, cluster_arn: str, *, of: str) -> iam.Role:
-    """Defines the role with which hosts join clusters of this ARN; `of` says in its description whose they are."""
-    return iam.Role(
-        scope,
-        "HostRole",
-        assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-        description=f"Hosts of {of}: ECS agent and Session Manager",
-        inline_policies={"Host": host_permissions(stack, cluster_arn)},
-    )
-
-
-def host_security_group(scope: Construct, vpc: ec2.IVpc, *, of: str) -> ec2.SecurityGroup:
-    """Defines a security group of hosts; `of` says in its description whose they are."""
-    return ec2.SecurityGroup(scope, "HostSecurityGroup", vpc=vpc, description=f"Hosts of {of}: no way in, any way out")
 
 
 def _log_group(stack: cdk.Stack, name: str) -> str:

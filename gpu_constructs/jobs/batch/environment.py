@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cluster.capacity.gpu_capacity import announce_zones, launch_template_of
 from gpu_constructs.cluster.capacity.network import network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityPlan
 from gpu_constructs.cluster.capacity.purchase import Purchase
-from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
-from gpu_constructs.cluster.hosts.permissions import host_role, host_security_group, let_key_be_used
+from gpu_constructs.cluster.hosts.network import HostSubnets
+from gpu_constructs.cluster.hosts.shared_hosts import SharedHosts
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.own_image import image_metadata
 from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, Pool, PurchaseOption, known
@@ -25,58 +22,26 @@ from gpu_constructs.jobs.batch.environment_plan import image_type, own_image, us
 _CLUSTERS = "AWSBatch*"
 
 
-class QueueHosts:
+class QueueHosts(SharedHosts):
     """Defines the role, the instance profile and the security group that the hosts of one queue share.
 
-    The role is handed to compute environments in a form that ignores additions, so that its policy stays the one that
-    is written here; grant more through `role` itself. It reaches every cluster that AWS Batch has in this account and
-    region: AWS documents only the beginning of their names, and the rest is the name of the environment, which is not
-    known before the deploy.
-
-    Attributes:
-        stack: The stack that they are defined in.
-        vpc: Where the hosts run.
-        subnets: Subnets of the hosts.
-        encryption_key: For the volumes of hosts and the logs of jobs; None for keys of AWS.
-        role: The hosts' role.
-        instance_profile: The profile that hands the role to the hosts.
-        security_group: The hosts' security group.
+    The role reaches every cluster that AWS Batch has in this account and region: AWS documents only the beginning of
+    their names, and the rest is the name of the environment, which is not known before the deploy.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        *,
-        stack: cdk.Stack,
-        vpc: ec2.IVpc,
-        subnets: HostSubnets,
-        encryption_key: kms.IKey | None,
-    ) -> None:
-        if encryption_key is not None:
-            let_key_be_used(encryption_key)
-        self.stack: cdk.Stack = stack
-        self.vpc: ec2.IVpc = vpc
-        self.subnets: HostSubnets = subnets
-        self.encryption_key: kms.IKey | None = encryption_key
-        clusters = self.stack.format_arn(service="ecs", resource="cluster", resource_name=_CLUSTERS)
-        self.role: iam.Role = host_role(scope, self.stack, clusters, of="a queue of AWS Batch")
-        self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
-            scope, "HostProfile", role=self.role.without_policy_updates()
-        )
-        self.security_group: ec2.SecurityGroup = host_security_group(scope, vpc, of="a queue of AWS Batch")
-        self._talk = False
+    _whose = "a queue of AWS Batch"
 
-    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
-        """Refuses shared storage that is certain to be in another VPC."""
-        require_storage_in(self.vpc.vpc_id, storage.connections, argument=argument)
+    @property
+    def cluster_arn(self) -> str:
+        """The ARN of its clusters."""
+        return self.stack.format_arn(service="ecs", resource="cluster", resource_name=_CLUSTERS)
 
     def let_talk(self) -> None:
         """Lets the hosts, and containers with interfaces of their own on them, reach each other on every port."""
-        if not self._talk:
-            self._talk = True
-            self.security_group.add_ingress_rule(
-                self.security_group, ec2.Port.all_traffic(), "The other nodes of a multi-node job"
-            )
+        # Of two rules that are alike, CDK writes one.
+        self.security_group.add_ingress_rule(
+            self.security_group, ec2.Port.all_traffic(), "The other nodes of a multi-node job"
+        )
 
 
 class BatchEnvironment(Construct):

@@ -142,6 +142,7 @@ class GpuBatchQueue(Construct):
         plans = _plans(environments, vpc, subnets, stack.region)
         super().__init__(scope, construct_id)
         self.hosts: QueueHosts = QueueHosts(self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
+        _ = self.hosts.instance_profile, self.hosts.security_group
         minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
         self.environments: tuple[BatchEnvironment, ...] = tuple(
             BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
