@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import ceil
 from typing import SupportsIndex, TypeVar
 
@@ -245,6 +246,12 @@ def known_seconds(
     if value.is_unresolved():
         raise InvalidValueError(f"a time that is only known at deploy time {why}", argument=argument, fix=fix)
     return known(whole_seconds(argument, value, smallest=smallest, largest=largest))
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def seconds_of(number: int) -> cdk.Duration:
+    """A duration as CDK takes it."""
+    return cdk.Duration.seconds(number)
 
 
 def in_words(seconds: int) -> str:

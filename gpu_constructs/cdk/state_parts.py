@@ -15,6 +15,7 @@ from gpu_constructs.cdk.same_place import service_of_this_account
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_events as events
 
 State: TypeAlias = dict[str, Any]
 
@@ -79,6 +80,15 @@ def state_machine(
     )
     body = sfn.DefinitionBody.from_string(definition)
     return sfn.StateMachine(scope, "StateMachine", state_machine_name=name, role=role, definition_body=body), role
+
+
+def started_by_events(scope: Construct, machine: sfn.StateMachine) -> events.CfnRule.TargetProperty:
+    """Defines the role with which a rule of EventBridge starts a state machine, its target."""
+    from aws_cdk import aws_events as events  # noqa: PLC0415 - of most state machines no rule starts any
+
+    role = iam.Role(scope, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
+    machine.grant_start_execution(role)
+    return events.CfnRule.TargetProperty(id="StateMachine", arn=machine.state_machine_arn, role_arn=role.role_arn)
 
 
 def waiting_for(machine: sfn.StateMachine, stack: cdk.Stack) -> list[Mapping[str, object]]:

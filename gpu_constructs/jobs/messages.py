@@ -186,6 +186,11 @@ def require_queue(scope: Construct, queue: sqs.IQueue, failed: sqs.IQueue | None
     readers[queue.queue_arn] = scope.node.path
 
 
+def kept(scope: Construct, construct_id: str) -> sqs.Queue:
+    """Defines a queue that keeps for two weeks what went wrong."""
+    return sqs.Queue(scope, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
+
+
 def from_queue(
     scope: Construct,
     construct_id: str,
@@ -199,19 +204,17 @@ def from_queue(
 ) -> cloudwatch.Alarm:
     """Defines the workers of a queue, what starts them, and the alarm for a queue that does not move."""
     stack = stack_of(scope)
-    kept = failed or sqs.Queue(
-        scope, f"{construct_id}Failed", enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS)
-    )
+    failures = failed or kept(scope, f"{construct_id}Failed")
     role = iam.Role(scope, f"{construct_id}Role", assumed_by=service_of_this_account("states.amazonaws.com"))
     queue.grant_consume_messages(role)
-    kept.grant_send_messages(role)
+    failures.grant_send_messages(role)
     machine.grant_start_execution(role)
     for each in waiting_for(machine, stack):
         role.add_to_policy(iam.PolicyStatement.from_json(each))
     definition = worker_of(
         partition=stack.partition,
         queue=queue.queue_url,
-        failed=kept.queue_url,
+        failed=failures.queue_url,
         job=machine.state_machine_arn,
         most=most,
         longest_seconds=longest_seconds,

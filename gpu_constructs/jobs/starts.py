@@ -26,11 +26,11 @@ from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
 from gpu_constructs.jobs.data import INPUT, JobData
+from gpu_constructs.jobs.messages import kept
 
-# A job that could not even be started is tried again for an hour, and then kept for two weeks.
+# A job that could not even be started is tried again for an hour, and then kept.
 _ATTEMPTS = 10
 _AGE_HOURS = 1
-_KEPT_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +159,7 @@ def _in_turn(circle: Sequence[_Watch]) -> str:
 
 def not_started(scope: Construct, construct_id: str) -> sqs.Queue:
     """What could not be started."""
-    return sqs.Queue(
-        scope, f"{construct_id}NotStarted", enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS)
-    )
+    return kept(scope, f"{construct_id}NotStarted")
 
 
 def _require_field(job_input: Mapping[str, object], checkpoint_key: str) -> None:

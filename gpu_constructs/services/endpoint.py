@@ -73,7 +73,6 @@ class TargetPort:
     """A port of a container that load balancers send requests to.
 
     Attributes:
-        container_name: The container.
         container_port: Where it listens.
         port: The ports of the host, or of the task's interface, at which it can be reached, as security groups take
             them.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from constructs import Construct
 
+from gpu_constructs.cdk.arguments import seconds_of
 from gpu_constructs.cluster.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC, Formula, WatchedCluster, WatchedPool
 from gpu_constructs.errors import UnknownNameError
@@ -204,7 +204,7 @@ class _NamedAlarms(dict[str, cloudwatch.Alarm]):
 
 
 def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:
-    period = _seconds(period_seconds)
+    period = seconds_of(period_seconds)
     metrics = {
         name: cloudwatch.Metric(
             namespace=each.namespace,
@@ -220,8 +220,3 @@ def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:
     return cloudwatch.MathExpression(
         expression=formula.expression, using_metrics=metrics, label=formula.label, period=period
     )
-
-
-@cache
-def _seconds(seconds: int) -> cdk.Duration:
-    return cdk.Duration.seconds(seconds)

@@ -15,8 +15,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.policies import allowed, policy_of
-from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import alarm_of_executions, state_machine
+from gpu_constructs.cdk.state_parts import alarm_of_executions, started_by_events, state_machine
 from gpu_constructs.cdk.tokens import late_list, late_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -98,8 +97,7 @@ class GpuRecovery(Construct):
         self.alarm.add_alarm_action(actions.SnsAction(notify))
 
     def _rule(self, hosts: ClusterHosts) -> events.CfnRule:
-        role = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
-        self.state_machine.grant_start_execution(role)
+        target = started_by_events(self, self.state_machine)
         of_account = {"account": [hosts.place[2]]}  # a bus may take events of other accounts
         arns = hosts.stack.format_arn(
             service="ecs", resource="container-instance", resource_name=f"{hosts.cluster_name}/"
@@ -126,11 +124,7 @@ class GpuRecovery(Construct):
                     },
                 ],
             },
-            targets=[
-                events.CfnRule.TargetProperty(
-                    id="StateMachine", arn=self.state_machine.state_machine_arn, role_arn=role.role_arn
-                )
-            ],
+            targets=[target],
         )
 
 

@@ -214,12 +214,6 @@ class JobOptions(GpuNeedOptions, DataOptions, total=False):
     max_cost_usd: float | None
 
 
-@cache  # nothing changes it, and it costs a call into Node
-def seconds_of(number: int) -> cdk.Duration:
-    """A duration."""
-    return cdk.Duration.seconds(number)
-
-
 def require_volumes(volumes: object) -> None:
     """Refuses volumes that are none of AWS Batch."""
     if volumes is not None and not (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from gpu_constructs.cdk.arguments import flag, known_number, of_kind, variables, whole_seconds
+from gpu_constructs.cdk.arguments import flag, known_number, of_kind, seconds_of, variables, whole_seconds
 from gpu_constructs.cdk.refusal import ARGUMENTS, is_error, raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
@@ -14,7 +14,7 @@ from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.facts.declared import MOST_DEVICES
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ResourceRequirement, Scheduler, Task
-from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes, seconds_of
+from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes
 from gpu_constructs.jobs.data import JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.jobs.job_task import require_cost

@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_seconds, require_kind, whole_number, whole_seconds
+from gpu_constructs.cdk.arguments import known_seconds, require_kind, seconds_of, whole_number, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
@@ -27,7 +27,7 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, seconds_of
+from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.jobs.batch.watch import BatchWatch
 from gpu_constructs.jobs.job_task import warn_of_lost_hours

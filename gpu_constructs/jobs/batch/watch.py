@@ -19,7 +19,6 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.policies import allowed, policy_of
-from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import (
     State,
     alarm_of_executions,
@@ -28,6 +27,7 @@ from gpu_constructs.cdk.state_parts import (
     fail_state,
     is_there,
     pass_state,
+    started_by_events,
     state_machine,
 )
 from gpu_constructs.cluster.monitoring.gpu_monitoring import let_alarms_publish, let_rules_publish
@@ -87,19 +87,14 @@ class BatchWatch(Construct):
             allowed_to="Look",
             policy=_looks(arn),
         )
-        starts = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
-        self.state_machine.grant_start_execution(starts)
+        target = started_by_events(self, self.state_machine)
         minutes = stuck_seconds // 60
         events.CfnRule(
             self,
             "Looks",
             description="Looks for jobs that do not start",
             schedule_expression=f"rate({minutes} minutes)",
-            targets=[
-                events.CfnRule.TargetProperty(
-                    id="StateMachine", arn=self.state_machine.state_machine_arn, role_arn=starts.role_arn
-                )
-            ],
+            targets=[target],
         )
         self.alarm: cloudwatch.Alarm = alarm_of_executions(
             self,

@@ -16,21 +16,19 @@ from constructs import IDependable
 from typing_extensions import override
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity, require_known_groups
+from gpu_constructs.cluster.capacity.gpu_capacity import require_known_groups
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import LocalDiskUse
+from gpu_constructs.tasks.task_target import Capacity
 
 if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
 
 Runner: TypeAlias = ecs.Ec2Service | ec2.ISecurityGroup
 """What has the connections of tasks with network interfaces: a service, or the group of a job."""
-
-Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
-"""Where a task may run."""
 
 _WEIGHTS = "/models"
 # By itself, sync keeps files that left the bucket, and files of an equal size that are newer there: "compare_time" in

@@ -17,9 +17,10 @@ from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.rules import check
 from gpu_constructs.rules.tasks.images import still_compiled
-from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, Capacity, EfsStorage
+from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, EfsStorage
 from gpu_constructs.tasks.models.model_cache import ModelCache
 from gpu_constructs.tasks.models.model_server import ModelServer
+from gpu_constructs.tasks.task_target import Capacity
 
 # "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
 _LONGEST_COPY_MINUTES = 60
