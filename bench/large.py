@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 
 from bench.cli import cluster_of, resources_of
-from gpu_constructs.cli.program import main
+from gpu_constructs.__main__ import main
 
 __all__ = ["patterns", "scaled", "services"]
 
@@ -169,7 +169,8 @@ def _row(name: str, paths: Sequence[Path], budget: float) -> None:
 def _check(paths: Sequence[str]) -> None:
     """What the command line does, and what it took."""
     with suppress(SystemExit), redirect_stdout(StringIO()):
-        main(["check", *paths])
+        sys.argv = ["gpu-constructs", "check", *paths]
+        main()
     used = resource.getrusage(resource.RUSAGE_SELF)
     sys.stdout.write(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import errno
-import gc
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from operator import methodcaller
@@ -35,9 +34,6 @@ COMMANDS = {
     "verify": "checks after a deploy whether hosts, GPUs, tasks and providers came up as they should",
     "why": "says why a task or a service of a running cluster waits",
 }
-
-_OBJECTS = 5_000_000
-"""Objects that are kept before reference cycles are looked for, some 500 MiB of them; by Python's default, 700."""
 
 _UNREADABLE = 2
 _OPTION = methodcaller("startswith", "-")
@@ -78,11 +74,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line.
-
-    Returns:
-        0 if nothing was found, 1 if something was, 2 for wrong usage and for what cannot be read.
-    """
+    """Runs the command line."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     # Python has no stream where the process was started without it.
     sys.stdout = sys.stdout or cast("TextIO", _ClosedStream())
@@ -92,8 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with _rare_collections(ends=argv is None):
-            code = _dispatched(arguments)
+        code = _dispatched(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _leave_unwritten(sys.stdout)
@@ -107,26 +98,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         _require_nothing_left(sys.stderr)
     return code
-
-
-@contextmanager
-def _rare_collections(*, ends: bool) -> Iterator[None]:
-    """Looks for reference cycles hardly ever.
-
-    The values of a file have none, and each time all of them are looked at: 40 % of the time of 50,000 resources.
-
-    Args:
-        ends: Whether the process ends afterwards; Python then looks at all that is left, unless it is frozen.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if not ends:  # for the caller it is old, and not looked at soon
-            gc.unfreeze()
-        gc.set_threshold(*before)
 
 
 class _ClosedStream(io.TextIOBase):
