@@ -48,7 +48,7 @@ from gpu_constructs.account.live.self_test import (
     task_definition,
 )
 from gpu_constructs.account.live.subjects import why_stopped
-from gpu_constructs.account.live.verified import Check
+from gpu_constructs.account.live.verified import Look
 from gpu_constructs.account.live_cluster import hosts_of
 from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief, counted
 from gpu_constructs.facts.budget import BYTES, LABEL
@@ -99,7 +99,7 @@ class SelfTestEnd:
         left: What is left behind in the account, in words.
     """
 
-    checks: tuple[Check, ...]
+    checks: tuple[Look, ...]
     left: tuple[str, ...]
 
     @property
@@ -180,7 +180,7 @@ class _Run:
     over: set[str] = field(default_factory=set)
     made_group: bool = False
 
-    def tested(self, targets: Sequence[Target]) -> Iterator[Check]:
+    def tested(self, targets: Sequence[Target]) -> Iterator[Look]:
         """Starts the tasks and waits for them."""
         self._make_group()
         waiting = [_Test(target=each, definition=self._definition(each)) for each in targets]
@@ -282,8 +282,8 @@ class _Run:
             test.state = state
             self.tell(f"{brief(test.target.about, LABEL)}: {state}")
 
-    def _not_tested(self, test: _Test) -> Check:
-        return Check(
+    def _not_tested(self, test: _Test) -> Look:
+        return Look(
             name=_NAME,
             about=test.target.about,
             passed=None,
@@ -292,13 +292,13 @@ class _Run:
             fix="--minutes for longer, or when less runs there; gpu-constructs why says what a waiting task waits for",
         )
 
-    def _judged(self, test: _Test, task: Thing) -> Iterator[Check]:
+    def _judged(self, test: _Test, task: Thing) -> Iterator[Look]:
         host = self._host(text(task, "containerInstanceArn"))
         about = test.target.about if host is None else str(host)
         ran = next((number(each, "exitCode") for each in listed(task, "containers")), None) == 0
         log = self._log(short_name(test.task), wait=ran)
         self.tell(f"{brief(about, LABEL)}: ended, {len(log.splitlines())} lines of log")
-        yield Check(
+        yield Look(
             name=_NAME,
             about=about,
             passed=True if ran else False if host else None,
@@ -359,9 +359,9 @@ def _state(task: Thing, hosts: Mapping[str, RegisteredHost]) -> str:
     return f"is {status}{f' on {hosts[arn]}' if arn in hosts else ''}"
 
 
-def _unreadable(log: str, about: str) -> Check:
+def _unreadable(log: str, about: str) -> Look:
     lines = [each for each in log.splitlines() if each.strip() and each != END]
-    return Check(
+    return Look(
         name="log of the self-test",
         about=about,
         passed=False,

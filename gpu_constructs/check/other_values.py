@@ -156,7 +156,7 @@ def place(finding: Finding) -> Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Outcome:
     """What becomes of one thing with one value of a parameter.
 
     Attributes:
@@ -179,18 +179,18 @@ class ValueTable:
         parameter: Name of the parameter, or ``AWS::Region``.
         subject: Name of the thing; empty for all that the default breaks.
         origin: Where the parameter is declared.
-        verdicts: Every value that was tried, the default first.
+        outcomes: Every value that was tried, the default first.
     """
 
     parameter: str
     subject: str
     origin: Origin
-    verdicts: tuple[Verdict, ...]
+    outcomes: tuple[Outcome, ...]
 
     @property
     def row(self) -> Origin:
         """Where the first value that does not work is written, if a mapping has it; else where the parameter is."""
-        wrong = next((each.value for each in self.verdicts if each.finding is not None), None)
+        wrong = next((each.value for each in self.outcomes if each.finding is not None), None)
         if wrong is None or self.origin.path[:1] != ("Mappings",):
             return self.origin
         return self.origin.at(wrong)
@@ -198,17 +198,17 @@ class ValueTable:
     @property
     def brings(self) -> frozenset[tuple[str, str]]:
         """The rules of what its values bring, each with what that is about."""
-        found = (each.finding for each in self.verdicts)
+        found = (each.finding for each in self.outcomes)
         return frozenset([(each.rule, each.subject) for each in found if each is not None])
 
     @property
-    def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
-        """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
-        by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}
-        for each in self.verdicts:
+    def alike(self) -> Iterator[tuple[Finding | None, tuple[Outcome, ...]]]:
+        """Values of one outcome together: those that work, then rule by rule, with what the first of them brings."""
+        by_rule: dict[tuple[str, str] | None, list[Outcome]] = {None: []}
+        for each in self.outcomes:
             found = each.finding
             by_rule.setdefault(None if found is None else (found.rule, found.subject), []).append(each)
-        return ((verdicts[0].finding, tuple(verdicts)) for verdicts in by_rule.values() if verdicts)
+        return ((outcomes[0].finding, tuple(outcomes)) for outcomes in by_rule.values() if outcomes)
 
 
 def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
@@ -232,23 +232,23 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
             parameter=tried.tried.parameter,
             subject=subject,
             origin=tried.tried.origin(each or grave[0]),
-            verdicts=(
-                *([] if default is None else [_verdict(default, about, grave, () if each else grave, is_default=True)]),
-                *(_verdict(other.tried.value, about, other.found, other.new, is_default=False) for other in others),
+            outcomes=(
+                *([] if default is None else [_outcome(default, about, grave, () if each else grave, is_default=True)]),
+                *(_outcome(other.tried.value, about, other.found, other.new, is_default=False) for other in others),
             ),
         )
 
 
-def _verdict(
+def _outcome(
     value: str,
     about: tuple[str, str, str | None] | None,
     found: Iterable[Finding],
     new: Iterable[Finding],
     *,
     is_default: bool,
-) -> Verdict:
+) -> Outcome:
     """What is found about the same thing, or else about another one."""
     own = next((each for each in found if place(each)[1:] == about), None) or next(iter(new), None)
     why = own or next((each for each in found if each.severity is Severity.ERROR), None)
     finding = None if why is None else replace(why, ways=())
-    return Verdict(value=value, is_default=is_default, finding=finding, is_else=own is None and about is not None)
+    return Outcome(value=value, is_default=is_default, finding=finding, is_else=own is None and about is not None)

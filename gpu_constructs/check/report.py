@@ -179,7 +179,7 @@ def check_files(
     asked = Asked(
         rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}), stdin=stdin, region=region, partial=partial
     )
-    return report_of(inputs, asked)
+    return asked.report(inputs)
 
 
 def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = every) -> Report:
@@ -190,7 +190,7 @@ def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = 
     Raises:
         UnreadableError: A file cannot be read.
     """
-    seen = report_of(directories, Asked(rules=rules))
+    seen = Asked(rules=rules).report(directories)
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 
@@ -214,16 +214,15 @@ class Asked:
         """Files that belong together."""
         return Inputs(inputs, stdin=self.stdin, region=self.region, partial=self.partial, found=found, lenient=lenient)
 
+    def report(self, inputs: Sequence[Input]) -> Report:
+        """What is found in files that belong together, in one call."""
+        with one_call(STEPS):
+            return reported(self.inputs(inputs), self)
+
     def files(self, stacks: Stacks) -> Files:
         """What stacks define, with the hosts that are described."""
         read = files_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
         return replace(read, fleet=with_hosts(replace(read.fleet, is_whole=stacks.whole), self.hosts))
-
-
-def report_of(inputs: Sequence[Input], asked: Asked) -> Report:
-    """What is found in files that belong together, in one call."""
-    with one_call(STEPS):
-        return reported(asked.inputs(inputs), asked)
 
 
 def reported(inputs: Inputs, asked: Asked) -> Report:

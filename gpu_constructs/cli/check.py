@@ -11,7 +11,7 @@ from itertools import groupby
 
 from gpu_constructs.check.accepted import Baseline, reasonless, with_severities, without_accepted
 from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, Configuration, found_configuration
-from gpu_constructs.check.other_values import ValueTable, Verdict
+from gpu_constructs.check.other_values import Outcome, ValueTable
 from gpu_constructs.check.report import NOT_JUDGED, Report
 from gpu_constructs.cli.formats import FORMATS, Checked, written
 from gpu_constructs.cli.inputs import add_inputs, add_selection, reviewed_worlds
@@ -296,18 +296,18 @@ def _table(values: ValueTable, width: int) -> Iterator[Line]:
     else:
         yield [(of_all, "title")]
     indent = 4 + _WORD + 2
-    for finding, verdicts in values.alike:
-        start = f"{and_list(map(_value, verdicts))}: "
-        first, *rest = wrapped(f"{start}{_verdict(finding, values, verdicts[0])}", width=width, indent=indent + 2)
+    for finding, outcomes in values.alike:
+        start = f"{and_list(map(_value, outcomes))}: "
+        first, *rest = wrapped(f"{start}{_outcome(finding, values, outcomes[0])}", width=width, indent=indent + 2)
         yield [(f"{' ' * indent}{first}", "")]
         yield from ([(f"{' ' * (indent + 2)}{each}", "")] for each in rest)
 
 
-def _value(verdict: Verdict) -> str:
-    return f"{brief(verdict.value)}{' (default)' if verdict.is_default else ''}"
+def _value(outcome: Outcome) -> str:
+    return f"{brief(outcome.value)}{' (default)' if outcome.is_default else ''}"
 
 
-def _verdict(finding: Finding | None, values: ValueTable, first: Verdict) -> str:
+def _outcome(finding: Finding | None, values: ValueTable, first: Outcome) -> str:
     if finding is None:
         return "works"
     if first.is_else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
 
 from gpu_constructs.check.configuration import found_configuration
-from gpu_constructs.check.doctor import Change, Diagnosis, examine
+from gpu_constructs.check.doctor import Change, Examination, examine
 from gpu_constructs.check.report import Asked, Report
 from gpu_constructs.check.repository import World
 from gpu_constructs.check.worlds import joined
@@ -46,7 +46,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Examines, and says what to change or writes the patch; 2 if something could not be read or nothing was."""
-    found: list[Diagnosis] = []
+    found: list[Examination] = []
 
     def examined(worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None]) -> Report:
         for each in worlds:

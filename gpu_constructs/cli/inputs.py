@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from gpu_constructs.check.configuration import Configuration
-from gpu_constructs.check.report import Asked, Report, report_of
+from gpu_constructs.check.report import Asked, Report
 from gpu_constructs.check.repository import Selection, worlds_of
 from gpu_constructs.check.worlds import check_worlds
 from gpu_constructs.cli.options import add_configuration, add_repeated
@@ -62,7 +62,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
     """Reads what the arguments name, and asks the rules; the configuration says what they leave out."""
     with _asked(arguments, configuration, rules) as (paths, asked):
-        return report_of(paths, asked)
+        return asked.report(paths)
 
 
 def reviewed_worlds(

@@ -18,7 +18,7 @@ _MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs ha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Listing:
     """What there is to report; `similar` are the needs of the type that others are to stand in for, as written."""
 
     choice: Choice
@@ -36,7 +36,7 @@ _HEAD = ("type", "count", "accelerator", "GiB", "vCPUs", "$/hour", "$/GPU", "")
 _NUMBERS = ("count", "GiB", "vCPUs", "$/hour", "$/GPU")
 
 
-def as_lines(found: Found, width: int) -> Iterator[Line]:
+def as_lines(found: Listing, width: int) -> Iterator[Line]:
     """The report for people: what 80 columns are enough for; JSON has every fact."""
     if found.memory is not None:
         yield from _memory_lines(found.memory, width)
@@ -65,7 +65,7 @@ def as_lines(found: Found, width: int) -> Iterator[Line]:
         yield [(f"{last} offered in no region of the catalogue of {RECORDED}", "aside")]
 
 
-def _row(found: Found, offer: Offer, letters: Mapping[tuple[str, str], str]) -> list[str]:
+def _row(found: Listing, offer: Offer, letters: Mapping[tuple[str, str], str]) -> list[str]:
     devices, price = offer.instance_type.accelerators, offer.price
     model = "" if devices is None else devices.model
     memory = None if devices is None else devices.memory_mib
@@ -81,7 +81,7 @@ def _row(found: Found, offer: Offer, letters: Mapping[tuple[str, str], str]) -> 
     ]
 
 
-def _count(found: Found, offer: Offer, devices: Accelerators) -> str:
+def _count(found: Listing, offer: Offer, devices: Accelerators) -> str:
     if found.memory is None or devices.is_fractional:
         return f"{offer.accelerators:g}"
     return f"{gpus_that_hold(found.memory, offer.instance_type)} of {offer.accelerators:g}"
@@ -96,7 +96,7 @@ def _dollars(amount: float | None) -> str:
     return "" if amount is None else f"{amount:.2f}"
 
 
-def as_facts(found: Found) -> dict[str, object]:
+def as_facts(found: Listing) -> dict[str, object]:
     """The report for programs."""
     return {
         "catalogue": str(RECORDED),
@@ -110,7 +110,7 @@ def as_facts(found: Found) -> dict[str, object]:
     }
 
 
-def _facts(found: Found, offer: Offer) -> dict[str, object]:
+def _facts(found: Listing, offer: Offer) -> dict[str, object]:
     each, devices = offer.instance_type, offer.instance_type.accelerators
     return {
         "name": each.name,

@@ -13,7 +13,7 @@ from gpu_constructs.check.planning.model_memory import (
 )
 from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
-from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
+from gpu_constructs.cli.instance_report import Listing, as_facts, as_lines
 from gpu_constructs.cli.options import add_configuration, add_format, declared_types
 from gpu_constructs.cli.output import write_report
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _found(arguments: argparse.Namespace) -> Found:
+def _found(arguments: argparse.Namespace) -> Listing:
     memory = _memory(arguments)
     needs, like = needs_from(arguments), InstanceNeeds()
     if memory is not None:
@@ -81,7 +81,7 @@ def _found(arguments: argparse.Namespace) -> Found:
             like = needs_like(instance_type(arguments.similar))
     own = {name for name, _ in needs.given()}
     needs = needs.over(like)
-    return Found(
+    return Listing(
         choice=choose(needs, also=() if memory is None else (_holding(memory),), sort_by=arguments.sort_by),
         needs=needs,
         memory=memory,

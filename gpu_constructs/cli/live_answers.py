@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 
-from gpu_constructs.account.live.verified import Check
+from gpu_constructs.account.live.verified import Look
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
 from gpu_constructs.errors import GpuConstructsError, brief, counted
@@ -75,7 +75,7 @@ _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked",
 
 
 def lines_of(
-    cluster: str, checks: Sequence[Check], denied: Sequence[str] = (), *, width: int, passed: bool = True
+    cluster: str, checks: Sequence[Look], denied: Sequence[str] = (), *, width: int, passed: bool = True
 ) -> Iterator[Line]:
     """The checks of a cluster, for people to read; those that fail last, where a terminal ends."""
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
@@ -96,7 +96,7 @@ def lines_of(
     yield [(summary if checks else nothing, style)]
 
 
-def facts_of(cluster: str, checks: Sequence[Check], denied: Sequence[str] = ()) -> dict[str, object]:
+def facts_of(cluster: str, checks: Sequence[Look], denied: Sequence[str] = ()) -> dict[str, object]:
     """The checks of a cluster, for programs to read."""
     return {
         "cluster": cluster,

@@ -125,12 +125,9 @@ def _lines(results: Sequence[Result], width: int) -> Iterator[Line]:
             yield from _of(list(same), width)
         if without := [f"{each.check} ({each.text})" for each in of_region if each.verdict is _NOTHING]:
             yield from pieces("  ", f"{_NOTHING}: {', '.join(without)}", width, style="aside")
-    counts = Counter(each.word for each in sorted(results, key=_rank) if each.verdict is not _NOTHING)
+    ranked = sorted(results, key=lambda each: list(Verdict).index(each.verdict))
+    counts = Counter(each.word for each in ranked if each.verdict is not _NOTHING)
     yield [(", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was checked", "title")]
-
-
-def _rank(result: Result) -> int:
-    return list(Verdict).index(result.verdict)
 
 
 def _of(same: Sequence[Result], width: int) -> Iterator[Line]:

@@ -96,7 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     finally:
-        _require_nothing_left(sys.stderr)
+        try:
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            _leave_unwritten(sys.stderr)
     return code
 
 
@@ -105,13 +108,6 @@ class _ClosedStream(io.TextIOBase):
 
     def write(self, _: str, /) -> int:
         raise OSError(errno.EBADF, "it is closed")
-
-
-def _require_nothing_left(stream: TextIO) -> None:
-    try:
-        stream.flush()
-    except (OSError, ValueError):
-        _leave_unwritten(stream)
 
 
 def _leave_unwritten(stream: TextIO) -> None:

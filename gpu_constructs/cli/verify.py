@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 
 from gpu_constructs.account.answers import Answers
-from gpu_constructs.account.live.verified import Check, verify
+from gpu_constructs.account.live.verified import Look, verify
 from gpu_constructs.cli.live_answers import (
     account_part,
     add_cluster,
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _code(found.values(), strict=arguments.strict)
 
 
-def _code(found: Collection[tuple[Answers, Sequence[Check]]], *, strict: bool) -> int:
+def _code(found: Collection[tuple[Answers, Sequence[Look]]], *, strict: bool) -> int:
     verdicts = [check.passed for _, checks in found for check in checks]
     is_denied = any(each.not_read for each, _ in found)
     if all(each is None for each in verdicts):  # also of a cluster without hosts, capacity providers and services
@@ -63,7 +63,7 @@ def _code(found: Collection[tuple[Answers, Sequence[Check]]], *, strict: bool) -
     return int(False in verdicts or (strict and unchecked))
 
 
-def _found(arguments: argparse.Namespace) -> dict[str, tuple[Answers, tuple[Check, ...]]]:
+def _found(arguments: argparse.Namespace) -> dict[str, tuple[Answers, tuple[Look, ...]]]:
     account, region, by_when = account_part("live_cluster"), arguments.region, deadline()
     clients, where = account.clients_of(arguments.profile), region or region_of(arguments.profile)
     names = clusters_named(arguments, clients, deadline=by_when)

@@ -65,7 +65,7 @@ def test_a_type_that_two_pools_share_is_one_that_both_can_have(
 def test_the_table_of_a_default_that_is_broken_says_which_value_works() -> None:
     report = check_files(["-"], stdin=_twice("p2.xlarge", "p2.xlarge, g4dn.xlarge, g5.12xlarge").encode())
     (table,) = report.values
-    said = [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.verdicts]
+    said = [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.outcomes]
     assert said == [("p2.xlarge", True, "GPU052"), ("g4dn.xlarge", False, "GPU060"), ("g5.12xlarge", False, None)]
 
 
@@ -83,7 +83,7 @@ def test_a_default_with_an_error_elsewhere_does_not_work() -> None:
     report = check_files(["-"], stdin=text.encode())
     assert {each.subject for each in report.findings if each.severity is Severity.ERROR} == {"Train"}
     (table,) = (each for each in report.values if each.subject == "Service2")
-    assert [(each.value, each.finding and each.finding.rule) for each in table.verdicts] == [
+    assert [(each.value, each.finding and each.finding.rule) for each in table.outcomes] == [
         ("g5.12xlarge", "GPU063"),
         ("g5.xlarge", "GPU060"),
     ]

@@ -82,7 +82,7 @@ def test_a_table_says_of_each_thing_with_which_values_it_works(tmp_path: Path) -
     body = with_choice("g5.xlarge", "g6.2xlarge", default="g6.xlarge")
     (table,) = reviewed(body, tmp_path).values
     assert (table.parameter, table.subject, table.origin.line) == ("InstanceType", "Provider", 3)
-    assert [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.verdicts] == [
+    assert [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.outcomes] == [
         ("g6.xlarge", True, None),
         ("g5.xlarge", False, "GPU901"),
         ("g6.2xlarge", False, None),
@@ -95,7 +95,7 @@ def test_the_default_works_where_only_another_value_brings_a_warning(tmp_path: P
     del service["CapacityProviderStrategy"]
     service["LaunchType"] = "EC2"
     file = written(body, tmp_path / "t.json")
-    verdicts = [each.verdicts for each in check_files([file], partial=True).values if each.subject == "Service"]
+    verdicts = [each.outcomes for each in check_files([file], partial=True).values if each.subject == "Service"]
     assert [[(each.value, each.finding is None) for each in of] for of in verdicts] == [
         [("p4d.24xlarge", True), ("p3.8xlarge", False)]
     ]

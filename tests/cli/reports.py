@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.check.acknowledgements import Acknowledged
-from gpu_constructs.check.other_values import ValueTable, Verdict
+from gpu_constructs.check.other_values import Outcome, ValueTable
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import Checked, written
 from gpu_constructs.facts import instance_type
@@ -65,11 +65,11 @@ TABLE = ValueTable(
     parameter="Size",
     subject="Hosts",
     origin=PLACE,
-    verdicts=(
-        Verdict(value="small", is_default=True),
-        Verdict(value="large", is_default=False, finding=replace(GRAVE, message="too large", fix="less")),
-        Verdict(value="huge", is_default=False, finding=replace(GRAVE, message="far too large")),
-        Verdict(value="odd", is_default=False, finding=replace(GRAVE, subject="Service")),
+    outcomes=(
+        Outcome(value="small", is_default=True),
+        Outcome(value="large", is_default=False, finding=replace(GRAVE, message="too large", fix="less")),
+        Outcome(value="huge", is_default=False, finding=replace(GRAVE, message="far too large")),
+        Outcome(value="odd", is_default=False, finding=replace(GRAVE, subject="Service")),
     ),
 )
 CHOSEN = replace(REPORT, findings=(OTHER,), acknowledged=(), values=(TABLE,))

@@ -241,7 +241,7 @@ def _of_values(design: Design, judged: Judgement, report: Report) -> Iterator[st
     brought = {
         (table.parameter, verdict.value): verdict.finding
         for table in report.values
-        for verdict in table.verdicts
+        for verdict in table.outcomes
         if verdict.finding is not None
     }
     for knob in design.knobs:

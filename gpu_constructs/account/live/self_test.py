@@ -14,7 +14,7 @@ from gpu_constructs.account.answers import Answers, text
 from gpu_constructs.account.live.as_template import capacity_template
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.account.live.subjects import is_of_construct
-from gpu_constructs.account.live.verified import Check
+from gpu_constructs.account.live.verified import Look
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts import InstanceType
@@ -282,10 +282,10 @@ def task_definition(
     }
 
 
-def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Check, ...]:
+def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Look, ...]:
     """What the task saw, held against its instance type."""
     about, looks = str(instance_type), _judged(seen, instance_type)
-    return tuple(Check(name=name, about=about, passed=passed, text=said) for name, passed, said in looks)
+    return tuple(Look(name=name, about=about, passed=passed, text=said) for name, passed, said in looks)
 
 
 def _judged(seen: SelfTest, kind: InstanceType) -> Iterator[tuple[str, bool | None, str]]:

@@ -22,7 +22,7 @@ _NO_TYPE = "its attributes do not say which type it is", ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Look:
     """One thing that was looked at.
 
     Attributes:
@@ -40,19 +40,19 @@ class Check:
     fix: str = ""
 
 
-def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
+def verify(answers: Answers, *, region: str | None = None) -> tuple[Look, ...]:
     """Checks a cluster; what could not be looked at is said."""
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
     seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
     return tuple(
-        Check(name=name, about=about, passed=passed, text=text, fix=fix)
+        Look(name=name, about=about, passed=passed, text=text, fix=fix)
         for name, look in _LOOKS.items()
         for about, passed, text, fix in look(seen)
     )
 
 
 _Looked = tuple[str, "bool | None", str, str]
-"""Of a `Check` all but its name."""
+"""Of a `Look` all but its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ _NOT_COUNTED = "the hosts that run now are not counted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class RunningHost:
     """An instance that runs, or is about to.
 
     Attributes:
@@ -57,14 +57,14 @@ class Host:
     reservation: str
 
 
-def running(ask: Ask) -> tuple[tuple[Host, ...], bool]:
+def running(ask: Ask) -> tuple[tuple[RunningHost, ...], bool]:
     """All hosts of the region that run, and whether these are all that there are."""
     answer = ask(INSTANCES, {"Filters": [_RUNNING], "MaxResults": _PAGE})
     rows = (each for reservation in answer.rows("Reservations", whole=False) for each in reservation.rows("Instances"))
     return tuple(_host(each) for each in rows), not answer.has_more
 
 
-def own(hosts: Sequence[Host], pool: Pool) -> tuple[Host, ...]:
+def own(hosts: Sequence[RunningHost], pool: Pool) -> tuple[RunningHost, ...]:
     """The hosts of a pool among those that run.
 
     They are known by the tags of CloudFormation: hosts of AWS Batch and of ECS Managed Instances have none. Where the
@@ -84,11 +84,11 @@ def logical_id(pool: Pool) -> str | None:
     return pool.origin.resource if pool.kind is PoolKind.INSTANCE and pool.origin is not None else None
 
 
-def _host(row: Row) -> Host:
+def _host(row: Row) -> RunningHost:
     tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
     name = row.text("InstanceType")
     known = known_type(name)
-    return Host(
+    return RunningHost(
         type=name,
         vcpus=_vcpus(row.row("CpuOptions")) if known is None else known.vcpus,
         way=_WAYS.get(row.text("InstanceLifecycle")),
@@ -155,7 +155,7 @@ def _in_use(counted: Counted, pools: Sequence[Pool], ask: Ask) -> tuple[int, str
     return used - here, f"{text} and {here:,} by these hosts" if here else text
 
 
-def _counts(host: Host, counted: Counted) -> bool:
+def _counts(host: RunningHost, counted: Counted) -> bool:
     """Whether a host counts against a quota; one of an unknown type by the letters of its family."""
     if host.way != counted.way:
         return False

@@ -22,7 +22,7 @@ from gpu_constructs.account.preflight.check import (
     unchecked,
 )
 from gpu_constructs.account.preflight.offers import type_names
-from gpu_constructs.account.preflight.quotas import INSTANCES, Host, logical_id, own, running
+from gpu_constructs.account.preflight.quotas import INSTANCES, RunningHost, logical_id, own, running
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
@@ -132,7 +132,7 @@ def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> tuple[int, 
     return lacking, unchecked(text) if unknown and lacking <= 0 else ok(text)
 
 
-def _running(ask: Ask) -> tuple[Host, ...] | None:
+def _running(ask: Ask) -> tuple[RunningHost, ...] | None:
     """The hosts that run; None where these may not be all."""
     try:
         hosts, is_whole = running(ask)
@@ -141,7 +141,7 @@ def _running(ask: Ask) -> tuple[Host, ...] | None:
     return hosts if is_whole else None
 
 
-def _of_others(rows: Sequence[Row], pools: Sequence[Pool], hosts: Sequence[Host] | None) -> int:
+def _of_others(rows: Sequence[Row], pools: Sequence[Pool], hosts: Sequence[RunningHost] | None) -> int:
     """Hosts of others that run in reservations; none where those of the pools cannot be told from them."""
     if hosts is None or not all(map(logical_id, pools)):
         return 0

@@ -62,7 +62,7 @@ class Change(NamedTuple):
     is_in_patch: bool = False
 
 
-class Diagnosis(NamedTuple):
+class Examination(NamedTuple):
     """What is to be changed in some files, a diff of each, what the check finds in them, and files that others name."""
 
     changes: tuple[Change, ...]
@@ -71,7 +71,7 @@ class Diagnosis(NamedTuple):
     beyond: frozenset[str]
 
 
-def examine(world: World, asked: Asked) -> Diagnosis:
+def examine(world: World, asked: Asked) -> Examination:
     """What is to be changed in one world; where one file spoils all, in each file alone."""
     with one_call(STEPS):
         inputs = asked.inputs(world.inputs, found=world.found, lenient=True)
@@ -83,16 +83,16 @@ def examine(world: World, asked: Asked) -> Diagnosis:
                 alone = [examine(replace(world, inputs=(each,)), asked) for each in world.inputs]
                 changes, patches, reports, beyond = zip(*alone, strict=True)
                 patch = {file: text for each in patches for file, text in each.items()}
-                return Diagnosis(sum(changes, ()), patch, joined(reports), frozenset().union(*beyond))
+                return Examination(sum(changes, ()), patch, joined(reports), frozenset().union(*beyond))
             report = Report(fleet=Fleet(), findings=(), worlds=0, unreadable=(*inputs.unreadable, error))
-            return Diagnosis((), {}, report, frozenset())
+            return Examination((), {}, report, frozenset())
         for propose in (misformed, launch_templates, retired):
             patient.treat([each for file, data in _read(patient.report) for each in propose(file, data)])
         for step in (_fixes, _variables, _strategies) * _ROUNDS:
             patient.treat(list(step(patient.report)))
         told = sorted(patient.changes(), key=lambda each: (each.origin.file or "", each.origin.line or 0))
         report = replace(patient.first, worlds=int(not inputs.is_empty))
-        return Diagnosis(tuple(told), patient.patches(), report, inputs.beyond)
+        return Examination(tuple(told), patient.patches(), report, inputs.beyond)
 
 
 class _Patient:

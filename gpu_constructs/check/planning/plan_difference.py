@@ -42,7 +42,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Compared:
     """One value before and after, as it is shown; `change` is the difference of two numbers, and else empty."""
 
     what: str
@@ -62,7 +62,7 @@ class PoolDifference:
 
     name: str
     status: Status
-    rows: tuple[Row, ...]
+    rows: tuple[Compared, ...]
     note: str = ""
 
 
@@ -77,10 +77,10 @@ class PlanDifference:
         starts: What one start of a job takes, likewise.
     """
 
-    totals: tuple[Row, ...]
+    totals: tuple[Compared, ...]
     pools: tuple[PoolDifference, ...]
-    quotas: tuple[Row, ...]
-    starts: tuple[Row, ...]
+    quotas: tuple[Compared, ...]
+    starts: tuple[Compared, ...]
 
     @property
     def is_empty(self) -> bool:
@@ -130,15 +130,15 @@ def _called(plan: PoolPlan) -> Hashable:
     return plan.pool.name
 
 
-def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Row, ...]:
+def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Compared, ...]:
     return tuple(
-        Row(what=what, old=before.get(what, _NOTHING), new=after.get(what, _NOTHING))
+        Compared(what=what, old=before.get(what, _NOTHING), new=after.get(what, _NOTHING))
         for what in dict.fromkeys((*after, *before))
         if before.get(what) != after.get(what)
     )
 
 
-def _of_pool(old: PoolPlan | None, new: PoolPlan | None, rows: tuple[Row, ...]) -> PoolDifference:
+def _of_pool(old: PoolPlan | None, new: PoolPlan | None, rows: tuple[Compared, ...]) -> PoolDifference:
     name = next((each.pool.name for each in (new, old) if each is not None), "")
     status = Status.ADDED if old is None else Status.REMOVED if new is None else Status.CHANGED
     return PoolDifference(name=name, status=status, rows=rows, note=_other_types(old, new) if old and new else "")
@@ -163,17 +163,17 @@ def _other_types(old: PoolPlan, new: PoolPlan) -> str:
     return f"{text}, for which MaxSize must leave room beside the old hosts{stays}"
 
 
-def _totals(old: FleetPlan, new: FleetPlan, changed: Sequence[_Pair]) -> Iterator[Row]:
+def _totals(old: FleetPlan, new: FleetPlan, changed: Sequence[_Pair]) -> Iterator[Compared]:
     for level, words in LEVELS.items():
         before, after = rows_of_level(old, level), rows_of_level(new, level)
         sides = [[None if each is None else getattr(each, level) for each in pair] for pair in changed]
         for what, fact in _NUMBERS.items():
             more = [[0 if each is None else fact(each) for each in side] for side in sides]
             show = _more if what in _COUNTS else _more_dollars
-            yield Row(what=f"{what} {words}", old=before[what], new=after[what], change=_change(more, show))
+            yield Compared(what=f"{what} {words}", old=before[what], new=after[what], change=_change(more, show))
     if old.unplanned or new.unplanned:
         was, now = (listed(brief(of.name, LABEL) for of in each.unplanned) for each in (old, new))
-        yield Row(what="not planned", old=was, new=now, change="" if was == now else NOT_KNOWN)
+        yield Compared(what="not planned", old=was, new=now, change="" if was == now else NOT_KNOWN)
 
 
 _COUNTS = frozenset({"hosts", "GPUs"})
@@ -207,7 +207,7 @@ def _more_dollars(change: float) -> str:
     return f"{'-' if change < 0 else '+'}{dollars(abs(change))}"
 
 
-def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Row]:
+def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Compared]:
     before, after = ({about_quota(each): each for each in of.quotas} for of in (old, new))
     for what in dict.fromkeys((*after, *before)):
         sides = [each.get(what) for each in (before, after)]
@@ -215,4 +215,4 @@ def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterato
         was, now = (0 if each is None else each.known_maximum for each in sides)
         old_vcpus, new_vcpus = ("0" if each is None else partly(each.maximum, each.known_maximum) for each in sides)
         change = NOT_KNOWN if is_open else _more(now - was)
-        yield Row(what=f"{what}, vCPUs at MaxSize", old=old_vcpus, new=new_vcpus, change=change)
+        yield Compared(what=f"{what}, vCPUs at MaxSize", old=old_vcpus, new=new_vcpus, change=change)

@@ -69,7 +69,7 @@ def _values(table: ValueTable) -> dict[str, object]:
                 "works": each.finding is None,
                 "finding": None if each.finding is None else _finding(each.finding),
             }
-            for each in table.verdicts
+            for each in table.outcomes
         ],
     }
 

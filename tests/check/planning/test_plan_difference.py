@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.plan_difference import Row, Status, difference
+from gpu_constructs.check.planning.plan_difference import Compared, Status, difference
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -35,7 +35,7 @@ def test_hosts_that_batch_chooses_are_a_change_of_no_known_cost() -> None:
     chosen = plan(Fleet(environments=(ComputeEnvironment(name="Optimal"),)))
     found = difference(planned(), chosen)
     assert not found.is_empty
-    assert found.totals[-1] == Row(what="not planned", old="none", new="Optimal", change="not known")
+    assert found.totals[-1] == Compared(what="not planned", old="none", new="Optimal", change="not known")
     assert difference(chosen, chosen).is_empty
 
 
