@@ -11,7 +11,7 @@ from typing import Any
 
 from gpu_constructs.facts import Architecture, Image, InstanceType, OperatingSystem, Vendor, system_of_parameter
 from gpu_constructs.facts.values import Named, dataclass
-from gpu_constructs.fleet.host import NO_USER_DATA, NOTHING_SAID, LaunchDetails, NetworkInterface, UserData
+from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.origin import Origin, Subnet
 from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
@@ -213,7 +213,7 @@ class HostSetup(TypeChoice):
         user_data: What the hosts run at boot.
         interfaces: Network interfaces, where the launch template lists them.
         placement_group: Whether the hosts are in a cluster placement group.
-        details: What else is said of the hosts; only templates say so.
+        names_image: Whether a machine image is named, whichever that is; only templates say so.
         tenancy: Whose hosts may run on the same machine as written, such as ``dedicated``; None if nothing was.
             Only templates say so.
         launch_configuration: Whether this is a launch configuration instead of a launch template.
@@ -225,7 +225,7 @@ class HostSetup(TypeChoice):
     user_data: UserData = NO_USER_DATA
     interfaces: tuple[NetworkInterface, ...] = ()
     placement_group: bool | Unknown = False
-    details: LaunchDetails = field(default=NOTHING_SAID, compare=False)
+    names_image: bool | Unknown = field(default=UNKNOWN, compare=False)
     tenancy: str | Unknown | None = field(default=None, compare=False)
     launch_configuration: bool = False
 

@@ -7,9 +7,10 @@ from copy import deepcopy
 from typing import Any
 
 from gpu_constructs.check.report import check_files
+from gpu_constructs.rules import Finding
 from tools.rule_examples import example_of
 
-__all__ = ["USER_DATA", "severities"]
+__all__ = ["USER_DATA", "changed", "severities"]
 
 USER_DATA = """  Template:
     Properties:
@@ -24,7 +25,12 @@ USER_DATA = """  Template:
 
 
 def severities(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[str]:
-    """Severities of a rule's findings in its wrong example.
+    """Severities of a rule's findings in its wrong example, see `changed`."""
+    return [each.severity.value for each in changed(rule, properties, **resources)]
+
+
+def changed(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[Finding]:
+    """A rule's findings in its wrong example after a change.
 
     Args:
         rule: Its id.
@@ -36,7 +42,7 @@ def severities(rule: str, properties: dict[str, Any] | None = None, **resources:
     for name, changes in (properties or {}).items():
         _put(template["Resources"][name].setdefault("Properties", {}), changes)
     found = check_files(["-"], stdin=json.dumps(template).encode()).findings
-    return [each.severity.value for each in found if each.rule == rule]
+    return [each for each in found if each.rule == rule]
 
 
 def _put(values: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -122,9 +122,7 @@ def listed(context: Context) -> Problems:
                 ways=partial(_newer, context, pool, unlisted),
                 property_name="InstanceTypes",
                 value=[each.name for each in unlisted],
-                is_certain=pool.types_are_known
-                and [*pool.instance_types] == unlisted
-                and pool.details.names_image is not True,
+                is_certain=pool.types_are_known and [*pool.instance_types] == unlisted and pool.names_image is not True,
             )
 
 

@@ -319,7 +319,7 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
 
 
 def _is_of_batch(pool: Pool, image: Image) -> bool:
-    return pool.kind is PoolKind.BATCH and pool.details.names_image is not True and image.name in _OF_BATCH
+    return pool.kind is PoolKind.BATCH and pool.names_image is not True and image.name in _OF_BATCH
 
 
 def _successors(pool: Pool) -> tuple[Way, ...]:

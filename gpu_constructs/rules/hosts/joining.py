@@ -9,6 +9,7 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
+from gpu_constructs.template.resources.launch import says_all
 from gpu_constructs.template.resources.networks import SecurityGroups
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import Section, is_list
@@ -74,8 +75,7 @@ def launched(context: Context) -> Iterator[tuple[Pool, Section]]:
     files = context.files
     for pool in () if files is None else context.fleet.pools:
         data = None if files is None else files.launch(pool)
-        # A launch configuration may be made like an instance that is there.
-        if data is not None and not data.is_unknown and not data.has("InstanceId"):
+        if data is not None and says_all(data):
             yield pool, data
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
@@ -15,9 +16,11 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.facts.servers import is_large
-from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
+from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.rules.finding import or_list
+from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.section import Section
 
 _IN_CDK = "in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig makes one"
 
@@ -65,19 +68,21 @@ _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
     "values when it launches a host",
     source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
 )
-def volumes_exist(pool: Pool) -> Problems:
-    is_linux = pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX
-    for volume in pool.details.volumes:
-        if volume.type in _PROVISIONED and volume.iops is None:
+def volumes_exist(context: Context) -> Problems:
+    for pool, volume in ((pool, each) for pool, there in context.once(_volumes).items() for each in there):
+        if volume.type in _PROVISIONED and not volume.settings.has("Iops"):
             yield Problem(
+                about=pool,
                 property_name="BlockDeviceMappings.Ebs.Iops",
                 message=f"volume {brief(str(volume.device))} of {pool.name} has the type {volume.type} and no Iops, "
                 "which this type takes",
                 fix="Iops, or the type gp3",
             )
+        is_linux = pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX
         is_root = is_linux and volume.device == ROOT_DEVICE
         if is_root and isinstance(volume.size_gib, int) and volume.size_gib < _ON_LINUX.gib:
             yield Problem(
+                about=pool,
                 property_name="BlockDeviceMappings.Ebs.VolumeSize",
                 value=volume.size_gib,
                 allowed=f"{_ON_LINUX.gib} GiB or more",
@@ -88,6 +93,7 @@ def volumes_exist(pool: Pool) -> Problems:
         if volume.type == "gp3":
             for name, value, allowed, fix in _refused(volume):
                 yield Problem(
+                    about=pool,
                     property_name=f"BlockDeviceMappings.Ebs.{name}",
                     value=value,
                     allowed=allowed,
@@ -97,8 +103,36 @@ def volumes_exist(pool: Pool) -> Problems:
                 )
 
 
-def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
-    size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
+class _Volume(NamedTuple):
+    """An EBS volume of hosts, with what a launch template says of it."""
+
+    device: str | Unknown
+    settings: Section
+
+    @property
+    def size_gib(self) -> int | Unknown | None:
+        return UNKNOWN if self.settings.has("SnapshotId") else self.settings.integer("VolumeSize")
+
+    @property
+    def type(self) -> str | Unknown | None:
+        return self.settings.text("VolumeType")
+
+
+def _volumes(context: Context) -> dict[Pool, list[_Volume]]:
+    """Volumes of each pool; AWS Batch merges the launch template with its own."""
+    return {
+        pool: [
+            _Volume(each.text("DeviceName") or "", each.section("Ebs"))
+            for each in data.sections("BlockDeviceMappings")
+            if each.has("Ebs")
+        ]
+        for pool, data in launched(context)
+        if pool.kind is not PoolKind.BATCH
+    }
+
+
+def _refused(volume: _Volume) -> Iterator[tuple[str, int, str, str]]:
+    size, iops, speed = volume.size_gib, volume.settings.integer("Iops"), volume.settings.integer("Throughput")
     if isinstance(size, int) and size > GP3_MAX_GIB:
         yield "VolumeSize", size, f"{GP3_MAX_GIB} at most", f"{GP3_MAX_GIB} or less"
     if isinstance(iops, int) and iops < GP3_IOPS_INCLUDED:
@@ -124,9 +158,11 @@ def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html",
 )
 def room_for_images(context: Context) -> Problems:
+    volumes = context.once(_volumes)
     for pool, waiting in context.awaited(_is_described):
-        size = _gib_for_images(pool)
-        if size is None and not pool.details.volumes and any(map(_runs_large_image, waiting)):
+        there = volumes.get(pool, ())
+        size = _gib_for_images(pool, there)
+        if size is None and not there and any(map(_runs_large_image, waiting)):
             size = _volume_of(pool).gib
         if size is not None and size < _LEAST_GIB:
             yield Problem(
@@ -138,12 +174,12 @@ def room_for_images(context: Context) -> Problems:
                 fix=f"BlockDeviceMappings with 100 GiB or more for {_volume_of(pool).device}",
             )
     for pool in context.fleet.pools:
-        yield from _for_another_volume(pool)
+        yield from _for_another_volume(pool, {each.device for each in volumes.get(pool, ())})
 
 
-def _for_another_volume(pool: Pool) -> Problems:
+def _for_another_volume(pool: Pool, devices: Collection[str | Unknown]) -> Problems:
     """A size that is set for another device than the one with the images."""
-    system, devices = pool.operating_system, {each.device for each in pool.details.volumes}
+    system = pool.operating_system
     if isinstance(system, Unknown) or not pool.user_data.complete or pool.user_data.local_disks is LocalDiskUse.IMAGES:
         return
     device, gib = IMAGE_VOLUMES[system].device, IMAGE_VOLUMES[system].gib
@@ -168,12 +204,15 @@ def _volume_of(pool: Pool) -> ImageVolume:
 
 
 def _is_described(pool: Pool) -> bool:
-    is_ecs = pool.kind is not PoolKind.BATCH  # whose launch template Batch merges with its own
-    return is_ecs and pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
+    return (
+        pool.kind is not PoolKind.BATCH
+        and pool.names_image is True
+        and pool.user_data.local_disks is not LocalDiskUse.IMAGES
+    )
 
 
-def _gib_for_images(pool: Pool) -> int | None:
-    system, volumes = pool.operating_system, pool.details.volumes
+def _gib_for_images(pool: Pool, volumes: Collection[_Volume]) -> int | None:
+    system = pool.operating_system
     if isinstance(system, Unknown) or any(isinstance(each.device, Unknown) for each in volumes):
         return None
     found = [each.size_gib for each in volumes if each.device == IMAGE_VOLUMES[system].device]

@@ -11,13 +11,11 @@ from dataclasses import replace
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.fleet import (
-    NOTHING_SAID,
     UNKNOWN,
     Bought,
     ComputeEnvironment,
     HostImage,
     HostSetup,
-    LaunchDetails,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -27,7 +25,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launches, image_of, template_of
+from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches, image_of, template_of
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
@@ -94,7 +92,8 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     specified = section.section("LaunchTemplate")
     # Overrides give some of the types another template.
     named = UNKNOWN_LAUNCH if specified.has("Overrides") else launches.specified(specified)
-    launch = named.setup if section.has("LaunchTemplate") else HostSetup()
+    named = named if section.has("LaunchTemplate") else Launch(setup=HostSetup())
+    launch = named.setup
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
     own, written = _own_image(resource, section, launch)
@@ -102,7 +101,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
         image_written=written,
-        details=NOTHING_SAID if own is None else LaunchDetails(names_image=True),
+        names_image=UNKNOWN if own is None else True,
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0 if choice.batch_words else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
@@ -123,7 +122,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         user_data=launch.user_data,
         origin=resource.origin,
         **values_of(choice, TypeChoice),
-        **networks.of_hosts(subnets, may_have_address=launch.details.may_have_address),
+        **networks.of_hosts(subnets, may_have_address=named.may_have_address),
     )
 
 

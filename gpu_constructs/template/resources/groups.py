@@ -103,7 +103,7 @@ class Groups:
             **self._networks.of_hosts(
                 properties.get("VPCZoneIdentifier"),
                 properties.get("AvailabilityZones"),
-                may_have_address=launch.setup.details.may_have_address,
+                may_have_address=launch.may_have_address,
             ),
         )
 

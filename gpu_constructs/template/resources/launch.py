@@ -13,7 +13,7 @@ https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import GpuConstructsError
@@ -23,17 +23,14 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     DECLARED_IMAGE,
     METADATA_KEY,
-    NOTHING_SAID,
     UNKNOWN,
     Bought,
     HostImage,
     HostSetup,
-    LaunchDetails,
     NetworkInterface,
     Place,
     TypeChoice,
     Unknown,
-    Volume,
     values_of,
 )
 from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
@@ -117,10 +114,17 @@ _RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What one host is made from, and the cluster that its user data names, see `AgentSettings.cluster`."""
+    """What one host is made from.
+
+    Attributes:
+        setup: What it says of the host.
+        cluster: The cluster that its user data names, see `AgentSettings.cluster`.
+        may_have_address: Whether hosts may get a public address, whatever their subnets say.
+    """
 
     setup: HostSetup
     cluster: str | Unknown | None = None
+    may_have_address: bool = True
 
     @property
     def architecture(self) -> Architecture | None:
@@ -181,7 +185,7 @@ class Launches:
             image=image.image,
             image_written=image.image_written,
             user_data=agent.setup.user_data,
-            details=NOTHING_SAID,
+            names_image=UNKNOWN,
             tenancy=own.setup.tenancy or template.setup.tenancy,
             **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
@@ -220,7 +224,8 @@ class Launches:
             section = Section.of(resource, self._notes)
             data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
             agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
-            found = Launch(setup=self._setup(resource, data, agent), cluster=agent.cluster)
+            setup = self._setup(resource, data, agent)
+            found = Launch(setup=setup, cluster=agent.cluster, may_have_address=_may_have_address(data))
             self._known[resource.reference] = found
         return found
 
@@ -242,7 +247,7 @@ class Launches:
             placement_group=self.is_cluster_group(group, resource.origin.place),
             launch_configuration=is_configuration,
             tenancy=placement.text("Tenancy") or data.text("PlacementTenancy") or data.text("Tenancy"),
-            details=_details(data),
+            names_image=data.has("ImageId") if says_all(data) else UNKNOWN,
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )
 
@@ -280,28 +285,14 @@ def _interface(section: Section) -> NetworkInterface:
     )
 
 
-def _details(data: Section) -> LaunchDetails:
-    if data.is_unknown or data.has("InstanceId"):
-        return NOTHING_SAID  # a launch configuration may be made like an instance that is there
-    return LaunchDetails(
-        names_image=data.has("ImageId"),
-        may_have_address=not is_off(data.get("AssociatePublicIpAddress"))
-        or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
-        volumes=tuple(_volumes(data)),
-    )
+def says_all(data: Section) -> bool:
+    """Whether it says what hosts are made from: a launch configuration may be made like an instance that is there."""
+    return not data.is_unknown and not data.has("InstanceId")
 
 
-def _volumes(data: Section) -> Iterator[Volume]:
-    for each in data.sections("BlockDeviceMappings"):
-        if each.has("Ebs") and not each.is_unknown:
-            volume = each.section("Ebs")
-            yield Volume(
-                device=each.text("DeviceName") or "",
-                size_gib=UNKNOWN if volume.has("SnapshotId") else volume.integer("VolumeSize"),
-                type=volume.text("VolumeType"),
-                iops=volume.integer("Iops"),
-                throughput_mib_per_second=volume.integer("Throughput"),
-            )
+def _may_have_address(data: Section) -> bool:
+    sections = (data, *data.sections("NetworkInterfaces"))
+    return not says_all(data) or any(not is_off(each.get("AssociatePublicIpAddress")) for each in sections)
 
 
 def _architecture(image: HostImage | Unknown) -> Architecture | None:

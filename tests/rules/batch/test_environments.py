@@ -12,7 +12,6 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
     Fleet,
-    LaunchDetails,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -251,7 +250,7 @@ def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
     old = _environment("g5.xlarge", image="al2-gpu")
     for each in (
         _environment("g5.xlarge", image="al2-gpu", release="custom"),
-        replace(old, details=LaunchDetails(names_image=True)),
+        replace(old, names_image=True),
     ):
         finding = asked(OF_BATCH, each)["GPU003"]
         assert "is past its end of life" in finding.message
@@ -266,7 +265,7 @@ def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
         (("p3.2xlarge", "p3.8xlarge"), {}, Severity.ERROR),
         (("p3.2xlarge", "g5.xlarge"), {}, Severity.WARNING),
         (("p3.2xlarge",), {"has_unknown_types": True}, Severity.WARNING),
-        (("p3.2xlarge",), {"details": LaunchDetails(names_image=True)}, Severity.WARNING),
+        (("p3.2xlarge",), {"names_image": True}, Severity.WARNING),
     ],
 )
 def test_an_environment_whose_image_supports_none_of_its_types_cannot_work(

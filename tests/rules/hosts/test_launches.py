@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Origin, Volume
-from gpu_constructs.rules.hosts.launches import launch_template, room_for_images, volumes_exist
-from tests.rules.changed import severities
-from tests.rules.given import GPU_TASK, a_pool, of_image, only, running_on, said
+from gpu_constructs.fleet import Origin
+from gpu_constructs.rules.hosts.launches import launch_template
+from tests.rules.changed import changed, severities
+from tests.rules.given import a_pool, only
 
 
 @pytest.mark.parametrize(
@@ -32,61 +31,47 @@ def test_the_flag_of_cdk_is_for_templates_of_cdk(path: str | None, names_flag: b
     assert ("generateLaunchTemplateInsteadOfLaunchConfig" in fix) is names_flag
 
 
-_VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
-_BOTTLEROCKET = "bottlerocket-ecs-2-nvidia-x86_64"
-_VLLM = "vllm/vllm-openai:v0.11.0"
+def _with_volume(image: str | None = None, **volume: Any) -> dict[str, Any]:
+    """The launch template of an example with another image, and with a volume of these settings."""
+    mapped = {
+        "DeviceName": volume.pop("device", "/dev/xvda"),
+        "Ebs": {"VolumeSize": 200, "VolumeType": "gp3", **volume},
+    }
+    data = {"BlockDeviceMappings": [mapped], **({} if image is None else {"ImageId": f"resolve:ssm:{image}"})}
+    return {"Template": {"LaunchTemplateData": data}}
+
+
+_BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id"
+_OLDER = "resolve:ssm:/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/1.0/image_id"
+_OF_DEPLOY = {"Ref": "AWS::StackName"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "names"),
+    ("volume", "wrong"),
     [
-        ({"size_gib": 65537}, ["VolumeSize"]),
-        ({"iops": 2999}, ["Iops"]),
-        ({"throughput_mib_per_second": 124}, ["Throughput"]),
-        ({"throughput_mib_per_second": 2001}, ["Throughput"]),
-        ({"type": "io2", "iops": 100}, []),
+        ({"VolumeSize": 65537}, ["VolumeSize"]),
+        ({"Iops": 2999}, ["Iops"]),
+        ({"Throughput": 124}, ["Throughput"]),
+        ({"Throughput": 2001}, ["Throughput"]),
+        ({"VolumeType": "io2", "Iops": 100}, []),
+        ({"VolumeType": "io2"}, ["Iops"]),
     ],
 )
-def test_a_volume_has_the_size_and_speed_of_its_type(changes: dict[str, Any], names: list[str]) -> None:
-    pool = a_pool(details=LaunchDetails(volumes=(replace(_VOLUME, **changes),)))
-    assert [each.property_name for each in said(volumes_exist, pool)] == [f"BlockDeviceMappings.Ebs.{n}" for n in names]
-
-
-def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: str = "al2023-gpu") -> Fleet:
-    is_unknown = image.startswith("/")
-    pool = a_pool(
-        "g6.xlarge",
-        details=LaunchDetails(names_image=True, volumes=volumes),
-        image=UNKNOWN if is_unknown else of_image(image),
-        image_written=image if is_unknown else None,
-    )
-    containers = (replace(GPU_TASK.containers[0], image=container_image),)
-    return running_on(pool, task=replace(GPU_TASK, containers=containers))
+def test_a_volume_has_the_size_and_speed_of_its_type(volume: dict[str, Any], wrong: list[str]) -> None:
+    found = changed("GPU267", _with_volume(**volume))
+    assert [each.property_name for each in found] == [f"BlockDeviceMappings.Ebs.{each}" for each in wrong]
 
 
 @pytest.mark.parametrize(
-    ("fleet", "sizes"),
+    ("properties", "values"),
     [
-        (_fleet(replace(_VOLUME, size_gib=30)), [30]),
-        (_fleet(replace(_VOLUME, size_gib=UNKNOWN)), []),
-        (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), []),
-        (_fleet(container_image=_VLLM, image="/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/1.0/image_id"), [20]),
-        (_fleet(replace(_VOLUME, size_gib=4), image=_BOTTLEROCKET), ["/dev/xvda"]),
+        (_with_volume(VolumeSize=30), [30]),
+        (_with_volume(VolumeSize=_OF_DEPLOY), []),
+        (_with_volume(VolumeSize=30, device=_OF_DEPLOY), []),
+        ({"Template": {"LaunchTemplateData": {"ImageId": _OLDER}}}, [20]),
+        (_with_volume(_BOTTLEROCKET, VolumeSize=4), ["/dev/xvda"]),
+        (_with_volume(device="/dev/sda1"), ["/dev/sda1"]),
     ],
 )
-def test_the_volume_that_images_are_on_has_room(fleet: Fleet, sizes: list[Any]) -> None:
-    assert [each.value for each in said(room_for_images, fleet)] == sizes
-
-
-@pytest.mark.parametrize(
-    ("image", "devices", "names"),
-    [
-        ("al2023-gpu", ["/dev/sda1"], "/dev/xvda, which keeps 30 GiB"),
-        ("al2023-gpu", ["/dev/sda1", UNKNOWN], ""),
-        (_BOTTLEROCKET, ["/dev/xvda"], "/dev/xvdb, which keeps 20 GiB"),
-    ],
-)
-def test_the_volume_with_a_size_is_that_of_the_images(image: str, devices: list[Any], names: str) -> None:
-    volumes = tuple(replace(_VOLUME, device=each) for each in devices)
-    found = said(room_for_images, a_pool(image=of_image(image), details=LaunchDetails(volumes=volumes)))
-    assert [names in each.message for each in found] == ([True] if names else [])
+def test_the_volume_that_images_are_on_has_room(properties: dict[str, Any], values: list[Any]) -> None:
+    assert [each.value for each in changed("GPU268", properties)] == values
