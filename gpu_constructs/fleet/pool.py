@@ -325,7 +325,13 @@ class Pool(HostSetup):
     @property
     def has_image_of_aws(self) -> bool:
         """Whether its hosts certainly have an image of AWS, which runs what user data says and nothing of its owner."""
-        return not isinstance(self.image, Unknown) and self.image.release != "custom"
+        return not isinstance(self.image, Unknown) and not self.image.is_own
+
+    def never_sets(self, variable: str) -> bool:
+        """Whether certainly neither its user data nor an image of the user's own sets a variable of the agent."""
+        data = self.user_data
+        is_known = data.complete and not isinstance(data.format, Unknown)
+        return is_known and self.has_image_of_aws and data.get(variable) is None
 
     @property
     def is_scaled_by_ecs(self) -> bool:

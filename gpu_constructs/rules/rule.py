@@ -247,8 +247,8 @@ class Rule:
     question: str
     because: str
     source: str
-    unless: tuple[str, ...]
-    changes: str
+    unless: tuple[str, ...] = ()
+    changes: str = ""
     ask: Callable[[Any], Iterable[Problem]]
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
     softer: str = ""
@@ -295,34 +295,14 @@ class Rule:
 def _rule(
     severity: Severity,
     id: str,  # noqa: A002 - the word of the data
-    *,
-    question: str,
-    because: str,
-    source: str,
-    softer: str = "",
-    stops_work: bool = False,
-    unless: tuple[str, ...] = (),
-    changes: str = "",
-    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
+    **declared: Any,  # noqa: ANN401 - the attributes of a rule
 ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
     """Makes a rule out of a function, whose parameter says what the rule is about; the catalogue finds it there."""
 
     def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
         parameter = next(iter(ask.__annotations__.values()))
-        return Rule(
-            id=id,
-            severity=severity,
-            about=next(each for each in _SUBJECTS if parameter in {each, each.__name__}),
-            question=question,
-            because=because,
-            source=source,
-            unless=unless,
-            changes=changes,
-            ask=ask,
-            in_fleet=in_fleet,
-            softer=softer,
-            stops_work=stops_work,
-        )
+        about = next(each for each in _SUBJECTS if parameter in {each, each.__name__})
+        return Rule(id=id, severity=severity, about=about, ask=ask, **declared)
 
     return made
 

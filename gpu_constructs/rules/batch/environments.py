@@ -111,7 +111,7 @@ def _short_of_hosts(task: Task, nodes: int, pools: Sequence[Pool]) -> Problems:
 def listed(context: Context) -> Problems:
     for pool in context.fleet.pools:
         unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-        if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.is_own:
             continue
         if pool.image.image.name == "al2023-gpu" and unlisted:  # one that is pinned as well
             leave_out = f"leave {or_list(unlisted)} out, or " if len(unlisted) < len(pool.instance_types) else ""

@@ -226,7 +226,7 @@ def _with(pool: Pool, image: Image, text: str) -> Way:
 )
 def release_in_region(pool: Pool) -> Problems:
     image = pool.image
-    if isinstance(image, Unknown) or image.release is None or image.release == "custom":
+    if isinstance(image, Unknown) or image.release is None or image.is_own:
         return
     found, release = image.image, image.release
     if reason := release_problem(found, release):

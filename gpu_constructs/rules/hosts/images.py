@@ -88,7 +88,7 @@ def kept_up(context: Context) -> Problems:
         image = _image(pool)
         if image is None or is_supported(image):
             continue
-        is_provided = _is_of_batch(pool, image) and _release(pool) != "custom" and not context.exists(pool)
+        is_provided = _is_of_batch(pool, image) and pool.has_image_of_aws and not context.exists(pool)
         if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and is_provided:
             # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
             name = "al2023-gpu" if image.accelerator else "al2023"

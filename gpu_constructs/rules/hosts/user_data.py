@@ -92,9 +92,8 @@ def run_at_boot(pool: Pool) -> Problems:
 
 def _is_of_cloud_init(pool: Pool) -> bool:
     """Whether an image of AWS runs the user data, which joins the cluster default without any."""
-    image = pool.image
-    is_known = not isinstance(image, Unknown) and image.release != "custom" and pool.cluster != "default"
-    return is_known and pool.operating_system is not OperatingSystem.BOTTLEROCKET
+    is_named = pool.has_image_of_aws and pool.cluster != "default"
+    return is_named and pool.operating_system is not OperatingSystem.BOTTLEROCKET
 
 
 @error(
@@ -298,15 +297,8 @@ def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, i
 
 
 def _says_nothing_about(pool: Pool, variable: str) -> bool:
-    """Whether it is certain that neither the user data nor an image of the user's own sets an agent variable."""
-    return (
-        pool.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}
-        and not isinstance(pool.image, Unknown)
-        and pool.image.release != "custom"
-        and pool.user_data.complete
-        and not isinstance(pool.user_data.format, Unknown)
-        and pool.user_data.get(variable) is None
-    )
+    """Whether nothing sets an agent variable, ECS and AWS Batch among them, which launch hosts of their own."""
+    return pool.runs_launch_type_ec2 and pool.never_sets(variable)
 
 
 _CLUSTER = "ECS_CLUSTER"

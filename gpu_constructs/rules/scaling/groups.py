@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Pool, PurchaseOption, Unknown, UpdateMethod, Workload
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Pool, PurchaseOption, UpdateMethod, Workload
 from gpu_constructs.rules.finding import Text, Word, and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -97,11 +97,7 @@ def wait(pool: Pool) -> Problems:
 def _certainly_joins_early(pool: Pool) -> bool:
     """Whether the agent does not wait; a custom image may set what the user data does not."""
     written = pool.user_data.get(_CHECK)
-    if isinstance(written, str):
-        return written.strip().lower() not in _ON
-    if isinstance(pool.image, Unknown) or pool.image.release == "custom":
-        return False
-    return written is None and pool.user_data.complete and not isinstance(pool.user_data.format, Unknown)
+    return written.strip().lower() not in _ON if isinstance(written, str) else pool.never_sets(_CHECK)
 
 
 _REFRESH = "AutoScalingInstanceRefresh"
