@@ -230,6 +230,21 @@ class InstanceType:
         return self.name.partition(".")[2]
 
     @property
+    def vendor(self) -> Vendor | None:
+        """Who makes its accelerators; None on a general-purpose type."""
+        return None if self.accelerators is None else self.accelerators.vendor
+
+    @property
+    def compute_capability(self) -> tuple[int, int] | None:
+        """CUDA compute capability of its GPUs as (major, minor); None without NVIDIA GPUs or if unknown."""
+        return None if self.accelerators is None else self.accelerators.compute_capability
+
+    @property
+    def is_fractional(self) -> bool:
+        """Whether it has only a part of a GPU."""
+        return self.accelerators is not None and self.accelerators.is_fractional
+
+    @property
     def gpus(self) -> int:
         """Whole NVIDIA GPUs that ECS can hand to containers; 0 on every other type."""
         devices = self.accelerators

@@ -280,10 +280,8 @@ def _exists(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
     EC2 selects from what it offers. Of a type with a part of a GPU (G6f, Gr6f) no page says which AcceleratorCount or
     which AcceleratorNames it matches, so these never rule it in.
     """
-    devices = instance_type.accelerators
     counted = wanted.accelerator_count != (None, None) or wanted.accelerator_names
-    is_part = devices is not None and devices.is_fractional
-    return instance_type.is_offered_anywhere and not (is_part and counted)
+    return instance_type.is_offered_anywhere and not (instance_type.is_fractional and counted)
 
 
 def _is_named(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:

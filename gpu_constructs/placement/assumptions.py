@@ -197,8 +197,7 @@ def _part(instance_type: InstanceType) -> int:
 
 def _shareable_mib(instance_type: InstanceType, *, certain: bool) -> int:
     """Memory of one GPU that containers can share; a part of a GPU cannot be shared."""
-    devices = instance_type.accelerators
-    if devices is None or not instance_type.gpus or devices.is_fractional:
+    if not instance_type.gpus or instance_type.is_fractional:
         return 0
     if instance_type.gpu_memory_mib is None:
         return 0 if certain else _PLENTY

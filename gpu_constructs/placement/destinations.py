@@ -159,8 +159,7 @@ def environments_by_hand(fleet: Fleet, task: Task) -> tuple[ComputeEnvironment, 
 
 def carries_gpus(pool: Pool) -> bool:
     """Whether a pool has hosts with NVIDIA GPUs, or a part of one."""
-    devices = (each.accelerators for each in pool.instance_types)
-    return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
+    return any(each.vendor is Vendor.NVIDIA for each in pool.instance_types)
 
 
 @by_identity(maxsize=4)

@@ -97,19 +97,17 @@ def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
 
 def is_declared(image: Image, instance_type: InstanceType) -> bool:
     """Whether an image of the user's own is said to drive devices that no published image drives."""
-    devices = instance_type.accelerators
+    vendor = instance_type.vendor
     return (
-        devices is not None
-        and devices.vendor not in {Vendor.NVIDIA, Vendor.NEURON}
-        and image.accelerator is devices.vendor
+        vendor not in {None, Vendor.NVIDIA, Vendor.NEURON}
+        and image.accelerator is vendor
         and image.may_boot(instance_type)
     )
 
 
 def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
     """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
-    devices = instance_type.accelerators
-    if isinstance(pool.image, Unknown) or devices is None or devices.vendor is not Vendor.NVIDIA:
+    if isinstance(pool.image, Unknown) or instance_type.vendor is not Vendor.NVIDIA:
         return False
     image = pool.image.image
     if image.accelerator is not None:
@@ -128,8 +126,7 @@ def gpu_support_is_off(pool: Pool) -> bool:
 
 def is_before_volta(instance_type: InstanceType) -> bool:
     """Whether MPS cannot limit what a client takes of the type's GPUs."""
-    devices = instance_type.accelerators
-    capability = None if devices is None else devices.compute_capability
+    capability = instance_type.compute_capability
     return capability is not None and capability < MPS_LEAST_CAPABILITY
 
 
@@ -267,8 +264,7 @@ class UnmetNeed:
 
 def unmet_needs(task: Task, instance_type: InstanceType) -> tuple[UnmetNeed, ...]:
     """Needs of a task's containers that the GPUs of a host do not serve; none on a host without NVIDIA GPUs."""
-    devices = instance_type.accelerators
-    if devices is None or devices.vendor is not Vendor.NVIDIA:
+    if instance_type.vendor is not Vendor.NVIDIA:
         return ()
     return tuple(
         UnmetNeed(need=need, asked=asked, has=has, instance_type=instance_type, container=container.name)

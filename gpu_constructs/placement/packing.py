@@ -20,7 +20,7 @@ Units: TypeAlias = tuple[int, ...]
 
 _FEW = 500  # different tasks for which other orders are tried
 _BLOCK = 32  # groups of hosts that are passed over at once
-_MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
+MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
 UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
 """What a host has of each, in the words of a message, in the order of `Room.units`."""
 
@@ -77,7 +77,7 @@ class Load:
     @property
     def most(self) -> int:
         """Copies on one host at most, whatever it has."""
-        return 1 if self.distinct else _MANY
+        return 1 if self.distinct else MANY
 
 
 @dataclass(slots=True)
@@ -202,7 +202,7 @@ class Packing:
         return load.copies - left
 
     def _open(self, load: Load, left: int) -> int:
-        may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
+        may_open = MANY if self.most_hosts is None else self.most_hosts - self.hosts
         if may_open <= 0:
             return left
         empty = _empty(self.room)
@@ -263,7 +263,7 @@ def _dealt_out(placed: Sequence[int], kinds: Sequence[Sequence[int]], loads: Seq
     return dealt
 
 
-def copies_per_host(need: Need, room: Room, most: int = _MANY) -> int:
+def copies_per_host(need: Need, room: Room, most: int = MANY) -> int:
     """How many copies of a task one host without others takes, `most` at most."""
     return _most(_empty(room), need, need.asked, room, most)
 
@@ -308,7 +308,7 @@ def _empty(room: Room) -> HostGroup:
     return HostGroup(1, room.units, room.shared, room.ports)
 
 
-def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = _MANY) -> int:
+def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = MANY) -> int:
     """How many copies a host in this state takes, `most` at most."""
     free = group.free
     for index, amount in asked:

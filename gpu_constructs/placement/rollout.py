@@ -17,7 +17,7 @@ from gpu_constructs.facts.values import Identical, by_identity, dataclass
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies, pack
+from gpu_constructs.placement.packing import MANY, Load, Need, Packing, Room, copies_per_host, more_copies, pack
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import PoolProof, Proof
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
-_MANY = 1 << 60
 _STEPS_OF_PLACED = 5  # to put the copies of a workload on a pool, as measured
 
 
@@ -269,7 +268,7 @@ def _slots_per_copy(both: Identical[PoolNeed]) -> Fraction:
 def _displaced_by_one(mine: Need, other: Need) -> int:
     """What one copy of a task displaces of another at most, whatever else is on the host."""
     if mine.ports & other.ports or (mine.shared_mib and other.units[0]):
-        return _MANY
+        return MANY
     taken = (max(other.units[0], int(other.shared_mib > 0)), *other.units[1:])
     most = [-(-have // need) for have, need in zip(taken, mine.units, strict=True) if need]
     return max([*most, -(-other.shared_mib // mine.shared_mib) if mine.shared_mib else 0])

@@ -94,14 +94,9 @@ class Context:
         return gpu_workloads(self.fleet)
 
     def routed(self, suspect: Callable[[Task], bool]) -> Iterator[Route]:
-        """The routes of tasks of a kind, as `assigned` has assignments."""
+        """The routes of tasks of a kind; without such a task nothing is placed to find them."""
         if any(map(suspect, self.tasks)):
             yield from (each for each in self.routes if suspect(each.task))
-
-    def assigned(self, suspect: Callable[[Task], bool]) -> Iterator[Assignment]:
-        """The assignments of tasks of a kind; without such a task nothing is placed to find them."""
-        if any(map(suspect, self.tasks)):
-            yield from (each for each in self.assignments if suspect(each.task))
 
     def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload | Task, ...]]]:
         """Pools of a kind to which copies of GPU tasks certainly go, with the workloads."""

@@ -330,7 +330,7 @@ def _what(family: str) -> str:
     """What makes a family another one for a GPU task: its architecture and its accelerator."""
     first = _types_of(family)[0]
     devices = first.accelerators
-    part = "part of an " if devices is not None and devices.is_fractional else ""
+    part = "part of an " if first.is_fractional else ""
     return f"{first.architecture}, {part}{devices.model}" if devices is not None else f"{first.architecture}, no GPU"
 
 

@@ -305,8 +305,7 @@ def _foreign_types(destination: Destination) -> tuple[InstanceType, ...]:
 
 
 def _is_foreign(short: Shortfall) -> bool:
-    devices = short.instance_type.accelerators
-    return devices is not None and devices.vendor is not Vendor.NVIDIA
+    return short.instance_type.vendor not in {None, Vendor.NVIDIA}
 
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:

@@ -182,7 +182,7 @@ def _by_shape(pool: Pool) -> str:
 
 
 def _vendors(pool: Pool) -> set[Vendor | None]:
-    return {None if each.accelerators is None else each.accelerators.vendor for each in pool.instance_types}
+    return {each.vendor for each in pool.instance_types}
 
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
@@ -241,8 +241,8 @@ def _is_accelerated(pool: Pool) -> bool:
 def _of_other_vendors(pool: Pool) -> Problems:
     if pool.requirements is None:
         return
-    others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
-    if others and any(_is_nvidia(each) for each in pool.instance_types):
+    others = [each for each in pool.instance_types if each.vendor not in {None, Vendor.NVIDIA}]
+    if others and Vendor.NVIDIA in _vendors(pool):
         families = dict.fromkeys(each.family for each in others)
         yield Problem(
             message=f"the requirements also select {and_list(families)}, without NVIDIA GPUs",
@@ -304,7 +304,3 @@ def unmatched(wanted: InstanceRequirements | None) -> list[str]:
         if not _some(accelerated(), InstanceRequirements(allowed_instance_types=(each,)))
         and not _some(general(), InstanceRequirements(allowed_instance_types=(each,)))
     ]
-
-
-def _is_nvidia(each: InstanceType) -> bool:
-    return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA

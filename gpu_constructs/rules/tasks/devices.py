@@ -37,7 +37,7 @@ _UNREACHABLE = frozenset({"bridge", "none"})
 
 
 def _sent_elsewhere(context: Context) -> Problems:
-    pools = {each.workload.name: each.destinations for each in context.assigned(_asks)}
+    pools = {each.sender.name: each.destinations for each in context.routed(_asks) if each.workload is not None}
     for workload in context.fleet.workloads:
         if workload.task is not None and _asks(workload.task) and not _is_for_others(workload.task):
             yield from _elsewhere(workload, pools.get(workload.name, ()))

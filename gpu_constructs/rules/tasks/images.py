@@ -136,8 +136,7 @@ def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
 
 def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
     """The first CUDA that compiles for all GPUs of a pool, where that of the image does for none."""
-    devices = [each.accelerators for each in there.types]
-    known = [None if each is None else each.compute_capability for each in devices]
+    known = [each.compute_capability for each in there.types]
     needed = [None if each is None else newer_cuda_for(each, found.cuda) for each in known]
     return None if None in needed else max(filter(None, needed), default=None)
 
@@ -147,12 +146,7 @@ def _cuda_of(container: Container) -> CudaImage | None:
 
 
 def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
-    devices = each.accelerators
-    return (
-        devices is not None
-        and devices.compute_capability is not None
-        and is_dropped(devices.compute_capability, found.cuda)
-    )
+    return each.compute_capability is not None and is_dropped(each.compute_capability, found.cuda)
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:

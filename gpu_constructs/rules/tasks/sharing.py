@@ -59,7 +59,7 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
             )
     for route, each in _shared(context):
         types = each.pool.instance_types
-        if each.is_certain and each.pool.types_are_known and all(map(_is_fractional, types)):
+        if each.is_certain and each.pool.types_are_known and all(each.is_fractional for each in types):
             yield _problem(
                 route,
                 each,
@@ -178,13 +178,8 @@ def _with_part(task: Task, instance_type: InstanceType) -> Ways:
 
 
 def _capabilities(types: Iterable[InstanceType]) -> str:
-    known = {each.accelerators.compute_capability for each in types if each.accelerators is not None}
+    known = {each.compute_capability for each in types}
     return or_list("{}.{}".format(*each) for each in sorted(each for each in known if each is not None))
-
-
-def _is_fractional(instance_type: InstanceType) -> bool:
-    devices = instance_type.accelerators
-    return devices is not None and devices.is_fractional
 
 
 def _doubt(destination: Destination) -> str | None:

@@ -169,7 +169,7 @@ def _own_image(
 def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostImage | Unknown:
     configured = section.sections("Ec2Configuration")
     architectures = {each.architecture for each in types}
-    with_gpus = {each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA for each in types}
+    with_gpus = {each.vendor is Vendor.NVIDIA for each in types}
     if len(architectures) != 1 or len(with_gpus) != 1:
         return UNKNOWN
     wants_gpu = with_gpus.pop()
