@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 
 from gpu_constructs.fleet import Origin
-from gpu_constructs.template.documents.node import Node, Path, items, members, referred, under
+from gpu_constructs.template.documents.node import Node, Path, items, members, of_any_case, referred, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import TASK_RUN, Reference, Resource, references_in
 
@@ -265,11 +265,10 @@ class Places:
 
 def _at(node: Node, path: Path) -> Node:
     for step in path:
-        if isinstance(node, dict):
-            name = step if step in node else next((each for each in node if each.lower() == str(step).lower()), None)
-            node = None if name is None else node[str(name)]
+        if isinstance(node, list):
+            node = node[step] if isinstance(step, int) and step < len(node) else None
         else:
-            node = items(node)[step] if isinstance(step, int) and step < len(items(node)) else None
+            _, node = of_any_case(members(node), step) or ("", None)
     return node
 
 

@@ -12,7 +12,7 @@ from gpu_constructs.facts import RECORDED, InstanceType, accelerated, instance_t
 from gpu_constructs.facts.prices import dollars, on_demand_price
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.template.documents.edits import EditError, TextEdits
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, items, members, under
 
 _NAME = "LaunchConfigurationName"
 _IN_EXPRESSION = "ecs.instance-type"
@@ -55,8 +55,7 @@ def launch_templates(file: str, data: Node) -> Iterator[Proposal]:
 
 
 def _properties(data: Node, name: str) -> dict[str, Node]:
-    found = member(resources(data).get(name), "Properties")[1]
-    return found if isinstance(found, dict) else {}
+    return members(member(resources(data).get(name), "Properties")[1])
 
 
 def _to_launch_template(data: Node, name: str, new: str, text: TextEdits) -> None:
@@ -98,9 +97,8 @@ def _require_translatable(data: Node, properties: dict[str, Node], known: set[st
         raise EditError(f"a launch template has no {unknown[0]}")
     if "NoDevice" in str(properties.get("BlockDeviceMappings")):
         raise EditError("NoDevice is another value there")
-    groups = properties.get("SecurityGroups")
-    for each in groups if isinstance(groups, list) else ():
-        name = each.get("Ref") if isinstance(each, dict) else None
+    for each in items(properties.get("SecurityGroups")):
+        name = under(each, "Ref")
         is_name = isinstance(each, str) and not each.startswith("sg-")
         if is_name or (isinstance(name, str) and name in resources(data) and "VpcId" not in _properties(data, name)):
             raise EditError(f"{shown(name or each)} may be the name of a security group")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpu_constructs.template.documents.edits import TextEdits
-from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.node import Node, Path, items, members, of_any_case
 
 
 class Proposal(NamedTuple):
@@ -34,14 +34,12 @@ class Proposal(NamedTuple):
 
 def member(node: Node, name: str) -> tuple[str, Node]:
     """A key of an object in whatever case it is written, with its value; an empty one if it is not there."""
-    members = node if isinstance(node, dict) else {}
-    return next(((key, each) for key, each in members.items() if key.lower() == name.lower()), ("", None))
+    return of_any_case(members(node), name) or ("", None)
 
 
 def resources(data: Node) -> Mapping[str, Node]:
     """The resources of a template."""
-    found = member(data, "Resources")[1]
-    return found if isinstance(found, dict) else {}
+    return members(member(data, "Resources")[1])
 
 
 def below(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
@@ -50,5 +48,5 @@ def below(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
     while waiting:
         here, each = waiting.pop()
         yield here, each
-        children = each.items() if isinstance(each, dict) else enumerate(each) if isinstance(each, list) else ()
+        children = each.items() if isinstance(each, dict) else enumerate(items(each))
         waiting.extend(reversed([((*here, step), child) for step, child in children]))

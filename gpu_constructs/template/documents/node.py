@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
 
@@ -93,7 +93,7 @@ def deeper_than(node: Node, depth: int) -> bool:
     return bool(level)
 
 
-def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> tuple[str | int, _Child] | None:
+def of_any_case(children: Mapping[Any, _Child], step: str | int) -> tuple[Any, _Child] | None:
     """A key or an index with its child; a key in another spelling counts too, as ``memory`` for ``Memory``."""
     if step in children:
         return step, children[step]
