@@ -25,7 +25,8 @@ from gpu_constructs.template.texts import each_text, object_in
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 
 _RULE, _SCHEDULE, _PIPE = "AWS::Events::Rule", "AWS::Scheduler::Schedule", "AWS::Pipes::Pipe"
-_BY_HAND = {TASK_RUN: (RUN_TASK, "Cluster"), JOB_RUN: (SUBMIT_JOB, "JobQueue")}
+_BY_HAND = {TASK_RUN: RUN_TASK, JOB_RUN: SUBMIT_JOB}
+_TARGETS = {RUN_TASK: "Cluster", SUBMIT_JOB: "JobQueue"}
 _STARTERS = {
     _RULE: Starter.RULE,
     _PIPE: Starter.PIPE,
@@ -74,15 +75,20 @@ class Call:
 def calls_by_hand(index: Index, notes: Notes) -> Iterator[Call]:
     """What files of their own give the AWS CLI."""
     for resource in index.all(*_BY_HAND):
-        request, (action, target) = Section.of(resource, notes), _BY_HAND[resource.type]
-        yield Call(
-            resource=resource,
-            suffix="",
-            action=action,
-            request=request,
-            target=request.get(target),
-            overrides=request.section("Overrides"),
-        )
+        yield call_of_api(resource, "", _BY_HAND[resource.type], Section.of(resource, notes))
+
+
+def call_of_api(resource: Resource, suffix: str, action: str, request: Section, *, step: Step | None = None) -> Call:
+    """A call that is written as the API takes it."""
+    return Call(
+        resource=resource,
+        suffix=suffix,
+        action=action,
+        request=request,
+        target=request.get(_TARGETS[action]),
+        overrides=request.section("Overrides"),
+        step=step,
+    )
 
 
 def calls_of_events(index: Index, notes: Notes) -> Iterator[Call]:
@@ -129,7 +135,7 @@ def _of_target(
         overrides = request
     elif written is not None:
         action, request = named, Section(written, resource.origin, (*target.path, "Input"), properties.notes)
-        arn, overrides = request.get("Cluster" if named == RUN_TASK else "JobQueue"), request.section("Overrides")
+        arn, overrides = request.get(_TARGETS[named]), request.section("Overrides")
     else:
         return
     yield Call(

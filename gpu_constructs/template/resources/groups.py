@@ -268,10 +268,7 @@ class Schedules:
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:
         """Groups that have a scaling policy of their own; None for one that is not known."""
-        return frozenset(
-            self._index.reference(each.properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, each.origin.place)
-            for each in self._index.all(_POLICY)
-        )
+        return self._index.named_by(self._index.all(_POLICY), "AutoScalingGroupName", AUTO_SCALING_GROUP)
 
     @cached_property
     def _somebody_may_call(self) -> bool:

@@ -261,6 +261,10 @@ class Index:
         found = self.find(value, resource_type, near)
         return None if found is None else found.reference
 
+    def named_by(self, some: Iterable[Resource], key: str, resource_type: str) -> frozenset[Reference | None]:
+        """What some resources name in a property; None for what is not known."""
+        return frozenset(self.reference(each.properties.get(key), resource_type, each.origin.place) for each in some)
+
     def revised(self, value: Value, resource_type: str, near: Place) -> Resource | None:
         """The definition that a property names: as `find` does, or by its name with a revision behind it."""
         found = self.find(value, resource_type, near)

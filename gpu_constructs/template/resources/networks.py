@@ -274,13 +274,12 @@ class Networks:
     @cached_property
     def _associated(self) -> frozenset[Reference | None]:
         """The subnets that have a route table; None for one that is not known."""
-        return frozenset(
-            self._index.reference(each.properties.get("SubnetId"), _SUBNET) for each in self._index.all(_ASSOCIATION)
-        )
+        return self._index.named_by(self._index.all(_ASSOCIATION), "SubnetId", _SUBNET)
 
     @cached_property
     def _routed(self) -> frozenset[Reference | None]:
-        return self._tables(self._index.all(_ROUTE))
+        """Route tables with a route; None for one that is not known."""
+        return self._index.named_by(self._index.all(_ROUTE), "RouteTableId", _ROUTE_TABLE)
 
     @cached_property
     def _routed_elsewhere(self) -> frozenset[Reference | None]:
@@ -291,11 +290,7 @@ class Networks:
             if self._index.find(each.properties.get("GatewayId"), _INTERNET_GATEWAY) is None
             or each.properties.get("DestinationCidrBlock") is None
         ]
-        return self._tables(others)
-
-    def _tables(self, routes: Iterable[Resource]) -> frozenset[Reference | None]:
-        """The route tables of some routes; None for one that is not known."""
-        return frozenset(self._index.reference(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in routes)
+        return self._index.named_by(others, "RouteTableId", _ROUTE_TABLE)
 
     @cached_property
     def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:

@@ -18,7 +18,7 @@ from gpu_constructs.facts.budget import FOLLOWED
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
 from gpu_constructs.template.model import Resource, Text, Value, end_of, pieces_of
-from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call
+from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call, call_of_api
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.texts import object_in
 
@@ -67,15 +67,8 @@ def calls_of_states(resource: Resource, notes: Notes, *, may_run_tasks: bool) ->
         values = _known_before(state.get(argument))
         request = Section(values if isinstance(values, Mapping) else {}, resource.origin, (*path, argument), notes)
         if isinstance(values, Mapping):
-            yield Call(
-                resource=resource,
-                suffix=f"[{name}]",
-                action=action,
-                request=request,
-                target=request.get("Cluster" if action == RUN_TASK else "JobQueue"),
-                overrides=request.section("Overrides"),
-                step=_step(frames, pattern, resource.origin.at(*path), whole_seconds),
-            )
+            step = _step(frames, pattern, resource.origin.at(*path), whole_seconds)
+            yield call_of_api(resource, f"[{name}]", action, request, step=step)
         elif values is not None:
             _note(f"the input of {brief(name)} says what it runs, which is not checked", request)
 
