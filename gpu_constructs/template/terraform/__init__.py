@@ -2,8 +2,8 @@
 
 Nothing else in the package knows Terraform: `plan` reads what ``terraform show -json`` writes, `links` follows what its
 configuration refers to, `kinds` says which resource becomes which and how its arguments are called there, `writer`
-writes one resource, with its `json_texts`, and `translation` the template. `plan` also finds the ``.tf`` file behind a
-resource. Findings are put back into the words of Terraform by the same table (`words`).
+writes one resource, with its `json_texts`, and `translation` the template. `sources` finds the line of a ``.tf`` file
+behind a resource. Findings are put back into the words of Terraform by the same table (`words`).
 
 https://developer.hashicorp.com/terraform/internals/json-format
 """

@@ -7,7 +7,7 @@ not be shown is unknown as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from gpu_constructs.facts.image_table import ROOT_DEVICE
@@ -27,7 +27,8 @@ from gpu_constructs.template.terraform.kinds_around import (
     TARGET,
 )
 from gpu_constructs.template.terraform.links import Links
-from gpu_constructs.template.terraform.plan import Instance, Object, Plan, Sources, plan_of
+from gpu_constructs.template.terraform.plan import Instance, Object, Plan, plan_of
+from gpu_constructs.template.terraform.sources import Sources
 from gpu_constructs.template.terraform.words import in_terraform
 from gpu_constructs.template.terraform.writer import Known, Writer
 
@@ -66,10 +67,12 @@ class _Translation:
         self._plan = plan
         self._document = document
         self._has_lines = document.find is not None and (document.line(("format_version",)) or 1) > 1
-        links = Links(plan)
-        self._links = links
+        self._made = {at: each for at, each in plan.instances.items() if each.type in KINDS and not each.is_data}
         self._known = Known(
-            links=links, images=Images(tuple(plan.instances.values())), by_id=_by_id(plan), by_name=_by_name(plan)
+            links=Links(plan),
+            images=Images(tuple(plan.instances.values())),
+            by_id=_by_id(self._made.values()),
+            by_name=_by_name(self._made.values()),
         )
         self._written = cache(self._write)
 
@@ -80,17 +83,12 @@ class _Translation:
 
     def places(self) -> Mapping[str, str | None]:
         """The region of each resource."""
-        regions = Regions(self._plan, self._links)
-        made = (each for each in self._plan.instances.values() if _is_made(each))
-        return {each.address: regions.of(each) for each in made}
+        regions = Regions(self._plan, self._known.links)
+        return {address: regions.of(each) for address, each in self._made.items()}
 
     def template(self) -> dict[str, Node]:
         """The template."""
-        resources: dict[str, Node] = {
-            each.address: Writer(self._known, each).resource()
-            for each in self._plan.instances.values()
-            if _is_made(each)
-        }
+        resources: dict[str, Node] = {at: Writer(self._known, each).resource() for at, each in self._made.items()}
         together = _together(resources, self._plan)
         return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
 
@@ -98,8 +96,8 @@ class _Translation:
         """The argument behind a property, and its line where the plan is not all on one."""
         resource = str(path[1]) if len(path) > 1 else ""
         address = resource.removesuffix(_WARM_POOL)
-        instance = self._plan.instances.get(address)
-        if instance is None or not _is_made(instance):
+        instance = self._made.get(address)
+        if instance is None:
             return None
         of = ("warm_pool",) if address != resource else self._arguments(address, path[2:])
         line = column = 0
@@ -125,28 +123,23 @@ class _Translation:
         return writer
 
 
-def _is_made(instance: Instance) -> bool:
-    """Whether a resource becomes one of the template."""
-    return instance.type in KINDS and not instance.is_data
-
-
-def _by_id(plan: Plan) -> dict[str, tuple[str, bool]]:
+def _by_id(instances: Iterable[Instance]) -> dict[str, tuple[str, bool]]:
     """Resources that exist, by their ids and ARNs, each with whether that is the ARN."""
     found: dict[str, tuple[str, bool]] = {}
-    for each in plan.instances.values():
-        for name in _ARNS if _is_made(each) else ():
+    for each in instances:
+        for name in _ARNS:
             value = each.values.get(name)
             if isinstance(value, str) and _ID.fullmatch(value):
                 found.setdefault(value, (each.address, value.startswith("arn:")))
     return found
 
 
-def _by_name(plan: Plan) -> dict[tuple[str, str], str]:
+def _by_name(instances: Iterable[Instance]) -> dict[tuple[str, str], str]:
     """Resources by their type and the name that they are given."""
     found: dict[tuple[str, str], str] = {}
-    for each in plan.instances.values():
+    for each in instances:
         name = each.values.get("name")
-        if isinstance(name, str) and _is_made(each):
+        if isinstance(name, str):
             found.setdefault((each.type, name), each.address)
     return found
 
