@@ -33,6 +33,10 @@ _NOT_FOUND = 127
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = _parser().parse_args(arguments).command
+    if words and shutil.which(words[0], path=_path()) is None:
+        fix = "npm install -g aws-cdk" if words[:1] == ["cdk"] else "a command that is on the PATH"
+        sys.stderr.write(f"{_NAME}: there is no command {words[0]}; fix: {fix}\n")
+        return _NOT_FOUND
     with tempfile.TemporaryDirectory(prefix="gpu-constructs-") as directory, emulator(Path(directory)) as running:
         environment = {
             **running.environment(os.environ),
@@ -44,12 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"emulator at {running.url} until this shell ends, its log in {running.log}\n")
         if not words and shutil.which("cdk", path=environment["PATH"]) is None:
             sys.stderr.write("there is no cdk on the PATH; fix: npm install -g aws-cdk\n")
-        try:
-            return subprocess.call(words or [os.environ.get("SHELL", "sh")], env=environment)
-        except FileNotFoundError:
-            fix = "npm install -g aws-cdk" if words[:1] == ["cdk"] else "a command that is on the PATH"
-            sys.stderr.write(f"{_NAME}: there is no command {words[0]}; fix: {fix}\n")
-            return _NOT_FOUND
+        return subprocess.call(words or [os.environ.get("SHELL", "sh")], env=environment)
 
 
 def _path() -> str:

@@ -308,34 +308,37 @@ class StackResources(ResourceMap):
     def _wanted(self) -> list[str]:
         """The resources whose condition holds, each after those it needs."""
         definitions, order = self._resource_json_map, []
+        waits = {
+            each: [name for name in needs(definition) if name in definitions]
+            for each, definition in definitions.items()
+        }
         seen: set[str] = set()
 
         def visit(logical_id: str) -> None:
             if logical_id in seen:
                 return
             seen.add(logical_id)
-            for needed in needs(definitions[logical_id]):
-                if needed in definitions:
-                    visit(needed)
+            for needed in waits[logical_id]:
+                visit(needed)
             condition = definitions[logical_id].get("Condition")
             if not condition or self.lazy_condition_map[condition]:
                 order.append(logical_id)
 
+        def waits_for_service(logical_id: str) -> bool:
+            """Whether this is a service, or needs one, if only through others."""
+            asked, left = set[str](), [logical_id]
+            while left:
+                each = left.pop()
+                if definitions[each]["Type"] == "AWS::ECS::Service":
+                    return True
+                asked.add(each)
+                left += {*waits[each]} - asked
+            return False
+
         # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
-        for logical_id in sorted(definitions, key=self._waits_for_service):
+        for logical_id in sorted(definitions, key=waits_for_service):
             visit(logical_id)
         return order
-
-    def _waits_for_service(self, logical_id: str) -> bool:
-        """Whether this is a service, or needs one, if only through others."""
-        definitions, seen, left = self._resource_json_map, set[str](), [logical_id]
-        while left:
-            each = left.pop()
-            if definitions[each]["Type"] == "AWS::ECS::Service":
-                return True
-            seen.add(each)
-            left += {*needs(definitions[each])} & definitions.keys() - seen
-        return False
 
     # moto lists a stack's resources through these.
     def __iter__(self) -> Iterator[str]:

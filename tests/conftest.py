@@ -44,7 +44,7 @@ _OF_REPORTS = (
 _ON_THE_STAGE = (
     "tests/e2e/test_reference_stacks.py",
     "tests/e2e/test_after_deploy.py",
-    "tests/e2e/test_written_app.py",
+    "tests/e2e/test_smoke.py",
 )
 """Files with stories on one emulator, which is a process of its own."""
 

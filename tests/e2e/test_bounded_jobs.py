@@ -1,10 +1,10 @@
-"""Jobs and gangs that lose hosts, by one deploy of the real CDK command line: what is lost is run again, in bounds."""
+"""Jobs and gangs that lose hosts: what is lost is run again, in bounds."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -12,7 +12,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from ecs_emulator.account import Account
-from ecs_emulator.inventory import inventory
+from ecs_emulator.local import Local
 from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,
@@ -30,8 +30,6 @@ from gpu_constructs.jobs.batch.job_options import LOST_NODE
 from tests.synthesis import app_in
 
 from .deployed_jobs import Jobs, submitted, until
-from .stage import Stage
-from .test_messages import BURST, HOSTS, Renders, define_renders
 
 IMAGE = ecs.ContainerImage.from_registry("example/train:1")
 GANG = 4
@@ -63,22 +61,28 @@ def _define_gang(stack: cdk.Stack, vpc: ec2.Vpc) -> None:
     cdk.CfnOutput(stack, "Submit", value=gang.submit_command())
 
 
+_STACKS = {"Job": _define_job, "Gang": _define_gang}
+
+
 @dataclass(frozen=True)
 class World:
     """The stacks.
 
     Args:
-        account: The account.
+        cloud: Where they are.
         outputs: Their outputs, by stack.
     """
 
-    account: Account
-    outputs: dict[str, dict[str, str]]
+    cloud: Local
+    outputs: dict[str, Mapping[str, str]]
+
+    @property
+    def account(self) -> Account:
+        return self.cloud.account
 
     def switch(self, name: str, value: str) -> None:
         """Tells the emulator what happens."""
-        parameter = {"Name": f"/emulator/{name}", "Value": value, "Type": "String", "Overwrite": True}
-        self.account.client("ssm").put_parameter(**parameter)
+        self.cloud.switch(name, value)
 
     def hosts(self, state: str) -> set[str]:
         """Those in a state."""
@@ -98,24 +102,21 @@ class World:
         return until(self.account, submitted(self.account, self.outputs["Gang"]), 60)
 
 
-@pytest.fixture(scope="module", name="world")
-def _world(_stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    account, folder = _stage.account, tmp_path_factory.mktemp("bounded")
-    before, app = inventory(account.client), app_in(folder)
-    for name, define in {"Renders": define_renders, "Job": _define_job, "Gang": _define_gang}.items():
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    app = app_in(tmp_path_factory.mktemp("bounded"))
+    for name, define in _STACKS.items():
         stack = cdk.Stack(app, name)
         define(stack, ec2.Vpc(stack, "Vpc", max_azs=1, restrict_default_security_group=False))
-    app.synth()
-    _stage.cdk.deploy(folder, "--all")
-    described = account.client("cloudformation").describe_stacks()["Stacks"]
-    yield World(
-        account,
-        {s["StackName"]: {o["OutputKey"]: o["OutputValue"] for o in s.get("Outputs", ())} for s in described},
-    )
-    names = [f"/emulator/{each}" for each in ("ends/render", "ends/train", "jobs/Train", "nodes/Train", "never-joins")]
-    account.client("ssm").delete_parameters(Names=names)
-    _stage.cdk.destroy(folder, "--all")
-    assert inventory(account.client) == before
+    return Path(app.synth().directory)
+
+
+@pytest.fixture
+def world(cloud: Local, assembly: Path) -> Iterator[World]:
+    made = {name: cloud.deploy_assembly(assembly, name) for name in _STACKS}
+    yield World(cloud, {name: each.outputs for name, each in made.items()})
+    for each in made.values():
+        cloud.destroy(each)
 
 
 def test_a_gang_whose_hosts_never_join_has_as_many_as_it_needs_until_somebody_ends_it(world: World) -> None:
@@ -168,13 +169,3 @@ def test_a_job_survives_a_reclaim_by_each_exit_code_and_resumes_after_its_last_r
     assert len({each["JOB_CHECKPOINTS"] for each in seen}) == 1
     world.switch("ends/train", "memory")
     assert jobs.end(jobs.start_as(outputs["Start"]))["error"] == "OtherExitCode"
-
-
-def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(world: World) -> None:
-    jobs = Renders.of(world.account, world.outputs["Renders"])
-    world.switch("ends/render", "3*0")
-    bodies = [{"scene": number} for number in range(BURST)]
-    jobs.send([json.dumps(each) for each in bodies])
-    assert jobs.all_ended(BURST) == HOSTS
-    assert sorted(jobs.given(), key=str) == sorted(bodies, key=str)
-    assert jobs.failed() == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ecs_emulator.local import Ask, Deployed, Local
 from ecs_emulator.policies import Call, is_allowed
+from gpu_constructs.account import self_test
 from gpu_constructs.account.live.self_test import FAMILY
 
 from .templates import cluster_template, service
@@ -112,7 +113,7 @@ def test_stop_tasks(cloud: Local, ask: Ask, stack: Deployed) -> None:
 
 
 def test_run_self_test(cloud: Local, ask: Ask, stack: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
     cloud.switch(f"ends/{FAMILY}", "0")
     _waits(cloud, stack)
     cloud.account.stop_all(stack.outputs["Cluster"])

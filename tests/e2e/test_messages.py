@@ -26,9 +26,9 @@ from .deployed_jobs import Jobs
 STACK, HOSTS, BURST = "Renders", 8, 60
 
 
-def define_renders(stack: cdk.Stack, vpc: ec2.Vpc, *, hosts: int = HOSTS, **of_queue: Any) -> None:
+def _define_renders(stack: cdk.Stack, vpc: ec2.Vpc, **of_queue: Any) -> None:
     cluster = GpuCluster(stack, "Cluster", vpc=vpc)
-    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=hosts)
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=HOSTS)
     render = GpuTaskDefinition(stack, "Render", capacity=[l4], family="render")
     render.add_gpu_container("render", image=ecs.ContainerImage.from_registry("example/render:1"), gpus=1)
     job = GpuJob(
@@ -54,7 +54,7 @@ def define_renders(stack: cdk.Stack, vpc: ec2.Vpc, *, hosts: int = HOSTS, **of_q
 def _assembly(folder: Path, **how: Any) -> Path:
     app = app_in(folder)
     stack = cdk.Stack(app, STACK)
-    define_renders(stack, ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False), **how)
+    _define_renders(stack, ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False), **how)
     app.synth()
     return folder
 
@@ -185,6 +185,15 @@ def test_a_fifo_queue_keeps_the_order_of_each_group(here: Here) -> None:
     here.jobs.send(["1", "2", "3"], MessageGroupId="film")
     assert here.jobs.all_ended(3) == 1
     assert here.jobs.given() == ["1", "2", "3"]
+
+
+def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(here: Here) -> None:
+    here.cloud.switch("ends/render", "3*0")
+    bodies = [{"scene": number} for number in range(BURST)]
+    here.jobs.send([json.dumps(each) for each in bodies])
+    assert here.jobs.all_ended(BURST) == HOSTS
+    assert sorted(here.jobs.given(), key=str) == sorted(bodies, key=str)
+    assert here.jobs.failed() == []
 
 
 def _give_back(queue: str) -> None:

@@ -1,4 +1,4 @@
-"""What `cdk synth` shows of the check, through the real CDK command line."""
+"""What the real CDK command line shows of the check, and makes of an app that ``gpu-constructs new`` wrote."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+
+import pytest
+from gpu_constructs.cli.program import main
 
 from tests.synthesis import ROOT
 
@@ -32,11 +35,11 @@ APP = """
 """
 
 
-def cdk(*words: str, at: Path) -> tuple[int, str]:
+def cdk(*words: str, at: Path, compiled: str = str(COMPILED)) -> tuple[int, str]:
     ended = subprocess.run(
         ["cdk", *words, "--no-notices"],
         cwd=at,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NODE_COMPILE_CACHE": str(COMPILED)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NODE_COMPILE_CACHE": compiled},
         capture_output=True,
         text=True,
         check=False,
@@ -55,8 +58,16 @@ def test_errors_and_warnings_are_shown_where_they_are_and_an_error_in_a_stage_fa
     warning = ["WARNING", "gpu-constructs::GPU001", "Prod/Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
     assert [each for each in ("Traceback", "Successfully synthesized") if each in said] == []
-    for words in (["synth", "**"], ["synth", "Prod/Train"], ["deploy", "Prod/Train"]):
-        code, said = cdk(*words, "--app", "cdk.out", at=tmp_path)
-        assert (code, "gpu-constructs::GPU020" in said) == (1, True), said
+    code, said = cdk("deploy", "Prod/Train", "--app", "cdk.out", at=tmp_path)
+    assert (code, "gpu-constructs::GPU020" in said) == (1, True), said
     code, said = cdk("ls", "--app", "cdk.out", at=tmp_path)
     assert (code, "GPU020" in said) == (0, False), said
+
+
+def test_an_app_that_was_written_is_synthesized_as_its_own_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    code, said = cdk("synth", "--quiet", at=tmp_path, compiled="")  # jsii would keep what it compiles of the app
+    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (0, True), said
