@@ -82,12 +82,12 @@ def files_of(story: str) -> dict[str, str]:
         listed = "gpu-constructs new lists the stories"
         raise UnknownNameError(f"no story is called {shown(story)}", nearest=nearest, otherwise=listed)
     ends = (now() + dt.timedelta(days=_DAYS)).date().isoformat()
-    module = _module(story)
-    first = "".join(f"- `{name}`: {says}\n" for name, says in _FIRST.findall(_text(_app(story))))
+    module, app = story.replace("-", "_"), _text(_app(story))
+    first = "".join(f"- `{name}`: {says}\n" for name, says in _FIRST.findall(app))
     top = f"What you change first is at the top of `app.py`:\n\n{first}\n" if first else ""
     said = {"{story}": story, "{says}": told[story], "{version}": __version__, "{first}": top}
     files = {
-        "app.py": _text(_app(story)).replace(_ENDS, ends),
+        "app.py": app.replace(_ENDS, ends),
         "tests/__init__.py": "",
         "tests/test_app.py": _text(f"tests/test_{module}.py").replace(f"gpu_stories.apps.{module}", "app"),
     }
@@ -99,12 +99,8 @@ def files_of(story: str) -> dict[str, str]:
     return files
 
 
-def _module(story: str) -> str:
-    return story.replace("-", "_")
-
-
 def _app(story: str) -> str:
-    return f"apps/{_module(story)}.py"
+    return f"apps/{story.replace('-', '_')}.py"
 
 
 def _text(name: str) -> str:

@@ -140,8 +140,8 @@ def require_health_check(check: object) -> None:
             said[name] = whole_seconds(f"health_check.{name}", given, smallest=smallest, largest=largest)
     interval, timeout = said["interval"], said["timeout"]
     if isinstance(interval, int) and isinstance(timeout, int) and interval < timeout:
-        fix = f"cdk.Duration.seconds({interval})"
-        raise unexpected("health_check.timeout", timeout, f"no more than the interval of {interval} seconds", fix=fix)
+        what, fix = f"no more than the interval of {interval} seconds", f"cdk.Duration.seconds({interval})"
+        raise unexpected("health_check.timeout", timeout, what, fix=fix)
 
 
 def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str], ...]:

@@ -133,8 +133,8 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
     for path, node in below(data):
         is_key = path[:1] == ("Mappings",) and str(path[-1]) in _successors() and "." in str(path[-1])
         text = str(path[-1]) if is_key else node if isinstance(node, str) else ""
-        is_name = text in _successors() and ("." in text or _is_listed(path))
-        found = [text] if is_name else _TYPE.findall(text) if _IN_EXPRESSION in text else []
+        name = text if "." in text or _is_listed(path) else ""
+        found = [name] if name in _successors() else _TYPE.findall(text) if _IN_EXPRESSION in text else []
         for each in _successors().keys() & found if path[-1:] != ("Description",) else ():
             places.setdefault(each, []).append((path, None if is_key else node))
         if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:

@@ -324,8 +324,9 @@ class _Update:
         """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict(list)
         for service in self._old.index.all(SERVICE):
-            for item in _items(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
-                provider = self._provider(self._old, item.get("CapacityProvider"))
+            for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
+                named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
+                provider = self._provider(self._old, named)
                 if provider is not None:
                     users[provider].append(self._old.called(service))
         for kind in (ASSOCIATIONS, _CLUSTER):
@@ -366,11 +367,8 @@ class _Update:
 
 
 def _at(resource: Resource, path: str) -> Value:
-    return _down(resource.properties, path)
-
-
-def _down(value: Value, path: str) -> Value:
     """What is at the end of a path of keys; None if there is nothing."""
+    value: Value = resource.properties
     for key in path.split("."):
         if not isinstance(value, Mapping):
             return value if isinstance(value, Unknown) else None
@@ -380,7 +378,3 @@ def _down(value: Value, path: str) -> Value:
 
 def _list(value: Value) -> Sequence[Value]:
     return value if is_list(value) else ()
-
-
-def _items(value: Value) -> Iterator[Mapping[str, Value]]:
-    return (each for each in _list(value) if isinstance(each, Mapping))

@@ -161,7 +161,6 @@ def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, sai
             ["load balancer Other is new, in place of Front, whose DNS name and listeners go"],
         ),
         ({"Front": {}}, {"Front": {"IpAddressType": "dualstack"}}, []),
-        ({"Front": {}}, {}, []),
     ],
 )
 def test_a_new_load_balancer_has_another_url(old: Resources, new: Resources, said: list[str]) -> None:
