@@ -89,16 +89,20 @@ def require_served(
     `given` is what the user gave, by argument, where that is not what the property says; `also` are warnings that this
     constructor refuses, because it knows more than the reader of a file.
     """
-    by_name = {each.name: each for each in pools}
-    strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
-    workload = Workload(name=task.name, task=task, strategy=strategy)
-    fleet = Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
     of_tasks = {each.id for each in rules_of(rules_of_tasks)}
 
     def is_asked(rule: Rule) -> bool:
         return rule.id in also or (is_error(rule) and (rule.about is Task or rule.id in of_tasks))
 
-    raise_first(check(fleet, rules=is_asked), arguments, given=given, also=also)
+    raise_first(check(alone_on(pools, task), rules=is_asked), arguments, given=given, also=also)
+
+
+def alone_on(pools: Sequence[Pool], task: Task) -> Fleet:
+    """A task that is placed on some pools, and nothing else."""
+    by_name = {each.name: each for each in pools}
+    strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
+    workload = Workload(name=task.name, task=task, strategy=strategy)
+    return Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
 
 
 def raise_first(

@@ -164,20 +164,15 @@ def line_of(row: Row) -> ReleaseLine:
     """The releases of a line, as ``image_releases.json`` has them."""
     return ReleaseLine(
         releases={recorded_number(name): _release(name, each) for name, each in row["releases"].items()},
-        changes=tuple(
-            ReleaseChange(
-                since=each["since"],
-                what=each["what"],
-                source=each["source"],
-                families=frozenset(each.get("families", ())),
-                without=Verdict(each.get("without", Verdict.DRIVES.value)),
-                after=each.get("after", ""),
-            )
-            for each in row["changes"]
-        ),
+        changes=tuple(map(_change, row["changes"])),
         first=recorded_number(row["first"]) if "first" in row else None,
         least=Drivers.of(row["least"]["driver"]) if "least" in row else Drivers(),
     )
+
+
+def _change(row: Row) -> ReleaseChange:
+    families, without = frozenset(row.get("families", ())), Verdict(row.get("without", Verdict.DRIVES.value))
+    return ReleaseChange(**{**row, "families": families, "without": without})
 
 
 def _release(name: str, row: Row) -> Release:

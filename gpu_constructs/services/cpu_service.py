@@ -20,7 +20,7 @@ from gpu_constructs.fleet import StrategyItem, Workload
 from gpu_constructs.services.security_rules import write_rules_once
 from gpu_constructs.services.service_options import ServiceOptions, known_count
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.task_target import Capacity, require_capacities
+from gpu_constructs.tasks.task_target import Capacity, constraints_of, require_capacities
 from gpu_constructs.tasks.workload import keep_exported, require_home
 
 
@@ -112,7 +112,9 @@ class CpuService(ecs.Ec2Service):
         if off_gpu_hosts:
             _require_off_gpu_hosts(strategies or (), cluster, capacity or ())
         # The providers of a strategy have no other hosts.
-        if off_gpu_hosts and strategies is None:
+        stays_off = off_gpu_hosts and strategies is None
+        constraints_of(options.get("placement_constraints"), int(stays_off))
+        if stays_off:
             options["placement_constraints"] = [*(options.get("placement_constraints") or ()), cluster.off_gpu_hosts]
         has_controller = options.get("deployment_controller") is not None
         if not has_controller:

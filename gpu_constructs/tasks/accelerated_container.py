@@ -23,7 +23,7 @@ from gpu_constructs.placement.pool_profile import FairShare
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_one_more
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
-from gpu_constructs.tasks.host_share import require_met
+from gpu_constructs.tasks.host_share import GPU_LIMITS, require_met
 
 if TYPE_CHECKING:
     from aws_cdk import aws_logs as logs
@@ -34,10 +34,6 @@ _DRIVER_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _COMPUTE = ("compute", "utility")
 # https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 _CAPABILITIES_OF_DRIVER = (*_COMPUTE, "video", "graphics", "display", "compat32", "ngx", "all")
-
-# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
-# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
-_GPU_LIMITS = ("memlock", "stack")
 
 _GPU_ARGUMENTS: Mapping[str, str] = {
     "ResourceRequirements": "gpus",
@@ -59,8 +55,8 @@ _FIX = "devices='ALL' for every device of the host, or a number such as devices=
 _CAPABILITIES = ("IPC_LOCK",)
 
 _LIMITS = {
-    "memlock": ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
-    "stack": ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
+    name: ecs.Ulimit(name=ecs.UlimitName[name.upper()], soft_limit=limit, hard_limit=limit)
+    for name, limit in GPU_LIMITS.items()
 }
 
 # What ECS gives where nothing is written (Device of the ECS API); AWS's page of EFA writes all three.
@@ -108,7 +104,7 @@ def plan_gpu_container(
     )
     require_met(with_one_more(task, asked), pools)
     count = None if written else requirement.whole or requirement.part
-    return replace(plan, gpu_count=count, requirement=written, ulimits=_GPU_LIMITS)
+    return replace(plan, gpu_count=count, requirement=written, ulimits=tuple(GPU_LIMITS))
 
 
 def _of_driver(options: GpuContainerOptions) -> dict[str, str]:

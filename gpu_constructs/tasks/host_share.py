@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from gpu_constructs.cdk.refusal import raise_any
+from gpu_constructs.cdk.refusal import alone_on, raise_any
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.placement.demand import A_CONSTRAINT, Demand, demand_of
 from gpu_constructs.placement.fit import refusals
@@ -22,6 +22,10 @@ from gpu_constructs.rules import check, one_of
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 _FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
+
+GPU_LIMITS: Mapping[str, int] = {"memlock": -1, "stack": 67108864}
+"""What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
+(https://docs.nvidia.com/deeplearning/frameworks/user-guide/)."""
 
 
 def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
@@ -148,7 +152,7 @@ def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
         if any(refusals(task, each, pool) for each in types):
             # As it starts: from zero hosts, of which the smallest type decides.
             starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
-            raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
+            raise_any(check(alone_on([starting], task), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
 
 
 def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
@@ -163,12 +167,7 @@ def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
         )
         task = replace(task, containers=without_memory)
         for pool in pools:
-            raise_any(check(_alone(task, pool), rules=_NEEDS), {**_ARGUMENTS, **(arguments or {})})
-
-
-def _alone(task: Task, pool: Pool) -> Fleet:
-    strategy = (StrategyItem(provider=pool.provider or UNKNOWN, pool=pool),)
-    return Fleet(pools=(pool,), tasks=(task,), workloads=(Workload(name=task.name, task=task, strategy=strategy),))
+            raise_any(check(alone_on([pool], task), rules=_NEEDS), {**_ARGUMENTS, **(arguments or {})})
 
 
 def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:

@@ -148,6 +148,10 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         (lambda _, __, ___: {"desired_count": 1.5}, "desired_count: expects a whole number of tasks"),
         (lambda _, __, ___: {"desired_count": float("nan")}, "desired_count: expects a whole number of tasks"),
         (lambda _, __, ___: {"service_name": "a b"}, "service_name: 'a b' is not a name that ECS takes"),
+        (
+            lambda site, _, __: {"placement_constraints": [site.cluster.off_gpu_hosts] * 10},
+            "placement_constraints: a task has 10 constraints at most, got 10 beside 1",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_and_leaves_nothing_behind(ground: Ground, arguments: Make, message: str) -> None:

@@ -23,6 +23,7 @@ from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
 from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.tasks.gpu_ask import metadata_of
+from gpu_constructs.tasks.host_share import GPU_LIMITS
 
 if TYPE_CHECKING:
     from gpu_constructs.jobs.batch.queue import GpuBatchQueue
@@ -31,11 +32,9 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 _Definition = TypeVar("_Definition", batch.EcsJobDefinition, batch.MultiNodeJobDefinition)
 
-# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
-# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
 _ULIMITS = [
-    batch.Ulimit(name=batch.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
-    batch.Ulimit(name=batch.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
+    batch.Ulimit(name=batch.UlimitName[name.upper()], soft_limit=limit, hard_limit=limit)
+    for name, limit in GPU_LIMITS.items()
 ]
 
 

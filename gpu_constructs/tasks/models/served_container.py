@@ -10,11 +10,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.calls import require_construct_id
-from gpu_constructs.cdk.refusal import raise_first
+from gpu_constructs.cdk.refusal import alone_on, raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
-from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.fleet import Container, Pool, ResourceRequirement, Task
 from gpu_constructs.rules import check
 from gpu_constructs.rules.tasks.images import still_compiled
 from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, EfsStorage
@@ -174,10 +174,7 @@ def _require_cuda(name: str, server: ModelServer, pools: Sequence[Pool]) -> None
         return
     container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
     task = Task(name=name, containers=(container,))
-    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
-    workload = Workload(name=name, task=task, strategy=strategy)
-    fleet = Fleet(pools=tuple(pools), tasks=(task,), workloads=(workload,))
-    raise_first(check(fleet, rules=(still_compiled,)), {"Image": "server"})
+    raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
 
 
 def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
