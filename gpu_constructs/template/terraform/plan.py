@@ -50,7 +50,7 @@ class Instance:
     name: str
     key: str | int | None
     module: tuple[tuple[str, str | int | None], ...]
-    values: Object
+    values: dict[str, Node]
     unknown: Node = False
     sensitive: Node = False
     at: Path = ()

@@ -17,7 +17,7 @@ from gpu_constructs.template.terraform.json_texts import in_properties
 from gpu_constructs.template.terraform.kind import Argument, Form
 from gpu_constructs.template.terraform.kinds import KINDS, argument
 from gpu_constructs.template.terraform.links import Link, Links
-from gpu_constructs.template.terraform.plan import Instance, Object
+from gpu_constructs.template.terraform.plan import Instance
 
 Names = tuple[str, ...]
 
@@ -79,22 +79,24 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An object of arguments: the resource or one of its blocks.
+    """An argument, or an object of arguments: the resource or one of its blocks.
 
     Attributes:
-        values: What is known.
+        value: What is known.
         unknown: What only the apply knows, true for all.
         sensitive: What must not be shown, likewise.
-        written: The expressions of the configuration; None where a dynamic block makes it.
-        names: The names of the blocks that it is in.
+        written: Its expression in the configuration, or those of an object.
+        is_shown: Whether the configuration shows what is written around it, which it does not for a dynamic block.
+        names: Its name behind those of the blocks that it is in.
         of: The same with indexes.
         at: Where it is in the declaration.
     """
 
-    values: Object
+    value: Node
     unknown: Node
     sensitive: Node
-    written: Object | None
+    written: Node
+    is_shown: bool
     names: Names
     of: Path
     at: Path
@@ -123,10 +125,9 @@ class Writer:
             self._top["Metadata"] = {METADATA_KEY: {EXISTS: True, STAYS: not instance.changes}}
         for length in range(1, len(kind.below) + 1):
             self.paths[kind.below[:length]] = ()
-        configured = self._known.links.resource(instance).get("expressions")
-        written = configured if isinstance(configured, dict) else None
-        properties = _nested(self._top, kind.below)
-        top = _Part(instance.values, instance.unknown, instance.sensitive, written, (), (), kind.below)
+        written, properties = self._known.links.resource(instance).get("expressions"), _nested(self._top, kind.below)
+        is_shown = isinstance(written, dict)
+        top = _Part(instance.values, instance.unknown, instance.sensitive, written, is_shown, (), (), kind.below)
         self._object(top, properties)
         for name, value in kind.otherwise.items():
             properties.setdefault(name, value)
@@ -136,56 +137,56 @@ class Writer:
         return self._top
 
     def _object(self, part: _Part, into: dict[str, Node]) -> None:
-        for name in dict.fromkeys((*part.values, *members(part.unknown))):
+        for name in dict.fromkeys((*members(part.value), *members(part.unknown))):
             found = argument(self._instance.type, (*part.names, name))
             if found.is_left_out:
                 continue
             base, at = (self._top, ()) if found.is_of_resource else (into, part.at)
             below = _Part(
-                {},
+                under(part.value, name),
                 _at(part.unknown, name),
                 _at(part.sensitive, name),
-                None,
+                under(part.written, name),
+                part.is_shown,
                 (*part.names, name),
                 (*part.of, name),
                 (*at, *found.steps),
             )
-            self._argument(found, part.values.get(name), below, _written(part.written, name), base)
+            self._argument(found, below, base)
 
-    def _argument(
-        self, found: Argument, value: Node, at: _Part, written: tuple[bool, Node], into: dict[str, Node]
-    ) -> None:
-        if isinstance(value, dict) and found.form not in (Form.FREE, Form.PAIRS):
-            value = [value]
-        if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-            self._blocks(found, value, at, written[1], into)
+    def _argument(self, found: Argument, at: _Part, into: dict[str, Node]) -> None:
+        is_object = isinstance(at.value, dict) and found.form not in (Form.FREE, Form.PAIRS)
+        blocks = [at.value] if is_object else items(at.value)
+        if any(isinstance(each, dict) for each in blocks):
+            self._blocks(found, blocks, at, into)
             return
-        if value == [] and at.unknown is not True:
-            if found.is_list or written[1] is not None:
+        if at.value == [] and at.unknown is not True:
+            if found.is_list or at.written is not None:
                 _put(into, found.steps, [])
             return
-        node = self._leaf(found.form, value, at, written)
+        node = self._leaf(found.form, at)
         if node is None and at.unknown is True and set(found.steps[:1]) & KINDS[self._instance.type].otherwise.keys():
             node = LATER  # Terraform has a default for it, so that it is known where nobody wrote it
         if node is not None and found.steps:
             _put(into, found.steps, node)
             self.paths[at.at] = at.of
 
-    def _blocks(self, found: Argument, blocks: Sequence[Node], at: _Part, written: Node, into: dict[str, Node]) -> None:
+    def _blocks(self, found: Argument, blocks: Sequence[Node], at: _Part, into: dict[str, Node]) -> None:
         objects: list[Node] = []
-        static = written if isinstance(written, list) and len(written) == len(blocks) else None
-        static = [written] if isinstance(written, dict) and "references" not in written and len(blocks) == 1 else static
+        is_one = isinstance(at.written, dict) and "references" not in at.written
+        static = [at.written] if is_one else items(at.written)
         if (not found.is_list and found.steps) or found.is_list:
             self.paths[at.at] = at.of
         for number, block in enumerate(blocks if found.is_list else blocks[:1]):
-            expressions = static[number] if static is not None else None
+            expressions = static[number] if len(static) == len(blocks) else None
             of, to = (*at.of, number), (*at.at, number) if found.is_list else at.at
             self.paths.setdefault(to, of)
             inner = _Part(
                 members(block),
                 _item(at.unknown, number),
                 _item(at.sensitive, number),
-                expressions if isinstance(expressions, dict) else None,
+                expressions,
+                isinstance(expressions, dict),
                 at.names,
                 of,
                 to,
@@ -198,15 +199,18 @@ class Writer:
 
     # -- values ----------------------------------------------------------------------------------------------------
 
-    def _leaf(self, form: Form, value: Node, at: _Part, written: tuple[bool, Node]) -> Node:
-        is_unset = value is None or value == "" or (value == 0 and at.names[-1] in _ZERO_IS_NONE)
-        if at.unknown is True or is_unset:
-            return _formed(form, self._later(at.names, written)) if at.unknown is True else None
+    def _leaf(self, form: Form, at: _Part) -> Node:
+        value = at.value
+        if at.unknown is True:
+            return _formed(form, self._later(at))
+        if value is None or value == "" or (value == 0 and at.names[-1] in _ZERO_IS_NONE):
+            return None
         if form in (Form.JSON, Form.POLICY):
-            return self._of_text(form, value, at)
-        if _is_secret(at.sensitive) or (form is Form.HASHED and isinstance(value, str) and _HASH.fullmatch(value)):
+            return self._of_text(form, at)
+        is_secret = any(each is True for each in nodes_in(at.sensitive))
+        if is_secret or (form is Form.HASHED and isinstance(value, str) and _HASH.fullmatch(value)):
             return LATER
-        node = self._list(value, at, written[1]) if isinstance(value, list) else self._single(value, at.names)
+        node = self._list(value, at) if isinstance(value, list) else self._single(value, at.names)
         if form is Form.SWITCH and isinstance(node, bool):
             return _SWITCH[node]
         return _formed(form, node)
@@ -224,8 +228,8 @@ class Writer:
             return value
         return {"Fn::GetAtt": [there[0], "Arn"]} if there[1] else {"Ref": there[0]}
 
-    def _list(self, value: Sequence[Node], at: _Part, expression: Node) -> Node:
-        links = list(self._known.links.of(expression, self._instance)) if isinstance(at.unknown, list) else []
+    def _list(self, value: Sequence[Node], at: _Part) -> Node:
+        links = list(self._known.links.of(at.written, self._instance)) if isinstance(at.unknown, list) else []
         unknown = [number for number in range(len(value)) if _item(at.unknown, number) is True]
         by_number = dict(zip(unknown, links, strict=True)) if len(links) == len(unknown) else {}
         return [
@@ -233,12 +237,12 @@ class Writer:
             for number, each in enumerate(value)
         ]
 
-    def _later(self, names: Names, written: tuple[bool, Node]) -> Node:
+    def _later(self, at: _Part) -> Node:
         """What only the apply knows; None where nobody asked for it, so that AWS has its own default."""
-        is_written, expression = written
+        names, expression = at.names, at.written
         types = _POINTS_AT.get(".".join(names[-2:])) or _POINTS_AT.get(names[-1], ())
         nobody_wrote = names[-1] == _OVERRIDE and not self._known.images.may_be_made
-        if expression is None and (is_written or nobody_wrote):
+        if expression is None and (at.is_shown or nobody_wrote):
             return None
         links = self._known.links
         named = list(map(str, items(under(expression, "references"))))
@@ -268,23 +272,18 @@ class Writer:
             return {"Fn::GetAtt": [there.address, attribute.capitalize()]}
         return {"Ref": there.address}
 
-    def _of_text(self, form: Form, value: Node, at: _Part) -> Node:
+    def _of_text(self, form: Form, at: _Part) -> Node:
         """What a text holds as JSON; the text where it holds none, which the reader says."""
         try:
-            data: Node = json.loads(value, parse_constant=str) if isinstance(value, str) else value
+            data: Node = json.loads(at.value, parse_constant=str) if isinstance(at.value, str) else at.value
         except (ValueError, RecursionError):
-            return LATER if at.sensitive is True else value
+            return LATER if at.sensitive is True else at.value
         if deeper_than(data, DEPTH):
             return LATER
         if form is Form.POLICY:
             return LATER if at.sensitive is True else data
         self.texts[at.at] = data
         return in_properties(data, hides=at.sensitive is True)
-
-
-def _written(part: Object | None, name: str) -> tuple[bool, Node]:
-    """Whether the configuration shows what is written around an argument, and its expression."""
-    return part is not None, None if part is None else part.get(name)
 
 
 def _at(node: Node, name: str) -> Node:
@@ -318,11 +317,6 @@ def _formed(form: Form, node: Node) -> Node:
     if form is Form.SERVICE and isinstance(node, dict) and "Ref" in node:
         return {"Fn::Join": ["", ["service/", node]]}
     return node
-
-
-def _is_secret(sensitive: Node) -> bool:
-    """Whether a part of a value must not be shown."""
-    return any(each is True for each in nodes_in(sensitive))
 
 
 def _put(into: dict[str, Node], steps: Sequence[str], node: Node) -> None:
