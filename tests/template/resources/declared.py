@@ -81,16 +81,20 @@ def only_workload(resources: Mapping[str, Any]) -> Workload:
     return workload
 
 
-def pool_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None) -> Pool:
+def pool_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None, **more: Any) -> Pool:
     """The pool of an Auto Scaling group with a launch template of this data, behind a capacity provider."""
-    (pool,) = fleet_of_data(data, group).pools
+    (pool,) = fleet_of_data(data, group, **more).pools
     return pool
 
 
 def fleet_of_data(
-    data: Mapping[str, Any], group: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None
+    data: Mapping[str, Any],
+    group: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    update_policy: Mapping[str, Any] | None = None,
+    **others: Any,
 ) -> Fleet:
-    """The same with what could not be read."""
+    """The same with what could not be read, and other resources beside it."""
     return fleet(
         {
             "Template": {
@@ -106,6 +110,7 @@ def fleet_of_data(
                     "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}},
                     **(group or {}),
                 },
+                "UpdatePolicy": update_policy or {},
             },
             "Provider": {
                 "Type": "AWS::ECS::CapacityProvider",
@@ -116,6 +121,7 @@ def fleet_of_data(
                     }
                 },
             },
+            **others,
         }
     )
 

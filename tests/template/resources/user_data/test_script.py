@@ -13,7 +13,7 @@ from gpu_constructs.template.model import Text
 from gpu_constructs.template.resources.agent_script import settings_of_script
 from gpu_constructs.template.resources.user_data import agent_settings
 from tests.pace import paces
-from tests.template.resources.declared import fleet, joined
+from tests.template.resources.declared import fleet_of_data, joined
 
 F = "/etc/ecs/ecs.config"
 JOIN = f"echo ECS_CLUSTER=a >> {F}\n"
@@ -187,24 +187,11 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 def test_a_longer_text_than_ec2_takes_by_far_is_not_read_and_told() -> None:
-    def hosts(data: Any) -> dict[str, Any]:
-        return {
-            "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {"UserData": data}}},
-            "Group": {
-                "Type": "AWS::AutoScaling::AutoScalingGroup",
-                "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}},
-            },
-            "Provider": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": "Group"}}},
-            },
-        }
-
     for data in ("#!/bin/sh\n" + "x" * 65_536, joined("#!/bin/sh\n" + "x" * 65_536, {"Unknown": 0})):
-        found = fleet(hosts(data))
+        found = fleet_of_data({"UserData": data})
         assert found.pools[0].user_data.format is UNKNOWN
         assert ["UserData: expects 16 KB at most" in each.text for each in found.remarks] == [True]
-    assert fleet(hosts("#!/bin/sh\n")).remarks == ()
+    assert fleet_of_data({"UserData": "#!/bin/sh\n"}).remarks == ()
 
 
 BRACKETS = ["{", "}", "(", ")", "$(", "`", "'", '"', "\\", "<<A", "A\n", "<<<", "f()"]
