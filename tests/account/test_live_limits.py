@@ -1,4 +1,4 @@
-"""A command about a running cluster ends, whatever AWS answers, and says what it has not read."""
+"""A command about a running cluster ends by its deadline, whatever AWS answers, and says what it has not read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from gpu_constructs.account import deadline
+from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.live_cluster import about, clusters_of
 from gpu_constructs.errors import GpuConstructsError
@@ -64,3 +66,32 @@ def test_a_stack_that_does_not_exist_is_said() -> None:
     gone: dict[str, Exception] = {"list_stack_resources": ClientError(said, "ListStackResources")}
     with pytest.raises(GpuConstructsError, match="STACK: there is no stack 'Dmeo' in us-east-1; fix: --region"):
         clusters_of(Recorded(gone), stack="Dmeo", region="us-east-1")
+
+
+CALL = "ecs:DescribeTasks"
+
+
+def test_a_call_in_time_is_answered_or_raises_what_it_raises() -> None:
+    said: list[str] = []
+    of = Deadline(60, said.append)
+    assert of.call(CALL, lambda: 7) == 7
+    with pytest.raises(TimeoutError, match="its own"):
+        of.call(CALL, _fails)
+    assert not said
+
+
+def _fails() -> None:
+    raise TimeoutError("its own")
+
+
+def test_a_call_that_hangs_is_left_and_no_other_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "_QUIET", 0.01)
+    never, made, said = Event(), Event(), list[str]()
+    of = Deadline(0.1, said.append)
+    with pytest.raises(UnansweredError, match=f"did not answer {CALL}: the 0.1 seconds of the command were over"):
+        of.call(CALL, never.wait)
+    with pytest.raises(UnansweredError, match="was not asked iam:GetRole"):
+        of.call("iam:GetRole", made.set)
+    assert not made.is_set()
+    assert said == [f"waiting for {CALL}, for 0 seconds at most"]
+    never.set()

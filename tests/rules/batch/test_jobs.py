@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,11 @@ from gpu_constructs.fleet import (
     Submission,
     Task,
 )
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
 from gpu_constructs.rules.tasks.requests import taken
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
-from tools.rule_examples import example_of
+from tools.rule_examples import BASES, example_of
 
 LOST = '{OnStatusReason: "Host EC2*", Action: RETRY}'
 
@@ -124,3 +125,129 @@ def rules(retries: str) -> list[str]:
 )
 def test_what_is_said_of_retries(retries: str, found: list[str]) -> None:
     assert rules(retries) == found
+
+
+_SUBMIT = "arn:aws:states:::batch:submitJob"
+# Another queue, whose hosts have four GPUs, and one on Fargate.
+_MORE = """
+  Large:
+    Type: AWS::Batch::ComputeEnvironment
+    Properties:
+      Type: MANAGED
+      ComputeResources: {Type: EC2, MinvCpus: 0, MaxvCpus: 96, InstanceTypes: [g6.12xlarge], Subnets: !Ref Subnets}
+  LargeQueue:
+    Type: AWS::Batch::JobQueue
+    Properties: {Priority: 1, ComputeEnvironmentOrder: [{Order: 1, ComputeEnvironment: !Ref Large}]}
+  Fargate:
+    Type: AWS::Batch::ComputeEnvironment
+    Properties: {Type: MANAGED, ComputeResources: {Type: FARGATE, MaxvCpus: 16, Subnets: !Ref Subnets}}
+  FargateQueue:
+    Type: AWS::Batch::JobQueue
+    Properties: {Priority: 1, ComputeEnvironmentOrder: [{Order: 1, ComputeEnvironment: !Ref Fargate}]}
+"""
+
+
+def _state(queue: str = "Queue", resource: str = _SUBMIT, **request: Any) -> dict[str, Any]:
+    parameters = {"JobName": "train", "JobDefinition": "${Job}", "JobQueue": f"${{{queue}}}", **request}
+    return {"Type": "Task", "Resource": resource, "Parameters": parameters}
+
+
+def _asks_for(*requirements: dict[str, Any]) -> dict[str, Any]:
+    return {"ContainerOverrides": {"ResourceRequirements": list(requirements)}}
+
+
+def found(*states: dict[str, Any], gpus: int = 1) -> list[Finding]:
+    """Errors about a job of so many GPUs that a state machine submits to hosts with one GPU, or another queue."""
+    ends = [{"Next": f"S{number + 1}"} for number in range(len(states) - 1)] + [{"End": True}]
+    run = {f"S{number}": {**each, **end} for number, (each, end) in enumerate(zip(states, ends, strict=True))}
+    definition = json.dumps({"StartAt": "S0", "States": run})
+    machine = f"""
+  Machine:
+    Type: AWS::StepFunctions::StateMachine
+    Properties: {{RoleArn: x, DefinitionString: !Sub '{definition}'}}
+"""
+    text = (BASES / "batch.yaml").read_text(encoding="utf-8") + _MORE + machine
+    text = text.replace('{Type: GPU, Value: "1"}', f'{{Type: GPU, Value: "{gpus}"}}')
+    return [each for each in check_files(["-"], stdin=text.encode()).findings if each.severity.value == "error"]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "states", "rules"),
+    [
+        (4, [_state("LargeQueue")], []),
+        (1, [_state(**_asks_for({"Type": "MEMORY", "Value": "64000"}))], ["GPU061"]),
+        (1, [_state(**_asks_for({"Type": "VCPU", "Value": "128"}))], ["GPU061"]),
+        (1, [_state("FargateQueue")], ["GPU295"]),
+    ],
+)
+def test_a_job_is_judged_on_the_hosts_of_the_queue(gpus: int, states: list[Any], rules: list[str]) -> None:
+    assert [each.rule for each in found(*states, gpus=gpus)] == rules
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [("-1", "GPU020"), ("ALL", "GPU020"), ("0.25", "GPU020")],
+)
+def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule: str) -> None:
+    (finding,) = (each for each in found(_state(**_asks_for({"Type": "GPU", "Value": value}))) if each.rule == rule)
+    assert finding.subject == "Machine[S0]"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"ContainerOverrides": {"ResourceRequirements.$": "$.sizes"}},
+        {"ContainerOverrides.$": "$.overrides"},
+        {"EcsPropertiesOverride.$": "$.overrides"},
+        {"EcsPropertiesOverride": {"TaskProperties": [{"Containers": [{"Name": "default"}]}]}},
+        {"NodeOverrides.$": "$.nodes"},
+        {"ContainerOverrides": {"Vcpus": 2}},
+    ],
+)
+def test_sizes_that_only_a_submission_knows_are_not_judged(request_: dict[str, Any]) -> None:
+    assert found(_state(**request_), gpus=8) == []
+
+
+def test_overrides_of_other_things_leave_the_sizes() -> None:
+    assert [each.rule for each in found(_state(ContainerOverrides={"Command": ["x"]}), gpus=8)] == ["GPU061"]
+
+
+_OTHER_QUEUES = [
+    "arn:aws:batch:us-east-1:123456789012:job-queue/other",
+    "other",
+    {"Fn::ImportValue": "queue"},
+    {"Ref": "Subnets"},
+    {"Fn::Sub": "arn:aws:batch:${AWS::Region}:${AWS::AccountId}:job-queue/other"},
+]
+
+
+def _by_pipe(queue: Any) -> dict[str, Any]:
+    parameters = {"BatchJobParameters": {"JobDefinition": "train", "JobName": "x"}}
+    properties = {"RoleArn": "x", "Source": "x", "Target": queue, "TargetParameters": parameters}
+    return {"Type": "AWS::Pipes::Pipe", "Properties": properties}
+
+
+def _by_schedule(queue: Any) -> dict[str, Any]:
+    request = {"JobDefinition": "train", "JobName": "x", "JobQueue": queue}
+    arn = "arn:aws:scheduler:::aws-sdk:batch:submitJob"
+    target = {"Arn": arn, "RoleArn": "x", "Input": json.dumps(request)}
+    return {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "rate(1 day)", "Target": target}}
+
+
+@pytest.mark.parametrize(
+    ("submits", "queues"),
+    [(_by_pipe, _OTHER_QUEUES), (_by_schedule, _OTHER_QUEUES[:2])],
+)
+def test_a_job_in_a_queue_of_other_files_is_not_judged(submits: Any, queues: list[Any]) -> None:
+    text = (
+        (BASES / "batch.yaml").read_text(encoding="utf-8").replace('{Type: GPU, Value: "1"}', '{Type: GPU, Value: "8"}')
+    )
+    text = text.replace("Priority: 1", "Priority: 1\n      JobQueueName: jobs")
+    text = text.replace("Type: container", "Type: container\n      JobDefinitionName: train")
+
+    def judged(queue: Any) -> list[str]:
+        stdin = f"{text}\n  Submits: {json.dumps(submits(queue))}\n".encode()
+        return [each.rule for each in check_files(["-"], stdin=stdin).findings if each.rule in {"GPU061", "GPU229"}]
+
+    assert judged("jobs") == ["GPU061"]
+    assert [judged(each) for each in queues] == [["GPU229"]] * len(queues)

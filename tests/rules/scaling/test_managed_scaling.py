@@ -1,4 +1,4 @@
-"""Hosts that nobody starts, nobody can stop, or that contradict themselves."""
+"""Hosts that nobody starts, nobody can stop, or that contradict themselves; services that scale; tasks without a strategy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import PoolKind
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ProviderList, ServiceScaling, Starter
 from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.scaling import managed_scaling
+from gpu_constructs.rules.scaling import managed_scaling, service_scaling
+from gpu_constructs.rules.scaling.service_scaling import numbers_are_left
+from tests.reports import of_part
 from tests.rules.changed import severities
-from tests.rules.given import a_pool, asked, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, asked, found, on_launch_type, only, running_on, said
 
 RULES = rules_of(managed_scaling)
 
@@ -57,3 +59,125 @@ def test_ecs_supports_no_weights_and_those_of_one_change_nothing(weights: list[s
     overrides = weighted or [{"InstanceType": each} for each in types]
     changed = {"Hosts": {"MixedInstancesPolicy": {"LaunchTemplate": {"Overrides": overrides}}}}
     assert severities("GPU269", changed) == expected
+
+
+OF_SERVICES = rules_of(service_scaling)
+REQUESTS = "ALBRequestCountPerTarget"
+CPU = "ECSServiceAverageCPUUtilization"
+
+
+def asked_of(scaling: dict[str, Any] | None, **workload: Any) -> list[str]:
+    scaled = None if scaling is None else ServiceScaling(**{"least": 1, "most": 4, **scaling})
+    fleet = running_on(a_pool(), **{"desired_count": UNKNOWN, "scaling": scaled, **workload})
+    return [each.rule for each in said(OF_SERVICES, fleet)]
+
+
+@pytest.mark.parametrize(
+    ("scaling", "rules"),
+    [
+        ({"least": 0, "by": (REQUESTS, CPU)}, ["GPU211"]),
+        ({"least": 0}, []),
+    ],
+)
+def test_what_is_asked_of_a_scaled_service(scaling: dict[str, Any], rules: list[str]) -> None:
+    assert asked_of(scaling) == rules
+
+
+@pytest.mark.parametrize(("by", "rules"), [(REQUESTS, ["GPU213"]), (CPU, [])])
+def test_requests_are_counted_after_each_deployment(by: str, rules: list[str]) -> None:
+    assert asked_of({"by": (by,)}, deployment_strategy="CANARY") == rules
+
+
+def test_nothing_but_managed_scaling_sets_the_number_of_hosts() -> None:
+    for count in (0, 2):
+        group = running_on(a_pool(desired_instances=count))
+        assert f"sets it to {count} again" in only(numbers_are_left, group).message
+    in_order: list[dict[str, Any]] = [
+        {"desired_instances": UNKNOWN},
+        {"desired_instances": 2, "has_provider": False},
+        {"desired_instances": 2, "min_instances": 2, "max_instances": 2},
+    ]
+    for fine in in_order:
+        assert said(numbers_are_left, running_on(a_pool(**fine))) == []
+
+
+_POLICY = """
+Resources:
+  Policy:
+    Type: AWS::AutoScaling::ScalingPolicy
+    Properties: {AutoScalingGroupName: !Ref Hosts, %s}
+  Provider: {Properties: {AutoScalingGroupProvider: {ManagedScaling: {Status: %s}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "managed", "rules"),
+    [
+        ("PolicyType: TargetTrackingScaling", "ENABLED", ["GPU210"]),
+        (
+            "PolicyType: PredictiveScaling, PredictiveScalingConfiguration: {Mode: ForecastAndScale}",
+            "ENABLED",
+            ["GPU210"],
+        ),
+        ("PolicyType: PredictiveScaling, PredictiveScalingConfiguration: {Mode: ForecastOnly}", "ENABLED", []),
+        ("PolicyType: StepScaling", "DISABLED", []),
+    ],
+)
+def test_a_group_has_managed_scaling_or_a_policy_of_its_own(policy: str, managed: str, rules: list[str]) -> None:
+    assert [each.rule for each in of_part("GPU210", _POLICY % (policy, managed))] == rules
+
+
+OF_CLUSTER = ProviderList(cluster="gpu", cluster_is_defined=True)
+
+
+class TestServicesWithoutAStrategy:
+    def test_are_fine_as_daemons(self) -> None:
+        assert found(on_launch_type(a_pool(), task=a_task("1"), daemon=True)) == []
+
+
+def ids(fleet: Fleet) -> list[str]:
+    return [each.rule for each in said(FIT_RULES, fleet)]
+
+
+def empty(**changes: Any) -> Pool:
+    return a_pool(**{"cluster": "gpu", "group": "Group", "provider": "l4", **changes})
+
+
+def started(pool: Pool, *, lists: tuple[ProviderList, ...] = (OF_CLUSTER,), **changes: Any) -> Fleet:
+    given = {"cluster": "gpu", "starter": Starter.SCHEDULE, **changes}
+    fleet = on_launch_type(pool, task=a_task("1"), is_whole=True, **given)
+    return replace(fleet, provider_lists=lists)
+
+
+class TestOnClustersThatStartFromZero:
+    @pytest.mark.parametrize(
+        "pool",
+        [
+            pytest.param(empty(min_instances=UNKNOWN), id="a number of the deploy"),
+            pytest.param(empty(may_be_started_by_others=True), id="something else may start one"),
+        ],
+    )
+    def test_is_only_a_warning_where_a_host_may_be_there(self, pool: Pool) -> None:
+        assert ids(started(pool)) == ["GPU072"]
+
+    def test_is_only_a_warning_where_tasks_with_a_strategy_start_hosts(self) -> None:
+        pool = empty()
+        others = replace(running_on(pool, task=a_task("1")).workloads[0], name="other", cluster="gpu")
+        fleet = started(pool)
+        assert ids(replace(fleet, workloads=(*fleet.workloads, others))) == ["GPU072"]
+        off = replace(others, desired_count=0)
+        assert ids(replace(fleet, workloads=(*fleet.workloads, off))) == ["GPU218"]
+
+    def test_hosts_that_cannot_run_the_task_are_no_first_host(self) -> None:
+        cpu = empty(name="Cpu", group="Other", min_instances=1, has_provider=False)
+        cpu = replace(cpu, instance_types=a_pool("c7i.xlarge").instance_types)
+        fleet = started(empty(has_provider=False))
+        assert ids(replace(fleet, pools=(cpu, *fleet.pools))) == ["GPU218"]
+
+    def test_without_a_list_of_providers_a_group_without_one_is_a_warning(self) -> None:
+        finding = only(FIT_RULES, started(empty(has_provider=False), lists=(), launch_type=None))
+        assert (finding.rule, finding.severity) == ("GPU218", Severity.WARNING)
+
+    def test_is_only_a_warning_where_the_cluster_may_have_a_default_strategy(self) -> None:
+        assert ids(started(empty(), lists=(), launch_type=None)) == ["GPU072"]
+        assert ids(started(empty(), lists=())) == ["GPU218"]
