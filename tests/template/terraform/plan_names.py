@@ -6,10 +6,7 @@ __all__ = ["TYPES"]
 
 # Names that are not those of CloudFormation with underscores, by the type and the way to them; "" takes a level away.
 TYPES: dict[str, tuple[str, dict[str, str]]] = {
-    "AWS::ECS::Cluster": (
-        "aws_ecs_cluster",
-        {"ClusterName": "name", "ClusterSettings": "setting", "CapacityProviders": "capacity_providers"},
-    ),
+    "AWS::ECS::Cluster": ("aws_ecs_cluster", {"ClusterName": "name", "ClusterSettings": "setting"}),
     "AWS::ECS::ClusterCapacityProviderAssociations": (
         "aws_ecs_cluster_capacity_providers",
         {"Cluster": "cluster_name"},
@@ -17,14 +14,7 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
     "AWS::ECS::CapacityProvider": ("aws_ecs_capacity_provider", {"ClusterName": "cluster"}),
     "AWS::ECS::TaskDefinition": (
         "aws_ecs_task_definition",
-        {
-            "Volumes": "volume",
-            "Volumes.Host": "",
-            "Volumes.Host.SourcePath": "host_path",
-            "Volumes.EFSVolumeConfiguration": "efs_volume_configuration",
-            "Volumes.EFSVolumeConfiguration.FilesystemId": "file_system_id",
-            "Volumes.EFSVolumeConfiguration.AuthorizationConfig.IAM": "iam",
-        },
+        {"Volumes": "volume", "Volumes.EFSVolumeConfiguration.FilesystemId": "file_system_id"},
     ),
     "AWS::ECS::Service": (
         "aws_ecs_service",
@@ -41,17 +31,12 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
     "AWS::AutoScaling::AutoScalingGroup": (
         "aws_autoscaling_group",
         {
-            "AutoScalingGroupName": "name",
-            "VPCZoneIdentifier": "vpc_zone_identifier",
             "NewInstancesProtectedFromScaleIn": "protect_from_scale_in",
             "LaunchConfigurationName": "launch_configuration",
             "LaunchTemplate.LaunchTemplateId": "id",
-            "LaunchTemplate.LaunchTemplateName": "name",
             "LifecycleHookSpecificationList": "initial_lifecycle_hook",
             "LifecycleHookSpecificationList.LifecycleHookName": "name",
             "MixedInstancesPolicy.LaunchTemplate.Overrides": "override",
-            "TargetGroupARNs": "target_group_arns",
-            "Tags": "",
             "MetricsCollection": "",
         },
     ),
@@ -62,7 +47,6 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
             "LaunchTemplateData": "",
             "LaunchTemplateData.SecurityGroupIds": "vpc_security_group_ids",
             "LaunchTemplateData.NetworkInterfaces.Groups": "security_groups",
-            "TagSpecifications": "",
         },
     ),
     "AWS::Batch::ComputeEnvironment": (
@@ -72,13 +56,11 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
             "ComputeResources.MaxvCpus": "max_vcpus",
             "ComputeResources.MinvCpus": "min_vcpus",
             "ComputeResources.DesiredvCpus": "desired_vcpus",
-            "ReplaceComputeEnvironment": "-",
-            "UpdatePolicy": "-",
         },
     ),
-    "AWS::Batch::JobQueue": ("aws_batch_job_queue", {"JobQueueName": "name"}),
-    "AWS::Batch::JobDefinition": ("aws_batch_job_definition", {"JobDefinitionName": "name"}),
-    "AWS::IAM::Role": ("aws_iam_role", {"RoleName": "name", "AssumeRolePolicyDocument": "assume_role_policy"}),
+    "AWS::Batch::JobQueue": ("aws_batch_job_queue", {}),
+    "AWS::Batch::JobDefinition": ("aws_batch_job_definition", {}),
+    "AWS::IAM::Role": ("aws_iam_role", {"AssumeRolePolicyDocument": "assume_role_policy"}),
     "AWS::IAM::InstanceProfile": ("aws_iam_instance_profile", {"Roles": "role"}),
     "AWS::EC2::Subnet": ("aws_subnet", {}),
     "AWS::EC2::PlacementGroup": ("aws_placement_group", {}),
@@ -95,71 +77,26 @@ TYPES: dict[str, tuple[str, dict[str, str]]] = {
                     "IpProtocol": "protocol",
                     "CidrIp": "cidr_blocks",
                     "SourceSecurityGroupId": "security_groups",
-                    "DestinationSecurityGroupId": "security_groups",
                 }.items()
             },
         },
     ),
     "AWS::EC2::SecurityGroupIngress": (
         "aws_vpc_security_group_ingress_rule",
-        {
-            "GroupId": "security_group_id",
-            "CidrIp": "cidr_ipv4",
-            "SourceSecurityGroupId": "referenced_security_group_id",
-        },
+        {"GroupId": "security_group_id", "SourceSecurityGroupId": "referenced_security_group_id"},
     ),
     "AWS::EC2::VPC": ("aws_vpc", {}),
-    "AWS::SNS::Topic": ("aws_sns_topic", {"Subscription": ""}),
-    "AWS::ElasticLoadBalancingV2::LoadBalancer": (
-        "aws_lb",
-        {"Type": "load_balancer_type", "LoadBalancerAttributes": "", "Scheme": "-", "SubnetMappings": "-"},
-    ),
-    "AWS::ElasticLoadBalancingV2::TargetGroup": (
-        "aws_lb_target_group",
-        {
-            "TargetGroupAttributes": "",
-            "HealthCheckPath": "health_check.path",
-            "HealthCheckPort": "health_check.port",
-            "HealthCheckProtocol": "health_check.protocol",
-            "HealthCheckIntervalSeconds": "health_check.interval",
-            "HealthCheckTimeoutSeconds": "health_check.timeout",
-            "HealthyThresholdCount": "health_check.healthy_threshold",
-            "UnhealthyThresholdCount": "health_check.unhealthy_threshold",
-            "Matcher": "-",
-        },
-    ),
-    "AWS::ElasticLoadBalancingV2::Listener": (
-        "aws_lb_listener",
-        {"DefaultActions": "default_action", "DefaultActions.ForwardConfig": "forward", "Certificates": ""},
-    ),
-    "AWS::ElasticLoadBalancingV2::ListenerRule": (
-        "aws_lb_listener_rule",
-        {"Actions": "action", "Actions.ForwardConfig": "forward", "Conditions": ""},
-    ),
+    "AWS::SNS::Topic": ("aws_sns_topic", {}),
+    "AWS::ElasticLoadBalancingV2::LoadBalancer": ("aws_lb", {"Scheme": "-"}),
+    "AWS::ElasticLoadBalancingV2::TargetGroup": ("aws_lb_target_group", {"HealthCheckPath": "health_check.path"}),
+    "AWS::ElasticLoadBalancingV2::Listener": ("aws_lb_listener", {"DefaultActions": "default_action"}),
     "AWS::CloudWatch::Alarm": ("aws_cloudwatch_metric_alarm", {"Dimensions": "-"}),
     "AWS::ApplicationAutoScaling::ScalingPolicy": ("aws_appautoscaling_policy", {"PolicyName": "name"}),
     "AWS::AutoScaling::ScheduledAction": ("aws_autoscaling_schedule", {}),
-    "AWS::AutoScaling::LifecycleHook": ("aws_autoscaling_lifecycle_hook", {"LifecycleHookName": "name"}),
-    "AWS::AutoScaling::LaunchConfiguration": (
-        "aws_launch_configuration",
-        {"BlockDeviceMappings": "ebs_block_device", "BlockDeviceMappings.Ebs": ""},
-    ),
+    "AWS::AutoScaling::LaunchConfiguration": ("aws_launch_configuration", {}),
     "AWS::EC2::Instance": (
         "aws_instance",
-        {
-            "ImageId": "ami",
-            "SecurityGroupIds": "vpc_security_group_ids",
-            "BlockDeviceMappings": "ebs_block_device",
-            "BlockDeviceMappings.Ebs": "",
-        },
+        {"ImageId": "ami", "BlockDeviceMappings": "ebs_block_device", "BlockDeviceMappings.Ebs": ""},
     ),
-    "AWS::Scheduler::Schedule": (
-        "aws_scheduler_schedule",
-        {
-            "Target.EcsParameters.NetworkConfiguration.AwsvpcConfiguration": "",
-            "FlexibleTimeWindow": "flexible_time_window",
-        },
-    ),
-    "AWS::StepFunctions::StateMachine": ("aws_sfn_state_machine", {"DefinitionString": "definition"}),
-    "AWS::SSM::Parameter": ("aws_ssm_parameter", {"Value": "insecure_value"}),
+    "AWS::Scheduler::Schedule": ("aws_scheduler_schedule", {}),
 }
