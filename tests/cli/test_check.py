@@ -121,22 +121,6 @@ def test_what_is_not_known_of_a_task_fails_where_that_is_asked_for(
     assert main(["check", ".", "--fail-on", "unchecked"]) == 0
 
 
-def test_a_task_definition_of_the_api_comes_from_stdin(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    described = {
-        "taskDefinition": {
-            "family": "chat",
-            "containerDefinitions": [
-                {"name": "vllm", "memory": 8192, "resourceRequirements": [{"type": "GPU", "value": "1"}]}
-            ],
-        }
-    }
-    _stdin(monkeypatch, json.dumps(described).encode())
-    assert main(["check", "-", "--fail-on", "never"]) == 0
-    assert "0 pools, 1 task, 0 services looked at" in capsys.readouterr().out
-
-
 def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
     monkeypatch.setattr(
@@ -162,16 +146,6 @@ def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatc
     assert (seen["asked"].region, seen["asked"].stdin) == ("eu-west-1", None)
 
 
-def test_a_type_that_may_be_new_is_not_checked_and_one_that_cannot_be_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    newer = written(template(instance_type="p7-b400.48xlarge"), tmp_path / "new.json")
-    assert main(["check", newer]) == 0
-    assert "1 task not checked" in capsys.readouterr().out
-    assert main(["check", newer, "--fail-on", "unchecked"]) == 1
-    assert main(["check", written(template(instance_type="p7.48xlrge"), tmp_path / "wrong.json")]) == 1
-
-
 def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template()
     del body["Resources"]["Service"]
@@ -182,17 +156,6 @@ def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, caps
     capsys.readouterr()
     main(["check", alone, "--format", "json"])
     assert json.loads(capsys.readouterr().out)["summary"]["unchecked"] == 1
-
-
-def test_a_service_whose_task_definition_is_in_another_file_is_not_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    body = template()
-    body["Resources"]["Service"]["Properties"]["TaskDefinition"] = "other:3"
-    file = tmp_path / "template.json"
-    file.write_text(json.dumps(body))
-    assert main(["check", str(file), "--fail-on", "unchecked"]) == 1
-    assert "do not define the task definition of Service" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Origin
 from gpu_constructs.template import UnreadableError, read_stacks
-from gpu_constructs.template.documents import Document
 from gpu_constructs.template.model import Reference
 from tests.template.written import in_service, not_read, only_stack, read, read_text, save, template
 
@@ -149,12 +148,6 @@ def test_a_place_elsewhere_has_no_line() -> None:
     ):
         assert stacks.locate(origin) == origin
         assert stacks.locate(origin).line is None
-
-
-def test_a_line_can_be_asked_of_a_text() -> None:
-    assert Document.read(YAML.encode(), file="file").line(("Resources", "Task", "Type")) == 3
-    assert Document.read(b'{"a": 1,\n"b": [2,\n3]}', file="file").line(("b", 1)) == 3
-    assert Document.read(YAML.encode(), file="file").line(("Nothing",)) is None
 
 
 class _Text(str):

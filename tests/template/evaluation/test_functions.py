@@ -24,46 +24,23 @@ MAPPINGS = {"Images": {"eu-west-1": {"Gpu": "ami-1", "Sizes": [1, 2]}}}
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
+        # a name becomes what stands behind it
         ({"Ref": "Given"}, "given"),
         ({"Ref": "Asked"}, UNKNOWN),
         ({"Ref": "Other"}, OTHER),
         ([1, {"Ref": "AWS::NoValue"}, 2], [1, 2]),
         ({"Fn::GetAtt": ["Other", {"Ref": "Asked"}]}, UNKNOWN),
-    ],
-)
-def test_a_name_becomes_what_stands_behind_it(value: Any, expected: Any) -> None:
-    assert worked_out(value, Parameters=PARAMETERS, region="eu-west-1") == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("no variable", "no variable"),
-        ("${Given}-${AWS::Region}", "given-eu-west-1"),
-        ("${Asked}", UNKNOWN),
-        ("echo ${!HOME} ${Given}", "echo ${HOME} given"),
-    ],
-)
-def test_a_text_has_its_variables_filled_in(value: Any, expected: Any) -> None:
-    assert worked_out({"Fn::Sub": value}, Parameters=PARAMETERS, region="eu-west-1") == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (["-", ["a", 1, True, 2.5]], "a-1-true-2.5"),
-        (["", []], ""),
-        (["-", ["a", {"Ref": "AWS::NoValue"}, "b"]], "a-b"),
-        ([",", {"Ref": "Zone"}], UNKNOWN),
-    ],
-)
-def test_a_join_keeps_what_is_known_of_a_text(value: Any, expected: Any) -> None:
-    assert worked_out({"Fn::Join": value}, Parameters=PARAMETERS) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+        # a text has its variables filled in
+        ({"Fn::Sub": "no variable"}, "no variable"),
+        ({"Fn::Sub": "${Given}-${AWS::Region}"}, "given-eu-west-1"),
+        ({"Fn::Sub": "${Asked}"}, UNKNOWN),
+        ({"Fn::Sub": "echo ${!HOME} ${Given}"}, "echo ${HOME} given"),
+        # a join keeps what is known of a text
+        ({"Fn::Join": ["-", ["a", 1, True, 2.5]]}, "a-1-true-2.5"),
+        ({"Fn::Join": ["", []]}, ""),
+        ({"Fn::Join": ["-", ["a", {"Ref": "AWS::NoValue"}, "b"]]}, "a-b"),
+        ({"Fn::Join": [",", {"Ref": "Zone"}]}, UNKNOWN),
+        # lists and texts are taken apart as far as they are known
         ({"Fn::Select": [0, {"Fn::GetAZs": "eu-west-1"}]}, ZONE),
         ({"Fn::Select": [{"Ref": "Asked"}, ["a"]]}, UNKNOWN),
         ({"Fn::Select": [1, {"Ref": "Numbers"}]}, 2),
@@ -76,7 +53,7 @@ def test_a_join_keeps_what_is_known_of_a_text(value: Any, expected: Any) -> None
         ({"Fn::Transform": {"Name": "Macro"}}, UNKNOWN),
     ],
 )
-def test_lists_and_texts_are_taken_apart_as_far_as_they_are_known(value: Any, expected: Any) -> None:
+def test_a_function_is_worked_out_as_far_as_it_is_known(value: Any, expected: Any) -> None:
     assert worked_out(value, Parameters=PARAMETERS, region="eu-west-1") == expected
 
 

@@ -11,30 +11,6 @@ from tests.template.resources.declared import fleet_of_data, mixed, of, only_poo
 GROUP = "CapacityReservationResourceGroupArn"
 
 
-@pytest.mark.parametrize(
-    ("data", "properties", "purchase"),
-    [
-        ({}, {}, PurchaseOption.ON_DEMAND),
-        ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
-        ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
-        ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
-        (
-            {
-                "CapacityReservationSpecification": {
-                    "CapacityReservationPreference": "capacity-reservations-only",
-                    "CapacityReservationTarget": {GROUP: "arn"},
-                }
-            },
-            {},
-            PurchaseOption.RESERVED,
-        ),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
-    ],
-)
-def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.option is purchase
-
-
 def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
     specification = {"CapacityReservationTarget": target} if target else {}
     if preference is not None:
@@ -52,6 +28,17 @@ BLOCK = {
 @pytest.mark.parametrize(
     ("data", "properties", "purchase"),
     [
+        ({}, {}, PurchaseOption.ON_DEMAND),
+        ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
+        ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
+        ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
+        (
+            targeted("capacity-reservations-only", **{GROUP: "arn"}),
+            {},
+            PurchaseOption.RESERVED,
+        ),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
+        # reservations of the group say how on demand is bought, and nothing else
         (BLOCK, targeted("capacity-reservations-only", **{IDS: ["cr-1"]}), PurchaseOption.CAPACITY_BLOCK),
         (
             {"InstanceMarketOptions": {"MarketType": "spot"}},
@@ -61,9 +48,7 @@ BLOCK = {
         ({}, targeted({"Ref": "P"}), UNKNOWN),
     ],
 )
-def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
-    data: Any, properties: Any, purchase: Any
-) -> None:
+def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
     assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.option is purchase
 
 
