@@ -1,4 +1,4 @@
-"""Hosts that nobody starts or can stop, or that contradict themselves; services that scale; tasks without a strategy."""
+"""Hosts that nobody starts or can stop, or that contradict themselves; scaled services; tasks without a strategy."""
 
 from __future__ import annotations
 
