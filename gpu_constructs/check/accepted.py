@@ -38,7 +38,7 @@ def with_severities(report: Report, severities: Mapping[str, Severity]) -> Repor
     return replace(report, findings=tuple(sorted(changed, key=order)))
 
 
-def without_accepted(report: Report, configuration: Configuration, *, is_all: bool = False) -> Report:
+def without_accepted(report: Report, configuration: Configuration, *, is_all: bool) -> Report:
     """A report in which findings that a project accepts are among the acknowledged ones.
 
     `is_all` is whether everything below the directory of the configuration was checked.
