@@ -9,7 +9,6 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
-from gpu_constructs.template.resources.launch import says_all
 from gpu_constructs.template.resources.networks import SecurityGroups
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import Section, is_list
@@ -75,7 +74,7 @@ def launched(context: Context) -> Iterator[tuple[Pool, Section]]:
     files = context.files
     for pool in () if files is None else context.fleet.pools:
         data = None if files is None else files.launch(pool)
-        if data is not None and says_all(data):
+        if data is not None:
             yield pool, data
 
 

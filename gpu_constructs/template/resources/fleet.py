@@ -40,7 +40,7 @@ from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_han
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
-from gpu_constructs.template.resources.launch import Launches, launch_data
+from gpu_constructs.template.resources.launch import Launches, launch_data, says_all
 from gpu_constructs.template.resources.pools import FoundPool, ecs_pools, strays_of
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
@@ -173,7 +173,8 @@ class Files:
         found = self.group(pool) or self.resource(pool)
         if found is not None and found.type == ENVIRONMENT:
             return launch_of_batch(found, self.index)
-        return None if found is None or found.type not in _LAUNCHED else launch_data(found, self.index)
+        data = None if found is None or found.type not in _LAUNCHED else launch_data(found, self.index)
+        return data if data is not None and says_all(data) else None
 
     def missing_providers(self, workload: Workload) -> tuple[str, ...]:
         """Capacity providers that the strategy of a workload names, and that its cluster certainly does not have."""
