@@ -86,7 +86,7 @@ def test_names_as_long_as_a_file_do_not_fill_the_screen(tmp_path: Path, capsys: 
         assert len(output.out + output.err) < 100_000
 
 
-@pytest.mark.parametrize("text", ["a: !{} b", "a: !{} [b]", "a: *{}", "a: &{0} [*{0}]"])
+@pytest.mark.parametrize("text", ["a: *{}", "a: &{0} [*{0}]"])
 def test_what_a_file_calls_its_values_is_quoted_in_part(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

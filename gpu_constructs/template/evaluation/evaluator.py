@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
+from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.node import Node, Path, members, referred, under
@@ -256,7 +257,9 @@ class Evaluator:
             # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
             self.remark("a macro adds to this, which only the deploy knows")
             return self.part({name: child for name, child in node.items() if name != key})
-        self.remark(f"{key} with other keys" if key in self._functions else f"a function that is not known: {key}")
+        self.remark(
+            f"{key} with other keys" if key in self._functions else f"a function that is not known: {brief(key)}"
+        )
         return UNKNOWN
 
     def _list(self, node: list[Node]) -> Value:

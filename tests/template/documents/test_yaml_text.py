@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.template import read_stacks
 from gpu_constructs.template.documents.yaml_text import YamlText
 from gpu_constructs.template.model import UnreadableError
 from tests.pace import paces
@@ -34,6 +36,13 @@ SHORT_TAGS = [
     ("!GetStackOutput {StackName: A}", {"Fn::GetStackOutput": {"StackName": "A"}}),
     ("Fn::Base64: !Sub a", {"Fn::Base64": {"Fn::Sub": "a"}}),
 ]
+
+
+def test_a_tag_that_cloudformation_does_not_have_is_a_function_that_is_not_known(tmp_path: Path) -> None:
+    file = tmp_path / "template.yaml"
+    file.write_text("Resources: {S: {Type: AWS::ECS::Service, Properties: {DesiredCount: !Reff c}}}", encoding="utf-8")
+    (remark,) = read_stacks([file]).remarks
+    assert remark.text == "a function that is not known: Fn::Reff"
 
 
 def test_a_short_tag_is_its_long_form() -> None:
