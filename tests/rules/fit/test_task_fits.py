@@ -27,24 +27,21 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.pool_profile import share_of
 from gpu_constructs.rules import Severity, check
-from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on, unpriced
+from tests.rules.given import (
+    FIT_RULES,
+    a_pool,
+    a_task,
+    found,
+    on_launch_type,
+    on_strategy,
+    only,
+    running_on,
+    said,
+    unpriced,
+)
 
 ONE_G6 = InstanceRequirements(allowed_instance_types=("g6.*",), accelerator_count=(1, 1))
 KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        running_on(a_pool()),
-        running_on(a_pool(), task=a_task("1", cpu_limit=4096, memory_limit_mib=14899)),
-        running_on(a_pool(), task=a_task(cpu_limit=1024, memory_limit_mib=1024)),
-        running_on(a_pool("g5.xlarge", "g5.2xlarge", "g5.4xlarge"), task=a_task("1")),
-        running_on(a_pool(has_unknown_types=True), task=a_task("8")),
-    ],
-)
-def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) -> None:
-    assert found(fleet) == []
 
 
 @pytest.mark.parametrize(
@@ -178,18 +175,6 @@ NEURON_RESOURCE = Task(
 
 
 @pytest.mark.parametrize(
-    ("task", "pool"),
-    [
-        (a_task("1", architecture=Architecture.X86_64), a_pool()),
-        (a_task("1", architecture=Architecture.ARM64), a_pool(has_unknown_types=True)),
-        (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # found by GPU027
-    ],
-)
-def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool: Pool) -> None:
-    assert found(running_on(pool, task=task)) == []
-
-
-@pytest.mark.parametrize(
     ("task", "pool", "rule", "message", "fix"),
     [
         (
@@ -229,17 +214,6 @@ def needing(gpus: str = "1", **needs: object) -> Task:
         needs=GpuNeeds(**needs),  # type: ignore[arg-type]
     )
     return Task(name="chat", containers=(Container(name="log"), container))
-
-
-@pytest.mark.parametrize(
-    ("task", "pool"),
-    [
-        (needing(memory_mib=22888), a_pool()),
-        (needing(nvlink=True), a_pool("g6.12xlarge")),  # one GPU has nothing to be joined with
-    ],
-)
-def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
-    assert found(running_on(pool, task=task)) == []
 
 
 @pytest.mark.parametrize(
@@ -317,3 +291,25 @@ def test_one_vcpu_for_eight_gpus_is_a_warning_with_the_share_that_goes_with_them
 
 def test_a_number_of_gpus_that_only_the_deploy_knows_is_not_judged() -> None:
     assert [rule for rule, _, _ in found(running_on(a_pool(), task=a_task(UNKNOWN, cpu_limit=256)))] == ["GPU014"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        # what fits or is not known to be too large
+        running_on(a_pool()),
+        running_on(a_pool(), task=a_task("1", cpu_limit=4096, memory_limit_mib=14899)),
+        running_on(a_pool(), task=a_task(cpu_limit=1024, memory_limit_mib=1024)),
+        running_on(a_pool("g5.xlarge", "g5.2xlarge", "g5.4xlarge"), task=a_task("1")),
+        running_on(a_pool(has_unknown_types=True), task=a_task("8")),
+        # hosts that are what a task is made for
+        running_on(a_pool(), task=a_task("1", architecture=Architecture.X86_64)),
+        running_on(a_pool(has_unknown_types=True), task=a_task("1", architecture=Architecture.ARM64)),
+        running_on(a_pool("inf2.xlarge"), task=NEURON_RESOURCE),  # found by GPU027
+        # needs that are served
+        running_on(a_pool(), task=needing(memory_mib=22888)),
+        running_on(a_pool("g6.12xlarge"), task=needing(nvlink=True)),  # one GPU has nothing to be joined with
+    ],
+)
+def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(what: Fleet | Pool) -> None:
+    assert said(FIT_RULES, what) == []

@@ -43,21 +43,6 @@ def _in_advance(instances: Any, **changes: Any) -> Pool:
 
 
 @pytest.mark.parametrize(
-    "pool",
-    [
-        _updated(replace(ROLLING, min_in_service=UNKNOWN)),
-        _updated(replace(ROLLING, min_in_service=9), max_instances=UNKNOWN),
-        _updated(replace(ROLLING, suspended=(UNKNOWN,))),
-        _updated(replace(ROLLING, suspended=()), managed_scaling=False),
-        _in_advance(UNKNOWN),
-        _in_advance(3),
-    ],
-)
-def test_nothing_is_said_of_a_good_update(pool: Pool) -> None:
-    assert asked(RULES, pool) == {}
-
-
-@pytest.mark.parametrize(
     ("rule", "severity", "pool", "said"),
     [
         ("GPU221", Severity.ERROR, _updated(replace(ROLLING, min_in_service=4), max_instances=4), "is 4 and MaxSize"),
@@ -85,21 +70,6 @@ def _service(count: Any, *starts: Any) -> Fleet:
         for place, each in enumerate(starts)
     ]
     return running_on(*pools, desired_count=count)
-
-
-@pytest.mark.parametrize(
-    "service",
-    [
-        _service(0, "2027-01-11T11:30:00Z"),
-        _service(UNKNOWN, "2027-01-11T11:30:00Z"),
-        _service(2, None),
-        _service(2, "2027-01-11T11:30:00Z", "no block"),
-        _service(2),
-    ],
-    ids=["no copies", "unknown", "has begun", "other hosts", "no strategy"],
-)
-def test_a_service_that_finds_hosts_is_left_in_peace(service: Fleet) -> None:
-    assert asked(RULES, service) == {}
 
 
 @pytest.mark.parametrize(("starts", "said"), [("2027-01-11T11:30:00Z", "begins at 2027-01-11"), (UNKNOWN, "Block: a")])
@@ -152,14 +122,6 @@ def test_hosts_that_join_while_they_are_prepared_are_a_warning(user_data: UserDa
     assert words in found["GPU171"].message
 
 
-@pytest.mark.parametrize(
-    ("user_data", "image"),
-    [(_agent(complete=False), of_image()), (_agent(), of_image(release="custom")), (_agent(), UNKNOWN)],
-)
-def test_what_may_wait_is_silent(user_data: UserData, image: Any) -> None:
-    assert asked(RULES, _warm(user_data=user_data, image=image)) == {}
-
-
 def test_hosts_that_go_back_are_a_warning() -> None:
     found = asked(RULES, _warm(warm=WarmPool(min_size=1, reuse_on_scale_in=True)))
     assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.WARNING)
@@ -170,10 +132,6 @@ def test_hosts_with_accelerators_do_not_hibernate() -> None:
     found = asked(RULES, _warm(warm=WarmPool(state="Hibernated", min_size=1)))
     assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.ERROR)
     assert "EC2 does not hibernate g6.xlarge" in found["GPU170"].message
-
-
-def test_hosts_without_accelerators_may_hibernate() -> None:
-    assert asked(RULES, _warm("m7i.large", warm=WarmPool(state="Hibernated", min_size=1))) == {}
 
 
 _HOOK = "LifecycleTransition: autoscaling:EC2_INSTANCE_LAUNCHING"
@@ -218,3 +176,31 @@ def test_a_launch_hook_that_nothing_completes_is_named(part: str, count: int) ->
 )
 def test_hosts_that_send_no_signal_are_named_where_cloudformation_waits(part: str, severities: list[str]) -> None:
     assert [str(each.severity) for each in of_part("GPU306", f"Resources:\n{part}")] == severities
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        # nothing is said of a good update
+        _updated(replace(ROLLING, min_in_service=UNKNOWN)),
+        _updated(replace(ROLLING, min_in_service=9), max_instances=UNKNOWN),
+        _updated(replace(ROLLING, suspended=(UNKNOWN,))),
+        _updated(replace(ROLLING, suspended=()), managed_scaling=False),
+        _in_advance(UNKNOWN),
+        _in_advance(3),
+        # a service that finds hosts is left in peace
+        pytest.param(_service(0, "2027-01-11T11:30:00Z"), id="no copies"),
+        pytest.param(_service(UNKNOWN, "2027-01-11T11:30:00Z"), id="unknown"),
+        pytest.param(_service(2, None), id="has begun"),
+        pytest.param(_service(2, "2027-01-11T11:30:00Z", "no block"), id="other hosts"),
+        pytest.param(_service(2), id="no strategy"),
+        # what may wait
+        _warm(user_data=_agent(complete=False), image=of_image()),
+        _warm(user_data=_agent(), image=of_image(release="custom")),
+        _warm(user_data=_agent(), image=UNKNOWN),
+        # hosts without accelerators may hibernate
+        _warm("m7i.large", warm=WarmPool(state="Hibernated", min_size=1)),
+    ],
+)
+def test_nothing_is_said_of_what_is_good_or_may_be(what: Fleet | Pool) -> None:
+    assert said(RULES, what) == []
