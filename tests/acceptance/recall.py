@@ -26,7 +26,6 @@ class Expected:
     """One broken configuration, a file or a folder of files given in one call, and what has to be said of it."""
 
     file: str
-    kind: str
     severity: str
     places: tuple[str, ...]  # any of them may be changed, the first is the likely one; in a folder after "its file#"
     says: tuple[str, ...]  # regular expressions that the message or the fix has to match, each of them
@@ -50,21 +49,21 @@ class Judged:
 def expectations() -> tuple[Expected, ...]:
     """All of them, in the order of their files."""
     tables = (
-        (path.stem, yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER))  # noqa: S506 - the safe one
+        yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - the safe one
         for path in (BROKEN / "expected").glob("*.yaml")
     )
-    each = (_expected(kind, file, entry) for kind, table in tables for file, entry in table.items())
+    each = (_expected(file, entry) for table in tables for file, entry in table.items())
     return tuple(sorted(each, key=lambda expected: expected.file))
 
 
-def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
+def _expected(file: str, entry: dict[str, object]) -> Expected:
     start = f"Resources.{entry['resource']}.Properties" if "resource" in entry else ""
     first = ".".join(part for part in (start, str(entry["property"])) if part)
     others, says = entry.get("or", []), entry["says"]
     assert isinstance(others, list)
     assert isinstance(says, list)
     return Expected(
-        file, kind, str(entry["severity"]), (first, *map(str, others)), tuple(map(str, says)), str(entry["source"])
+        file, str(entry["severity"]), (first, *map(str, others)), tuple(map(str, says)), str(entry["source"])
     )
 
 

@@ -126,21 +126,8 @@ def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         inputs, "check_worlds", lambda worlds, asked, **_: seen.update(worlds=worlds, asked=asked) or found()
     )
-    main(
-        [
-            "check",
-            "a",
-            "b",
-            "--parameter",
-            "A=1",
-            "--parameter",
-            "S:B=x=y",
-            "--parameter",
-            "C=",
-            "--region",
-            "eu-west-1",
-        ]
-    )
+    given = [word for each in ("A=1", "S:B=x=y", "C=") for word in ("--parameter", each)]
+    main(["check", "a", "b", *given, "--region", "eu-west-1"])
     assert [each.inputs for each in seen["worlds"]] == [("a", "b")]
     assert seen["asked"].given == {"A": "1", "S:B": "x=y", "C": ""}
     assert (seen["asked"].region, seen["asked"].stdin) == ("eu-west-1", None)
