@@ -47,7 +47,7 @@ WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py cdk/test_validation.p
     test_existing_clusters.py \
     cluster/capacity/test_host_replacement.py cluster/capacity/test_imported_capacity.py cluster/capacity/test_purchase.py \
     cluster/managed/test_managed_gpu_capacity.py tasks/models/test_model_cache.py \
-    services/test_cpu_service.py services/test_refused_endpoints.py tasks/test_log_router.py)
+    services/test_cpu_service.py services/test_refused_endpoints.py tasks/test_task_definition.py)
 
 floor: $(OLDEST) ## run all tests of the constructs with the oldest aws-cdk-lib that is allowed
 	@PYTHONPATH=$(CURDIR)/.floor pytest $(ON_OLDEST) $(OF_CONSTRUCTS)

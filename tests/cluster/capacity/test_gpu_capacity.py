@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+
 import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import (
+    CapacityChoice,
+    GpuCluster,
     GpuMachineImage,
     HostScaling,
     IncompatibleError,
@@ -257,3 +261,10 @@ def test_a_type_that_is_a_token_needs_an_image(ground: Ground) -> None:
     type_ = cdk.CfnParameter(ground.stack, "Type")
     with pytest.raises(InvalidValueError, match="context instead of a parameter"):
         ground.capacity(type_.value_as_string)
+
+
+def test_a_choice_takes_what_add_capacity_takes() -> None:
+    """One definition for type checkers and editors to read, and one for the library to hand on."""
+    asked = dict(inspect.signature(GpuCluster.add_capacity).parameters)
+    del asked["self"]
+    assert asked == dict(inspect.signature(CapacityChoice).parameters)

@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
+    GpuCluster,
     GpuConstructsError,
     GpuMachineImage,
     HostScaling,
     HostStorage,
     IncompatibleError,
     InvalidValueError,
+    Purchase,
     UnknownNameError,
 )
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 REFUSED: list[Any] = [
     pytest.param({"instance_types": ["g6.gigantic"]}, UnknownNameError, r"did you mean g6\.xlarge", id="no such size"),
@@ -98,3 +101,24 @@ def test_an_image_that_cannot_drive_the_types_is_refused_with_both_sides(untouch
     ) as refused:
         untouched.capacity("g7e.2xlarge", image=GpuMachineImage.newest(name))
     assert refused.value.argument == "image"
+
+
+@pytest.mark.parametrize("name", ["x; reboot", "$(reboot)", "x\nreboot", '"\n[settings.host-containers.admin]'])
+def test_the_name_of_a_cluster_runs_nothing_on_a_host(ground: Ground, name: str) -> None:
+    given = ecs.Cluster.from_cluster_attributes(ground.stack, "Given", cluster_name=name, vpc=ground.vpc)
+    with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
+        GpuCluster(ground.stack, "Gpu", cluster=given)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "nearest"),
+    [
+        (HostScaling, "target", "target_capacity_percent"),
+        (Purchase.spot, "percentage", "on_demand_percentage"),
+        (GpuMachineImage.custom, "driver", "driver_branch"),
+    ],
+)
+def test_a_name_that_a_value_does_not_have_is_answered_with_the_nearest(call: Any, argument: str, nearest: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"{argument}: {call.__qualname__} has no such argument") as refused:
+        call(**{argument: 1})
+    assert nearest in str(refused.value)
