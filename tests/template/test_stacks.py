@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,10 @@ def test_a_parsed_template_that_holds_itself_is_refused() -> None:
 
 def test_a_text_that_multiplies_is_unknown_before_it_is_made() -> None:
     parameters = {"Long": {"Type": "String", "Default": "x" * 100_000}}
+    tracemalloc.start()
     assert in_service(read({"Fn::Sub": "${Long}" * 100_000}, Parameters=parameters)) is UNKNOWN
+    assert tracemalloc.get_traced_memory()[1] < 1e9
+    tracemalloc.stop()
 
 
 def test_texts_that_are_made_too_often_are_unknown() -> None:

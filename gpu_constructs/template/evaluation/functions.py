@@ -46,8 +46,8 @@ def _sub(argument: Node, at: Evaluator) -> Value:
         return _misused("Fn::Sub", "a text, or a text and an object of its variables", at)
     if "${" not in text:
         return at.value(text)
-    result = joined(_substituted(text, variables, at))
-    return result if at.spend(text=_length(result)) else UNKNOWN
+    pieces = list(_substituted(text, variables, at))
+    return joined(pieces) if at.spend(text=sum(map(_length, pieces))) else UNKNOWN  # before it is made
 
 
 def _substituted(text: str, variables: Mapping[str, Node], at: Evaluator) -> Iterator[Value]:
@@ -84,8 +84,8 @@ def _join(argument: list[Node], at: Evaluator) -> Value:
     if not isinstance(items, list):
         return UNKNOWN if is_open(items) else joined([items])
     between = [] if delimiter == "" else [delimiter]
-    result = joined([part for item in items for part in (*between, item)][len(between) :])
-    return result if at.spend(text=_length(result)) else UNKNOWN
+    pieces = [part for item in items for part in (*between, item)][len(between) :]
+    return joined(pieces) if at.spend(text=sum(map(_length, pieces))) else UNKNOWN
 
 
 def _pieces(items: Node, at: Evaluator) -> Value:
