@@ -197,6 +197,24 @@ def test_a_family_alone_that_no_region_offers_becomes_another(folder: Path, caps
     assert main(["doctor", str(file)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("images", "types", "becomes"),
+    [
+        ("- ImageType: ECS_AL2", "[g5, g6]", "ECS_AL2023_NVIDIA"),
+        ("- ImageType: ECS_AL2", "[m5, g6]", "ECS_AL2023"),
+        ("- {ImageType: ECS_AL2}\n          - {ImageType: ECS_AL2023_NVIDIA}", "[g5, g6]", "ECS_AL2023"),
+    ],
+)
+def test_hosts_that_all_have_gpus_get_the_image_with_their_driver(
+    images: str, types: str, becomes: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "11-batch-on-amazon-linux-2.yaml"
+    text = re.sub(r"InstanceTypes: \[.*?\]", f"InstanceTypes: {types}", file.read_text())
+    file.write_text(text.replace("- ImageType: ECS_AL2_NVIDIA", images))
+    main(["doctor", "old/11-batch-on-amazon-linux-2.yaml", "--patch"])
+    assert re.search(rf"^\+.*ImageType: {becomes}\b", capsys.readouterr().out, re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", ["", "ServiceName: chat"])
 def test_a_service_that_gets_a_strategy_may_be_replaced(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ _NAME = "LaunchConfigurationName"
 _IN_EXPRESSION = "ecs.instance-type"
 _TYPE = re.compile(r"(?<![\w.-])[a-z][\w-]*\.[\w-]+(?![\w.-])")
 
-_BATCH_IMAGES = {"ECS_AL2": "ECS_AL2023", "ECS_AL2_NVIDIA": "ECS_AL2023_NVIDIA"}
+_BATCH_IMAGES = {"ECS_AL2": "ECS_AL2023", "ECS_AL2_NVIDIA": "ECS_AL2023_NVIDIA"}  # without a GPU and with some
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 
 # What is the same in a launch template, and what has another name there, with the key in between.
@@ -139,7 +139,8 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
             places.setdefault(each, []).append((path, None if is_key else node))
         if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:
             message = f"AWS Batch refuses new compute environments on {text} since 2026-06-30"
-            new_image, old_types = _BATCH_IMAGES[text], _left_behind(data, path) if "NVIDIA" in text else {}
+            new_image = _BATCH_IMAGES["ECS_AL2_NVIDIA" if _has_only_gpus(data, path) else text]
+            old_types = _left_behind(data, path) if "NVIDIA" in new_image else {}
             change = new_image + (f", without {and_list(old_types.values())}" if old_types else "")
             edit = partial(_to_2023, path, new_image, old_types)
             yield Proposal(file, path, message, change, edit, "GPU003")
@@ -158,10 +159,23 @@ def _is_listed(path: Path) -> bool:
     return "'instancetypes', " in str(path[-2:]).lower()
 
 
+def _types_beside(data: Node, image: Path) -> dict[Path, str]:
+    """The instance types and families of the compute environment that an image is for."""
+    return {at: str(node) for at, node in below(data) if at[:-2] == image[:-3] and _is_listed(at)}
+
+
+def _has_only_gpus(data: Node, image: Path) -> bool:
+    """Whether each type has NVIDIA GPUs, for which no other entry of Ec2Configuration names an image."""
+    beside = [str(node) for at, node in below(data) if at[:-2] == image[:-2] and at[-1] == image[-1] and at != image]
+    families = {each.family for each in accelerated() if each.gpus}
+    types = _types_beside(data, image).values()
+    has_gpus = bool(types) and all(each.split(".")[0] in families for each in types)
+    return has_gpus and not any("NVIDIA" in each for each in beside)
+
+
 def _left_behind(data: Node, image: Path) -> dict[Path, str]:
     """Types beside others that AWS Batch does not support on the new image, and for which no other type is proposed."""
-    there = {at: str(node) for at, node in below(data) if at[:-2] == image[:-3]}
-    listed = {at: each for at, each in there.items() if _is_listed(at)}
+    listed = _types_beside(data, image)
     gone = {each.family for each in accelerated() if each.traits.unsupported_by_batch}
     old = {at: each for at, each in listed.items() if each.split(".")[0] in gone and each not in _successors()}
     return old if len(old) < len(listed) else {}
