@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -71,6 +72,7 @@ class GpuBatchJob(BatchWork):
         )
 
 
+@jsii.implements(ec2.IConnectable)
 class GpuBatchQueue(Construct):
     """Defines a queue of AWS Batch, its compute environments, and what all its hosts share.
 
@@ -171,6 +173,12 @@ class GpuBatchQueue(Construct):
         self._jobs: list[GpuBatchJob] = []
         self.watched: BatchWatch | None = None
         GpuChecks.add_to(self)
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """Those of its hosts, whose network its jobs share; a training has those that its page tells."""
+        return self.hosts.security_group.connections
 
     @property
     def pools(self) -> tuple[Pool, ...]:

@@ -11,6 +11,7 @@ import aws_cdk as cdk
 import cdk_nag
 import pytest
 from aws_cdk import assertions
+from aws_cdk import aws_efs as efs
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
@@ -290,3 +291,12 @@ def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
     assert [each for each in linted(template, "us-east-1") if each.rule.id != "W3005"] == []
     reports = json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"]
     assert [each["violations"] for each in reports if each["pluginName"] == "AwsSolutions"] == [[]]
+
+
+def test_a_file_system_lets_the_hosts_of_a_queue_in(site: Site) -> None:
+    made = queue(site)
+    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc)
+    files.connections.allow_default_port_from(made)
+    (rule,) = site.properties("AWS::EC2::SecurityGroupIngress")
+    assert rule["SourceSecurityGroupId"] == site.stack.resolve(made.hosts.security_group.security_group_id)
+    assert (rule["FromPort"], rule["ToPort"]) == (2049, 2049)
