@@ -177,7 +177,7 @@ class GpuBatchQueue(Construct):
     @property
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
-        """Those of its hosts, whose network its jobs share; a training has those that its page tells."""
+        """Those of its hosts, whose network jobs share; a training with EFA is in the default group of the VPC."""
         return self.hosts.security_group.connections
 
     @property
