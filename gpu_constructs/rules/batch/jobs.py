@@ -16,6 +16,7 @@ from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nod
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.networks import INGRESS, SecurityGroups
 
 _A_DAY = 86_400
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
@@ -120,24 +121,35 @@ def ends(task: Task) -> Problems:
     "GPU347",
     question="can the nodes of a multi-node job with GPUs reach each other?",
     because="the interfaces of a multi-node job are in the security groups of its compute environment, or in the "
-    "default one of the VPC where it names none, as with EFA; CDK takes the rules of that group away where Vpc "
-    "restricts it",
+    "default one of the VPC where it names none, as with EFA; a new group lets nothing in, and CDK takes the rules of "
+    "the default one away where Vpc restricts it",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
     unless=("GPU294",),
 )
 def reach_each_other(context: Context) -> Problems:
     for task, pools in gangs(context):
-        closed = [each for each in pools if each.has_emptied_group]
+        closed = [each for each in pools if each.has_emptied_group or _has_closed_groups(context, each)]
         if has_several_gpu_nodes(task) and closed:
+            is_default = closed[0].has_emptied_group
             yield Problem(
                 about=closed[0],
                 involves=(task,),
                 property_name="ComputeResources.SecurityGroupIds",
-                message=f"the {task.nodes} nodes of {task.name} are in the default security group of the VPC of "
-                f"{closed[0].name}, which lets nothing in",
+                message=f"the {task.nodes} nodes of {task.name} are in the "
+                f"{'default security group of the VPC' if is_default else 'security groups'} of {closed[0].name}, "
+                f"{'which lets nothing in' if is_default else 'whose rules do not let them reach each other'}",
                 fix="restrict_default_security_group=False of ec2.Vpc, a rule that opens the group to itself, or "
-                "SecurityGroupIds where hosts have no EFA",
+                "SecurityGroupIds where hosts have no EFA"
+                if is_default
+                else "a rule that opens the group to itself: SecurityGroupIngress from the group with IpProtocol -1",
             )
+
+
+def _has_closed_groups(context: Context, pool: Pool) -> bool:
+    """Whether its own security groups, which go before those of its launch template, certainly let no node in."""
+    properties, security = context.section(pool), context.of_files(SecurityGroups)
+    own = () if properties is None else security.listed(properties.section("ComputeResources"), "SecurityGroupIds")
+    return bool(own) and not security.open_ports(own, INGRESS, own)
 
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"

@@ -29,6 +29,7 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Text, Ways, Word, and_list, either, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.launch import says_all
 
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
@@ -110,7 +111,7 @@ def given_efa(context: Context) -> Problems:
     for route in _routed(context, _is_given_efa):
         wanted = _highest_efa(route.task) or 0
         for each in route.destinations:
-            reason = _lacking_efa(each.pool, wanted) if each.is_certain else ""
+            reason = _lacking_efa(context, each.pool, wanted) if each.is_certain else ""
             if reason:
                 refused |= {id(route.task), id(each.pool)}
                 yield Problem(
@@ -302,7 +303,7 @@ def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Wa
     )
 
 
-def _lacking_efa(pool: Pool, index: int) -> str:
+def _lacking_efa(context: Context, pool: Pool, index: int) -> str:
     """Why no host of the pool has this device; empty if one may have it."""
     if not pool.types_are_known:
         return ""
@@ -311,11 +312,21 @@ def _lacking_efa(pool: Pool, index: int) -> str:
     adapters = [each for each in pool.interfaces if each.is_efa]
     if any(each.family in NVLINK_CONTROLLERS for each in pool.instance_types):
         return ""  # a number above those of EFA may be the right one
-    # Without a list of interfaces nothing is known about them: the launch template may not be among what was read.
+    if _asks_for_no_interface(context, pool):
+        return f"{pool.name} has no launch template that asks for an EFA interface"
+    # Otherwise nothing is known without a list of interfaces: the launch template may not be among what was read.
     if not pool.interfaces or index < len(adapters) or any(isinstance(each.type, Unknown) for each in pool.interfaces):
         return ""
     number = f"{len(adapters)} EFA interface{'s' if len(adapters) > 1 else ''}" if adapters else "no EFA interface"
     return f"the launch template of {pool.name} asks for {number}"
+
+
+def _asks_for_no_interface(context: Context, pool: Pool) -> bool:
+    """Whether its one launch template certainly lists no interface: EC2 then gives its hosts a plain one."""
+    data = None if context.files is None else context.files.launch(pool)
+    group = context.group(pool)  # a mixed one may give types templates of their own
+    is_known = pool.user_data.complete and (group is None or "MixedInstancesPolicy" not in group.properties)
+    return data is not None and is_known and says_all(data) and not data.has("NetworkInterfaces")
 
 
 def _lacks_efa(instance_type: InstanceType, index: int) -> bool:

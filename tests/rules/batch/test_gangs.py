@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -91,6 +92,27 @@ def test_a_default_group_that_may_let_nodes_in_is_fine(old: str, new: str) -> No
     example = example_of("GPU347")
     assert old in example.wrong
     assert found("GPU347", example.wrong.replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "rule", "is_found"),
+    [
+        ("!Ref Own", "", True),
+        ("!Ref Own", "GroupId: !Ref Own, SourceSecurityGroupId: !Ref Other", True),
+        ("!Ref Own", "GroupId: !Ref Own, SourceSecurityGroupId: !Ref Own", False),
+        ("!Ref Own", "GroupId: !Ref Own, CidrIp: 10.0.0.0/16", False),
+        ("!Ref Own", "GroupId: sg-12345678, SourceSecurityGroupId: !Ref Own", False),
+        ("!Ref Own, !Ref Other", "GroupId: !Ref Own, SourceSecurityGroupId: !Ref Other", False),
+        ("!Ref Own, sg-12345678", "", False),
+    ],
+)
+def test_groups_of_the_environment_let_nodes_in(groups: str, rule: str, is_found: bool) -> None:
+    part = example_of("GPU294").right.replace("{Type: EC2}", f"{{SecurityGroupIds: [{groups}]}}")
+    for name in ("Own", "Other"):
+        part += f"\n  {name}: {{Type: AWS::EC2::SecurityGroup, Properties: {{GroupDescription: x, VpcId: vpc-1}}}}"
+    if rule:
+        part += f'\n  In: {{Type: "AWS::EC2::SecurityGroupIngress", Properties: {{IpProtocol: "-1", {rule}}}}}'
+    assert len(found("GPU347", part)) == is_found
 
 
 def test_managed_instances_run_no_gang() -> None:
@@ -231,3 +253,25 @@ def test_types_that_a_submission_changes_are_not_judged() -> None:
     (task,) = read.tasks
     assert task.node_types == ("g5.xlarge",)
     assert [each.node_types for each in task.submissions] == [()]
+
+
+_PLAIN = "Template: {Type: AWS::EC2::LaunchTemplate, Properties: {LaunchTemplateData: %s}}"
+
+
+@pytest.mark.parametrize(
+    ("template", "data", "is_found"),
+    [
+        ("{LaunchTemplateId: !Ref Template}", "{EbsOptimized: true}", True),
+        ("null", "{}", True),
+        ("{LaunchTemplateId: lt-0123456789abcdef0}", "{}", False),
+        ("{LaunchTemplateId: !Ref Template}", "!Ref Profile", False),
+        ("{LaunchTemplateId: !Ref Template}", "{NetworkInterfaces: !Ref Profile}", False),
+        ("{LaunchTemplateId: !Ref Template}", "{NetworkInterfaces: [{InterfaceType: efa}]}", False),
+        ("{LaunchTemplateId: !Ref Template, Overrides: [{LaunchTemplateId: lt-1}]}", "{}", False),
+    ],
+)
+def test_hosts_that_ask_for_no_adapter_have_no_device_of_one(template: str, data: str, is_found: bool) -> None:
+    written = f"{{InstanceTypes: [g6.8xlarge], LaunchTemplate: {template}}}"
+    given = r"\1\2\n\1LinuxParameters: {Devices: [{HostPath: /dev/infiniband/uverbs0}]}"
+    part = re.sub("( *)(Image: .*)", given, example_of("GPU294").right.replace("{Type: EC2}", written))
+    assert len(found("GPU132", part + "\n  " + _PLAIN % data)) == is_found
