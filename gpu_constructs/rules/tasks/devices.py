@@ -29,7 +29,6 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Text, Ways, Word, and_list, either, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.launch import says_all
 
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
@@ -326,7 +325,7 @@ def _asks_for_no_interface(context: Context, pool: Pool) -> bool:
     data = None if context.files is None else context.files.launch(pool)
     group = context.group(pool)  # a mixed one may give types templates of their own
     is_known = pool.user_data.complete and (group is None or "MixedInstancesPolicy" not in group.properties)
-    return data is not None and is_known and says_all(data) and not data.has("NetworkInterfaces")
+    return data is not None and is_known and not data.has("NetworkInterfaces")
 
 
 def _lacks_efa(instance_type: InstanceType, index: int) -> bool:
