@@ -55,7 +55,8 @@ _OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}")
 _LINES = "#cloud-config"
 _TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
 _RUNS_OTHERS = re.compile(
-    r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
+    r"^#include|^[ \t-]*encoding:"  # of a file, whose content is not read then
+    r"|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
     re.MULTILINE,
 )
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
@@ -258,7 +259,8 @@ def _parts(text: str) -> list[str] | None:
             body = part.get_payload()
             if isinstance(body, str):
                 is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
-                body = _of_unix(_from_base64(body, otherwise="") if is_base64 else body)
+                # A part in Fn::Base64 is still the text before it is encoded.
+                body = _of_unix(_from_base64(body, otherwise=body) if is_base64 else body)
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
                 found.append(f"{_LINES}\n{body}" if part.get_content_type() == "text/cloud-config" else body)
     except (MessageError, ValueError, LookupError, RecursionError):

@@ -133,6 +133,17 @@ def test_a_reference_in_a_part_is_found() -> None:
     assert cluster(before, CLUSTER, after.replace("{encoded}", "")) == "gpu"
 
 
+def test_a_part_in_a_function_that_encodes_it_is_read() -> None:
+    before, _, after = MIME.replace("echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n", "").partition("{encoded}")
+    script = "#!/bin/bash\necho ECS_CLUSTER="  # ec2.MultipartUserData: Fn::Base64 of a part within that of all
+    assert cluster(before + script, CLUSTER, " >> /etc/ecs/ecs.config\n" + after) == "gpu"
+
+
+def test_a_file_that_is_written_encoded_may_set_anything() -> None:
+    assert not read(CLOUD_CONFIG.replace("    content: |\n", "    encoding: b64\n    content: |\n")).complete
+    assert read(CLOUD_CONFIG).complete
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
