@@ -68,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     waits = found_by(fleet, has_a_first_host, about=senders)
     fails = found_by(fleet, recent_driver, still_compiled, about={task.name})
     answer, pools = answer_of(routes), pools_of_task(fleet, task, routes)
-    about = {task.name, *senders, *(each.destination.pool.name for each in pools if each.counts)}
+    # A pool without room for it matters only where no other pool is enough.
+    meant = (each for each in pools if each.counts and (each.destination.answer is True or not each.is_aside))
+    about = {task.name, *senders, *(each.destination.pool.name for each in meant)}
     told = {each.rule for each in (*waits, *fails)}
     known = [each for each in report.findings if each.subject in about and each.rule not in told]
     errors = [each for each in known if each.severity is Severity.ERROR]

@@ -148,18 +148,32 @@ def test_less_memory_is_what_a_host_is_certain_to_register(
     assert explained(body, tmp_path, capsys)[0] == 0
 
 
-def test_hosts_that_its_service_does_not_name_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    body = template(gpus="2")
+def with_other_hosts(body: dict[str, Any], instance_type: str) -> dict[str, Any]:
+    """The template with a second capacity provider, for hosts of another type."""
     resources = body["Resources"]
     for name in ("LaunchTemplate", "Hosts", "Provider"):
         copy = json.dumps(resources[name])
         for other in ("LaunchTemplate", "Hosts"):
             copy = copy.replace(f'"{other}"}}', f'"Big{other}"}}').replace(f'["{other}",', f'["Big{other}",')
-        resources[f"Big{name}"] = json.loads(copy.replace("g6.xlarge", "g6.12xlarge"))
+        resources[f"Big{name}"] = json.loads(copy.replace("g6.xlarge", instance_type))
     resources["Association"]["Properties"]["CapacityProviders"].append({"Ref": "BigProvider"})
-    code, facts = explained(body, tmp_path, capsys)
+    return body
+
+
+def test_hosts_that_its_service_does_not_name_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, facts = explained(with_other_hosts(template(gpus="2"), "g6.12xlarge"), tmp_path, capsys)
     assert code == 1
     assert [(each["fits"], each["counts"]) for each in facts["pools"]] == [(False, True), (True, False)]
+
+
+def test_an_error_of_hosts_without_room_for_it_does_not_count_where_others_have_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = with_other_hosts(template(), "g5g.xlarge")  # arm64, for which the image is not made, and 8 GiB
+    del body["Resources"]["Service"]
+    code, facts = explained(body, tmp_path, capsys)
+    assert [(each["fits"], each["counts"]) for each in facts["pools"]] == [(True, True), (False, True)]
+    assert (code, facts["errors"]) == (0, [])
 
 
 _LISTED = "attribute:ecs.instance-type in [g5.xlarge, g5.2xlarge]"
