@@ -262,7 +262,8 @@ def _parts(text: str) -> list[str] | None:
                 # A part in Fn::Base64 is still the text before it is encoded.
                 body = _of_unix(_from_base64(body, otherwise=body) if is_base64 else body)
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
-                found.append(f"{_LINES}\n{body}" if part.get_content_type() == "text/cloud-config" else body)
+                is_lines = part.get_content_type() == "text/cloud-config" and not body.startswith(_GZIPPED)
+                found.append(f"{_LINES}\n{body}" if is_lines else body)
     except (MessageError, ValueError, LookupError, RecursionError):
         return None
     return found

@@ -144,6 +144,11 @@ def test_a_file_that_is_written_encoded_may_set_anything() -> None:
     assert read(CLOUD_CONFIG).complete
 
 
+@pytest.mark.parametrize("kind", ["text/x-shellscript", "text/cloud-config"])
+def test_a_part_that_is_compressed_may_set_anything(kind: str) -> None:
+    assert not read(MIME.replace("text/x-shellscript", kind).replace("{encoded}", "H4sIAAAAAAAAA3N0dA==")).complete
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
