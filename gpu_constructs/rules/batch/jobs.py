@@ -129,9 +129,8 @@ def ends(task: Task) -> Problems:
 def reach_each_other(context: Context) -> Problems:
     for task, pools in gangs(context):
         closed = [each for each in pools if each.has_emptied_group]
-        if all(
-            _has_closed_groups(context, each) for each in pools
-        ):  # no template says to which of several queues it goes
+        # No template says which of several queues it is sent to.
+        if all(_has_closed_groups(context, each) for each in pools):
             closed += pools
         if has_several_gpu_nodes(task) and closed:
             is_default = closed[0].has_emptied_group
