@@ -57,6 +57,7 @@ class EmulatedStack(Stack):
         assert isinstance(self.resource_map, StackResources)
         return self.resource_map
 
+    # The name is moto's, which lists a stack by it.
     @property
     def stack_parameters(self) -> dict[str, Any]:
         """What it was given or had by default, such as the name of a parameter of SSM and not what that says."""

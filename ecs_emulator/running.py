@@ -80,6 +80,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         registered: Iterable[Any] = self.container_instances.setdefault(cluster_name, {}).values()
         return [host for host in registered if provider in (None, host.capacity_provider_name)]
 
+    # The name is moto's, which calls it for a request.
     def register_container_instance(self, cluster_str: str, ec2_instance_id: str) -> EcsHost:
         cluster = self._get_cluster(cluster_str)
         return self._register(cluster, ec2_instance_id, AgentConfig(cluster.name))

@@ -84,7 +84,7 @@ def _moved(workload: Workload) -> Workload:
 def _usual_image(each: InstanceType) -> HostImage | Unknown:
     """What is taken for the machine image of hosts that run: the one that the library would choose, of any release."""
     try:
-        return HostImage(image=replace(default_image(each), agent_version=None), release="custom")
+        return HostImage.own(replace(default_image(each), agent_version=None))
     except IncompatibleError:
         return UNKNOWN
 

@@ -344,7 +344,7 @@ def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) ->
 
 def _skipped_jobs(fleet: Fleet, stacks: Stacks) -> int:
     read = {(each.origin.file, each.origin.resource) for each in fleet.tasks if each.origin is not None}
-    jobs = (each.origin for each in _resources(stacks) if each.type == JOB_DEFINITION)
+    jobs = (each.origin for each in _resources(stacks) if each.type == JOB_DEFINITION and each.properties)
     return sum((each.file, each.resource) not in read for each in jobs)
 
 

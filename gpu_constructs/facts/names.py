@@ -20,6 +20,8 @@ from gpu_constructs.facts.model import Vendor
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
+AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
+"""The id of a machine image, as a whole text."""
 SELF_TEST = "gpu-constructs-self-test"
 """The task definition of the self-test, and the log group that hosts may write to for it."""
 HOST_LOG = "gpu-constructs-hosts"

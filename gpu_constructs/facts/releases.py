@@ -13,6 +13,7 @@ from functools import cache
 
 from gpu_constructs.facts.drivers import Drivers
 from gpu_constructs.facts.image_table import Image, OperatingSystem, Verdict
+from gpu_constructs.facts.names import AMI_ID
 from gpu_constructs.facts.records import Row, read
 from gpu_constructs.facts.values import dataclass
 
@@ -20,8 +21,6 @@ _DAY = re.compile(r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60
 _NUMBER = r"(0|[1-9][0-9]{0,3})"
 _BOTTLEROCKET = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-[0-9a-f]{{1,40}})?")
 _KERNEL = re.compile(r"-kernel-[0-9.]{1,8}-")
-# The parameters of Amazon Linux have a folder for each AMI id as well.
-_AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
 
 Number = tuple[int, ...]
 """A release as numbers that are in order: (20260922,) or (1, 66, 0)."""
@@ -130,7 +129,8 @@ def release_problem(image: Image, release: str) -> str | None:
     is_of_amazon_linux = image.operating_system is not OperatingSystem.BOTTLEROCKET
     if is_of_amazon_linux and not _is_named_as(image.known_release or "", release):
         number = None
-    if number is None and _AMI_ID.fullmatch(release) is None:
+    # The parameters of Amazon Linux have a folder for each AMI id as well.
+    if number is None and AMI_ID.fullmatch(release) is None:
         return f"is not a release of {image}, whose releases are like {image.known_release}"
     line = release_line(image)
     if line is not None and line.first is not None and number is not None and number < line.first:

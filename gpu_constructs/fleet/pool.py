@@ -57,7 +57,7 @@ class HostUpdate:
         max_healthy_percent: Of an instance refresh: hosts in service and on their way at most, likewise.
         replaces_protected: Of an instance refresh: whether it replaces hosts that are protected from scale-in.
         min_in_service: Of a rolling update: hosts that stay in service.
-        suspended: Of a rolling update: processes of Auto Scaling that stand still meanwhile.
+        suspended: Of a rolling update: processes of Auto Scaling that are suspended meanwhile.
     """
 
     method: UpdateMethod

@@ -100,6 +100,10 @@ def test_a_large_text_in_a_template_is_read() -> None:
             {"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": []}}},
             "the properties of 'A' are not an object",
         ),
+        (
+            {"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": {"Fn::Transform": {"Name": "Ours"}}}}},
+            "what A defines is not known here",
+        ),
     ],
 )
 def test_a_part_of_the_wrong_type_is_remarked_and_the_rest_is_read(content: Any, words: str) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from gpu_constructs.account.answers import UnansweredError, aws
 from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
-from gpu_constructs.facts.names import name_problem
+from gpu_constructs.facts.names import AMI_ID, name_problem
 from gpu_constructs.fleet import Pool, Subnet, Unknown
 from gpu_constructs.placement.reasons import listed
 
@@ -146,7 +146,6 @@ TYPES = Check(
 
 _PARAMETERS = "ssm:GetParameters"
 _WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
-_AMI = re.compile(r"ami-[0-9a-f]{8,17}")
 
 
 def _image_questions(scope: Scope) -> Iterator[Question]:
@@ -161,7 +160,7 @@ def _image_questions(scope: Scope) -> Iterator[Question]:
 def _parameter(pool: Pool) -> str | None:
     """The parameter that a pool takes its image from; None where it takes it from elsewhere."""
     if not isinstance(pool.image, Unknown):
-        return None if pool.image.release == "custom" else pool.image.ssm_parameter
+        return None if pool.image.is_own else pool.image.ssm_parameter
     found = _WRITTEN.fullmatch(pool.image_written or "")
     return found[1] if found else None
 
@@ -169,7 +168,7 @@ def _parameter(pool: Pool) -> str | None:
 def _image_found(name: str, region: str, ask: Ask) -> Result:
     page = ask(_PARAMETERS, {"Names": [name]}).first
     values = [each.text("Value") for each in page.rows("Parameters") if each.text("Name") == name]
-    if values and _AMI.fullmatch(values[0]):
+    if values and AMI_ID.fullmatch(values[0]):
         return ok(f"{name} is {values[0]}")
     if values:
         return short(f"{name} holds no AMI id", "name a parameter that ends with image_id", "missing")

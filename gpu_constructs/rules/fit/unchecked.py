@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
-from gpu_constructs.facts.names import name_problem
+from gpu_constructs.facts.names import AMI_ID, name_problem
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
@@ -20,15 +19,11 @@ from gpu_constructs.rules.evidence.accelerated import is_managed
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, info
 
-_ASKED, _FACTS = "what placement constraints ask of", "what is in a host of the type"
-_INSIDE = "what is in the machine image"
-# What is missing, by how its words begin, and what makes that known.
-_FIXES: Mapping[str, str] = {
-    _ASKED: "constraints on what the files say of the hosts, such as attribute:ecs.instance-type",
-    _INSIDE: "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it",
-    _FACTS: f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app",
-}
-_AMI = re.compile(r"ami-[0-9a-f]{8,17}")
+# What makes known what is missing.
+_OTHER_CONSTRAINTS = "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
+_DECLARED_IMAGE = "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
+_DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
+_MORE_FILES = "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
@@ -43,7 +38,7 @@ UNCHECKED: Final = "GPU229"
     unless=("GPU040", "GPU042", "GPU063", "GPU070", "GPU098", "GPU130", "GPU309"),
 )
 def on_hosts_of_these_files(context: Context) -> Problems:
-    missing: dict[str, dict[str, None]] = {}
+    missing: dict[str, dict[str, str]] = {}  # what is, with what makes it known, by the name of the task
     routes = {each.task.name: each.task for each in context.routes}
     senders: dict[str, list[Workload | Pool]] = {}
     for route in context.routes:
@@ -51,20 +46,20 @@ def on_hosts_of_these_files(context: Context) -> Problems:
         is_sent = "EC2" in named and named.isdisjoint({"FARGATE", "EXTERNAL"})
         is_sent = is_sent or (route.workload is not None and _runs_on_ec2(route.task))
         if is_sent or demand_of(route.task).wants_accelerator:
-            asked = dict.fromkeys(_asked_of_hosts(route))
+            asked = dict.fromkeys(_asked_of_hosts(route), _OTHER_CONSTRAINTS)
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
-            images = {f"{_INSIDE} {what}": pool for what, pool in _images(context, route)}
+            images = {f"what is in the machine image {what}": pool for what, pool in _images(context, route)}
             senders.setdefault(route.task.name, []).extend(images.values())
-            others = dict.fromkeys((*_missing(context, route), *images))
-            missing.setdefault(route.task.name, {}).update({**others, **asked})
+            of_images = dict.fromkeys(images, _DECLARED_IMAGE)
+            missing.setdefault(route.task.name, {}).update({**dict(_missing(context, route)), **of_images, **asked})
     for name, hosts in missing.items():
         if hosts:
             yield Problem(
                 about=routes[name],
                 involves=tuple(senders.get(name, ())),
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
-                fix=_fix(hosts),
+                fix=_fix(frozenset(hosts.values())),
             )
     placed = {each.task.name for each in context.assignments}
     for task in context.tasks:
@@ -93,10 +88,9 @@ def _of_unknown_tasks(fleet: Fleet) -> Problems:
             )
 
 
-def _fix(missing: Iterable[str]) -> str:
-    """What makes known all that is missing, where that is of one kind; else the files, or the hosts."""
-    fixes = (fix for kind, fix in _FIXES.items() if all(each.startswith(kind) for each in missing))
-    return next(fixes, "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4")
+def _fix(fixes: frozenset[str]) -> str:
+    """What makes known all that is missing, where that is one thing; else the files, or the hosts."""
+    return next(iter(fixes)) if len(fixes) == 1 else _MORE_FILES
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:
@@ -132,7 +126,7 @@ def _asked_of_hosts(route: Route) -> Iterator[str]:
     for each in route.in_doubt:
         unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
         if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
-            yield f"{_ASKED} {brief(each.pool.name)}"
+            yield f"what placement constraints ask of {brief(each.pool.name)}"
 
 
 def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:
@@ -145,35 +139,32 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:
         of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
         is_open = isinstance(pool.image, Unknown) and not of_aws
         if is_open and pool.types_are_known and each.fit.answer is not False:
-            is_id = _AMI.fullmatch(pool.image_written or "")
+            is_id = AMI_ID.fullmatch(pool.image_written or "")
             yield str(pool.image_written) if is_id else f"of {pool.name}", pool
 
 
-def _missing(context: Context, route: Route) -> Iterator[str]:
-    """What of the hosts of a task the files do not define."""
+def _missing(context: Context, route: Route) -> Iterator[tuple[str, str]]:
+    """What of the hosts of a task the files do not define, each with what makes it known."""
     for each in route.destinations:
         if not each.pool.types_are_known and isinstance(each.fit.answer, Unknown):
             names = () if each.pool.has_unknown_types else each.pool.unknown_type_names
             new = () if any(map(name_problem, names)) else names
-            yield from map(f"{_FACTS} {{}}".format, new)
+            yield from ((f"what is in a host of the type {each}", _DECLARED_TYPE) for each in new)
             if not new:
-                yield f"the instance types of {each.pool.name}"
+                yield f"the instance types of {each.pool.name}", _MORE_FILES
     workload = route.workload
     if workload is None:
         if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:
-            yield from _of_environments(context.fleet, route.task)
+            yield from ((each, _MORE_FILES) for each in _of_environments(context.fleet, route.task))
     elif workload.strategy:
         for item in items_with_tasks(workload.strategy):
             if item.pool is None and item.provider not in FARGATE_PROVIDERS:
                 named = isinstance(item.provider, str)
-                yield (
-                    f"capacity provider {brief(str(item.provider))}"
-                    if named
-                    else f"the capacity provider of {workload.name}"
-                )
+                which = f"capacity provider {brief(str(item.provider))}"
+                yield which if named else f"the capacity provider of {workload.name}", _MORE_FILES
     elif workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(context.fleet, workload):
         of = workload.cluster
         which = (
             "the default cluster" if of is None else f"cluster {brief(of)}" if isinstance(of, str) else "its cluster"
         )
-        yield f"hosts of {which}"
+        yield f"hosts of {which}", _MORE_FILES

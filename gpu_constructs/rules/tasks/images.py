@@ -212,7 +212,7 @@ def _public_registry(image: str | Unknown | None) -> str:
     softer="where it uses fewer GPUs than it has",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
-def all_used(task: Task) -> Iterator[Problem]:
+def all_used(task: Task) -> Problems:
     for container in task.containers:
         server = server_of_image(container.image) if isinstance(container.image, str) else None
         gpus = container.gpus

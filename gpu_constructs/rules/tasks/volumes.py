@@ -30,7 +30,7 @@ _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
     softer="where hosts of other files may take the task, and for EFS on Bottlerocket",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DockerVolumeConfiguration.html",
 )
-def mountable(context: Context) -> Iterator[Problem]:
+def mountable(context: Context) -> Problems:
     yield from _on_bottlerocket(context)
     if any(each.daemon is not False for each in context.fleet.workloads):
         return  # a daemon may install plugins

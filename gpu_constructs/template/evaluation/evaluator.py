@@ -29,6 +29,8 @@ Function: TypeAlias = "Callable[[Node, Evaluator], Value | NoValue]"
 
 _PSEUDO = "AWS::"
 FOR_EACH = "Fn::ForEach::"
+OF_WORK = ("AWS::Batch::", "AWS::ECS::")
+"""Types that define tasks, what runs them, or their hosts."""
 """What the key of a loop begins with."""
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
@@ -308,6 +310,6 @@ class Evaluator:
         for each in loops:
             self.shared.is_complete = False
             text, fix = f"{each} is a loop, which is not written out", "check the processed template instead"
-            is_of_work = any(word in str(section[each]) for word in ("AWS::ECS::", "AWS::Batch::"))
+            is_of_work = any(word in str(section[each]) for word in OF_WORK)
             self.shared.remark(text, self.origin((name, each)), fix=fix, hides_work=is_of_work)
         return {key: each for key, each in section.items() if key not in loops} if loops else section

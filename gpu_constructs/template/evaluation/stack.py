@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
+from gpu_constructs.fleet import Unknown
 from gpu_constructs.template.documents.document import Source
 from gpu_constructs.template.documents.node import Node, members, under
-from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.evaluation.evaluator import OF_WORK, Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 
 _INIT = "AWS::CloudFormation::Init"
@@ -136,7 +137,12 @@ def _properties(
     properties = evaluator.at(path, lambda: evaluator.value(written))
     if isinstance(properties, Mapping):
         return properties
-    evaluator.shared.remark(f"the properties of {logical_id!r} are not an object", evaluator.origin(path))
+    if isinstance(properties, Unknown):
+        is_of_work = str(declaration.get("Type")).startswith(OF_WORK)
+        text = f"what {logical_id} defines is not known here"
+        evaluator.shared.remark(text, evaluator.origin(path), hides_work=is_of_work)
+    else:
+        evaluator.shared.remark(f"the properties of {logical_id!r} are not an object", evaluator.origin(path))
     return {}
 
 

@@ -16,6 +16,7 @@ from gpu_constructs.template.documents.document import LATER, Document, Source
 from gpu_constructs.template.documents.node import Node, Path, Position, items, members, under
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
+from gpu_constructs.template.terraform.kind import capitalized
 from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.kinds_around import (
     ATTACHMENT,
@@ -37,6 +38,8 @@ _INCOMPLETE = "Terraform::Incomplete"
 
 _WARM_POOL, _POLICY = ".warm_pool", "AWS::IAM::ManagedPolicy"
 _ID = re.compile(r"(?:arn:[^\s]{1,2000}|[a-z]{1,8}-[0-9a-f]{8,17})")
+_CLOUD_CONTROL = re.compile(r"awscc_(batch|ecs)_(\w+)")
+"""Resources of the provider `hashicorp/awscc`, whose arguments are not read."""
 _ARNS = ("arn", "arn_without_revision", "id")
 
 
@@ -89,14 +92,22 @@ class _Translation:
     def template(self) -> dict[str, Node]:
         """The template."""
         resources: dict[str, Node] = {at: Writer(self._known, each).resource() for at, each in self._made.items()}
-        together = _together(resources, self._plan)
+        together = {**_together(resources, self._plan), **dict(self._unread())}
         return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
+
+    def _unread(self) -> Iterator[tuple[str, Node]]:
+        """Work and its hosts of which only the types are read, so that they are named as not checked."""
+        for address, each in self._plan.instances.items():
+            found = None if each.is_data else _CLOUD_CONTROL.fullmatch(each.type)
+            if found is not None:
+                service = {"batch": "Batch", "ecs": "ECS"}[found[1]]
+                yield address, {"Type": f"AWS::{service}::{capitalized(found[2])}", "Properties": LATER}
 
     def find(self, path: Path) -> Position | None:
         """The argument behind a property, and its line where the plan is not all on one."""
         resource = str(path[1]) if len(path) > 1 else ""
         address = resource.removesuffix(_WARM_POOL)
-        instance = self._made.get(address)
+        instance = self._plan.instances.get(address)
         if instance is None:
             return None
         of = ("warm_pool",) if address != resource else self._arguments(address, path[2:])
@@ -106,6 +117,8 @@ class _Translation:
         return Position((*path[:2], *(("Properties", *of) if of else ())), line, column)
 
     def _arguments(self, address: str, path: Path) -> Path:
+        if address not in self._made:
+            return ()
         writer = self._written(address)
         instance = self._plan.instances[address]
         if path[:1] == ("Properties",) and path[1:2] and str(path[1]) in instance.values:

@@ -342,3 +342,13 @@ def test_lines_that_ci_writes_around_a_plan_are_no_part_of_it(tmp_path: Path) ->
     file = tmp_path / "plan.json"
     file.write_text(wrapped, encoding="utf-8")
     assert "GPU060" in errors(check_files([file]))
+
+
+@pytest.mark.parametrize("kind", ["batch_job_definition", "ecs_task_definition"])
+def test_work_of_a_provider_that_is_not_read_is_not_checked(kind: str) -> None:
+    address = f"awscc_{kind}.train"
+    report = check_files([plan([planned(address, {"type": "container"}), planned("awscc_s3_bucket.data", {})], {})])
+    assert [(each.rule, each.message) for each in report.findings] == [
+        ("GPU229", f"what {address} defines is not known here")
+    ]
+    assert report.skipped_jobs == 0
