@@ -33,6 +33,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Workload
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_events as events
     from aws_cdk import aws_sns as sns
 
 # More would take a cluster down in a day.
@@ -281,12 +282,18 @@ def let_alarms_publish(scope: Construct, topic: sns.ITopic, place: tuple[str, st
         _warn_of_policy(scope, topic, "alarms", f"{_ALARMS}, or is the one that SNS makes")
 
 
-def let_rules_publish(scope: Construct, topic: sns.ITopic, rules: list[str]) -> None:
-    """Lets rules of EventBridge with these ARNs publish to a topic, which a topic does not allow by default.
+def let_rules_publish(
+    scope: Construct, topic: sns.ITopic, rules: Sequence[events.CfnRule], place: tuple[str, str, str]
+) -> None:
+    """Lets rules of EventBridge publish to a topic, which a topic does not allow by default.
 
+    A topic of another stack lets all rules of the place in: rules refer to it, so it cannot refer to them.
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
     """
-    if not _let_publish(topic, "RulesPublish", _RULES, rules):
+    partition, region, account = place
+    every = f"arn:{partition}:events:{region}:{account}:rule/*"
+    sources = [each.attr_arn for each in rules] if topic.stack == cdk.Stack.of(scope) else every
+    if not _let_publish(topic, "RulesPublish", _RULES, sources):
         _warn_of_policy(scope, topic, "notices of jobs", _RULES)
 
 

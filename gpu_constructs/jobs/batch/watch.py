@@ -108,7 +108,7 @@ class BatchWatch(Construct):
         self.alarm.add_alarm_action(actions.SnsAction(notify))
         place = partition, stack.region, stack.account
         let_alarms_publish(self, notify, place)
-        let_rules_publish(self, notify, [self.failed.attr_arn, self.blocked.attr_arn])
+        let_rules_publish(self, notify, [self.failed, self.blocked], place)
 
     def _notice(
         self, name: str, notify: sns.ITopic, pattern: dict[str, Any], paths: dict[str, str], words: str

@@ -267,6 +267,12 @@ def test_the_notices_of_an_imported_topic_are_for_its_owner_to_allow(site: Site)
     assert [service in text for service, text in zip(("cloudwatch", "events"), said, strict=True)] == [True, True]
 
 
+def test_a_queue_tells_a_topic_of_another_stack(site: Site) -> None:
+    alerts = cdk.Stack(site.app, "Alerts")
+    queue(site).watch(notify=sns.Topic(alerts, "Topic"))
+    assert ":rule/*" in json.dumps(assertions.Template.from_stack(alerts).to_json())
+
+
 def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
