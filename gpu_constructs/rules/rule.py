@@ -290,14 +290,34 @@ class Rule:
 def _rule(
     severity: Severity,
     id: str,  # noqa: A002 - the word of the data
-    **declared: Any,  # noqa: ANN401 - the attributes of a rule
+    *,
+    question: str,
+    because: str,
+    source: str,
+    softer: str = "",
+    stops_work: bool = False,
+    unless: tuple[str, ...] = (),
+    changes: str = "",
+    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
 ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
     """Makes a rule out of a function, whose parameter says what the rule is about; the catalogue finds it there."""
 
     def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
         parameter = next(iter(ask.__annotations__.values()))
-        about = next(each for each in _SUBJECTS if parameter in {each, each.__name__})
-        return Rule(id=id, severity=severity, about=about, ask=ask, **declared)
+        return Rule(
+            id=id,
+            severity=severity,
+            about=next(each for each in _SUBJECTS if parameter in {each, each.__name__}),
+            question=question,
+            because=because,
+            source=source,
+            unless=unless,
+            changes=changes,
+            ask=ask,
+            in_fleet=in_fleet,
+            softer=softer,
+            stops_work=stops_work,
+        )
 
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
 
-class SharedHosts:
+class SharedHosts(ABC):
     """Defines the role, the instance profile and the security group of hosts, each when it is first asked for.
 
     The role is handed to hosts in a form that ignores additions, so that its policy stays the one that is written here;
@@ -55,9 +56,9 @@ class SharedHosts:
         return self._stack or cdk.Stack.of(self._scope)
 
     @property
+    @abstractmethod
     def cluster_arn(self) -> str:
         """The ARN of the clusters that they join, a token or a pattern."""
-        raise NotImplementedError
 
     @cached_property
     def role(self) -> iam.Role:
