@@ -5,6 +5,7 @@ What is expected stands in the signature.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import types
@@ -75,9 +76,14 @@ _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"fsx.IFileSystem": ("dns_name",)
 
 _OTHER_NAMES: Mapping[str, str] = {
     "capacity_provider_strategies": "capacity",
+    "env": "environment",
+    "gpu": "gpus",
     "gpu_count": "gpus",
     "launch_type": "capacity",
+    "max_capacity": "max_instances",
     "memory_mib": "memory_limit_mib",
+    "min_capacity": "min_instances",
+    "ports": "port_mappings",
 }
 """What an argument is called where it has another name."""
 
@@ -142,7 +148,7 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
 def _require_names(function: Callable[..., object], named: Mapping[str, object]) -> None:
     for argument, value in named.items():
         if argument not in _BOUND and argument not in _hints_of(function):
-            nearest = _nearest(argument, function)
+            nearest = _nearest(argument, function) or _of_others(argument, named.get("self"))
             raise UnknownNameError(
                 f"{called(function, named.get('self'))} has no such argument",
                 argument=argument,
@@ -163,6 +169,13 @@ def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
     if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
         return longer[:_MOST_PLACES]
     return tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
+
+
+def _of_others(argument: str, of: object) -> tuple[str, ...]:
+    """The other calls of one thing that have an argument, such as ``add_model_server(cache=…)``."""
+    calls = {name: getattr(type(of), name) for name in dir(type(of)) if name.startswith("add_")}
+    having = (name for name, call in calls.items() if inspect.isfunction(call) and argument in _hints_of(call))
+    return tuple(f"{name}({argument}=…)" for name in having)[:_MOST_PLACES]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -254,10 +255,10 @@ def _what(finding: Finding) -> object:
     """What makes findings in several places one to a reader: the rule, the value or the words, and the fix."""
     if finding.parameter or not finding.fix:
         return id(finding)
-    # A message has the names of its place; where what is written there is known, that is the same without them.
-    written = (str(finding.value), finding.property_name, finding.allowed)
-    same = (finding.message,) if finding.value is None else written
-    return finding.rule, finding.severity, same, finding.fix
+    message = finding.message
+    for name in {finding.subject, _resource(finding)}:
+        message = re.sub(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", "", message)  # the names of its place
+    return finding.rule, finding.severity, str(finding.value), message, finding.fix
 
 
 def _at(finding: Finding) -> str:

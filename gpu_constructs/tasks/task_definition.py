@@ -235,18 +235,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         given = {**sizes, **options}
         return self.counted.add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, given, is_router=True)
 
-    @called_like(ecs.TaskDefinition.add_volume)
-    @written_if_refused
-    def add_volume(self, *, name: str, **options: Any) -> None:  # noqa: ANN401 - CDK's, which stay as they are
-        """Adds a volume that its containers may mount.
-
-        Args:
-            name: Its name, which mount points have as `source_volume`.
-            **options: Every other argument of `ecs.TaskDefinition.add_volume`.
-        """
-        require_name("name", name, fix="name='scratch'")
-        super().add_volume(name=name, **options)
-
     @naming(GpuContainerOptions)
     @checked
     def add_gpu_container(

@@ -107,6 +107,15 @@ def test_what_one_value_breaks_in_several_places_is_told_once() -> None:
         assert sum(once in each for each in told) == 1, once
 
 
+def test_what_one_of_several_places_lacks_besides_is_told() -> None:
+    lacking = json.loads(_apart(2))
+    container = lacking["Resources"]["Task1"]["Properties"]["ContainerDefinitions"][0]
+    container |= {"Memory": 60_000, "Cpu": 50_000}
+    told = "\n".join(_text(json.dumps(lacking)))
+    assert "CPU units: 50000 asked" in told
+    assert "memory: 60000 MiB asked" in told
+
+
 def test_no_verdict_of_a_table_is_longer_than_a_few_lines() -> None:
     types = ", ".join(f"g5.{size}xlarge" for size in (12, 2, 4, 8, 16))
     told = _text(_twice("g5.12xlarge", types).replace("Memory: 4096", "Memory: 100000"))

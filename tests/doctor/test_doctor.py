@@ -189,6 +189,18 @@ def test_types_that_the_new_image_does_not_support_go_with_the_old_one(
     assert re.search(r"\+.*ECS_AL2023_NVIDIA", patched)
 
 
+def test_a_price_that_was_the_most_for_a_retired_type_goes_with_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "15-spot-price.yaml"
+    file.write_text(file.read_text().replace("g4dn.2xlarge", "p2.xlarge"))
+    main(["doctor", "old/15-spot-price.yaml"])
+    assert "without SpotPrice" in capsys.readouterr().out
+    patched("old/15-spot-price.yaml", capsys)
+    assert "MarketType: spot" in file.read_text()
+    assert "MaxPrice" not in file.read_text()
+
+
 def test_a_family_alone_that_no_region_offers_becomes_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder / "11-batch-on-amazon-linux-2.yaml"
     file.write_text(re.sub(r"InstanceTypes: \[.*?\]", 'InstanceTypes: ["p3"]', file.read_text()))

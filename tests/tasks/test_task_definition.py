@@ -131,14 +131,6 @@ def test_options_of_cdk_that_cannot_work_are_refused(ground: Ground, arguments: 
         ground.task(**arguments)
 
 
-def test_a_volume_that_is_added_later_has_a_name_that_ecs_takes(tenant: Tenant) -> None:
-    task = tenant.task()
-    task.add_volume(name="scratch")
-    assert tenant.only("AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "scratch"}]
-    with pytest.raises(InvalidValueError, match="^name: 'a b!' is not a name that ECS takes"):
-        task.add_volume(name="a b!")
-
-
 def test_a_constraint_that_is_known_later_leaves_the_share_of_a_host_as_it_is(tenant: Tenant) -> None:
     memory = []
     for later in ([], [cdk.Fn.ref("AWS::Region")]):

@@ -15,6 +15,7 @@ from gpu_constructs.template.documents.edits import EditError, TextEdits
 from gpu_constructs.template.documents.node import Node, Path, items, members, under
 
 _NAME = "LaunchConfigurationName"
+_WITHOUT_BID = ", and without SpotPrice, which was for a retired type: the on-demand price is then the most"
 _IN_EXPRESSION = "ecs.instance-type"
 _TYPE = re.compile(r"(?<![\w.-])[a-z][\w-]*\.[\w-]+(?![\w.-])")
 
@@ -40,12 +41,14 @@ def launch_templates(file: str, data: Node) -> Iterator[Proposal]:
             new = re.sub(r"LaunchConfig(uration)?|LaunchConf|$", "LaunchTemplate", name, count=1)
             while new in resources(data) or new in str(member(data, "Parameters")):
                 new += "2"
+            is_outdated = "SpotPrice" in _properties(data, name) and _has_retired_types(data)
+            bid = _WITHOUT_BID if is_outdated else ""
             yield Proposal(
                 file,
                 ("Resources", name, "Type"),
                 f"{group} has the launch configuration {name}, which accounts since 2024-10-01 cannot create, and "
                 "which launches no type that is newer than 2022",
-                f"a launch template, {new}, with another id, as CloudFormation changes no type",
+                f"a launch template, {new}, with another id, as CloudFormation changes no type{bid}",
                 partial(_to_launch_template, data, name, new),
                 rule="GPU055",
                 about=group,
@@ -62,7 +65,8 @@ def _to_launch_template(data: Node, name: str, new: str, text: TextEdits) -> Non
     properties, top = _properties(data, name), ("Resources", name, "Properties")
     groups, public = properties.get("SecurityGroups"), properties.get("AssociatePublicIpAddress")
     card = {"DeviceIndex": 0, "AssociatePublicIpAddress": public, **({"Groups": groups} if groups else {})}
-    market: Node = {"MarketType": "spot", "SpotOptions": {"MaxPrice": properties.get("SpotPrice")}}
+    highest = {} if _has_retired_types(data) else {"SpotOptions": {"MaxPrice": properties.get("SpotPrice")}}
+    market: Node = {"MarketType": "spot", **highest}
     written: dict[str, tuple[str, Node]] = {
         "AssociatePublicIpAddress": ("NetworkInterfaces", [card]),
         "SpotPrice": ("InstanceMarketOptions", market),
@@ -125,6 +129,10 @@ def _successors() -> Mapping[str, InstanceType]:
     old = [each for each in accelerated() if each.gpus and not each.is_offered_anywhere]
     found = {each.name: instance_type(each.replaced_by) for each in old if each.replaced_by}
     return {each.family: found[each.name] for each in reversed(old) if each.name in found} | found
+
+
+def _has_retired_types(data: Node) -> bool:
+    return any(isinstance(node, str) and node in _successors() for _, node in below(data))
 
 
 def retired(file: str, data: Node) -> Iterator[Proposal]:
