@@ -108,12 +108,14 @@ def test_what_one_value_breaks_in_several_places_is_told_once() -> None:
 
 
 def test_what_one_of_several_places_lacks_besides_is_told() -> None:
-    lacking = json.loads(_apart(2))
-    container = lacking["Resources"]["Task1"]["Properties"]["ContainerDefinitions"][0]
-    container |= {"Memory": 60_000, "Cpu": 50_000}
-    told = "\n".join(_text(json.dumps(lacking)))
-    assert "CPU units: 50000 asked" in told
-    assert "memory: 60000 MiB asked" in told
+    resources = cluster_of(1) | resources_of(0, "c7i.xlarge")
+    for name in ("Task", "Service"):
+        resources[f"{name}1"] = json.loads(json.dumps(resources[f"{name}0"]).replace('"Task0"', '"Task1"'))
+    container = resources["Task1"]["Properties"]["ContainerDefinitions"][0]
+    container |= {"Memory": 10_000, "Cpu": 5_000}
+    told = " ".join(each.strip() for each in _text(json.dumps({"Resources": resources})))
+    assert told.count("GPUs: 1 asked") == 2
+    assert "CPU units: 5000 asked" in told
 
 
 def test_no_verdict_of_a_table_is_longer_than_a_few_lines() -> None:
