@@ -20,6 +20,7 @@ from tests.replayed import RECORDINGS, said_otherwise
 from tools.smoke.__main__ import main
 from tools.smoke.account import Account, Said, recording
 from tools.smoke.scrub import scrubbed
+from tools.smoke.steps import Done, run
 
 STEPS = {"preflight": "preflight", "deploy 0": "deploy", "run-self-test": "self-test", "job": "job", "why": "why"}
 STEPS |= {"deploy 1": "update", "verify": "verify"}
@@ -71,6 +72,26 @@ def test_whatever_fails_what_was_deployed_is_destroyed(
     after = () if wrong == "preflight" else DESTROY[: DESTROY.index(wrong) + 1] if is_last else DESTROY
     assert tuple(each for each in account.did[1:] if each in DESTROY) == after
     assert json.loads((tmp_path / "r" / "1-preflight.json").read_text())["passed"] is (wrong != "preflight")
+
+
+@pytest.mark.parametrize("gone", [OSError, KeyboardInterrupt])
+def test_what_was_deployed_is_destroyed_where_nobody_can_be_told(gone: type[BaseException]) -> None:
+    def tell(step: str) -> None:
+        if step == "destroy":
+            raise gone
+
+    account: Any = StandIn("")
+    done: list[Done] = []
+    run(account, done, tell)
+    assert account.did[-5:] == list(DESTROY)
+    assert done[-1].passed
+
+
+def test_a_terminal_that_is_closed_keeps_nothing_from_its_end(tmp_path: Path) -> None:
+    account = StandIn("")
+    with patch("sys.stderr", Mock(**{"write.side_effect": OSError})):
+        assert smoke(tmp_path, account, "--yes") == 0
+    assert account.did[-5:] == list(DESTROY)
 
 
 @pytest.mark.parametrize("answer", ["", EOFError(), KeyboardInterrupt()], ids=repr)
@@ -180,9 +201,12 @@ def test_a_short_name_goes_where_it_is_one_and_words_stay(name: str) -> None:
         text = f"role/{name} may not call '{name}' of what is in a region, and {word} stays"
         return {"roleName": name, "arns": arns, "Tags": [{"Key": name, "Value": name}], "text": text}
 
-    variables: Any = [{"name": "A", "value": name}, {"name": "B", "value": ""}, {"name": "NVIDIA_X", "value": "all"}]
+    values = {"A": name, "B": "", "NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_API_KEY": "nvapi-0"}
+    variables: Any = [{"name": key, "value": value} for key, value in values.items()]
     found: Any = scrubbed({**answer(name, name), "environment": variables})
     other = found["roleName"]
     assert len(other) > len(name)
-    assert [each["value"] for each in found.pop("environment")] == [other, "", "all"]
+    *known, secret = (each["value"] for each in found.pop("environment"))
+    assert known == [other, "", "all"]
+    assert secret.startswith("value-")
     assert found == answer(other, name)

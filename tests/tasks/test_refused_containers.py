@@ -87,3 +87,5 @@ def test_a_health_check_at_its_limits_is_taken(task: GpuTaskDefinition) -> None:
         "retries": 10,
     }
     task.add_container("proxy", **container(health_check=ecs.HealthCheck(command=["true"], **longest)))
+    equal = ecs.HealthCheck(command=["true"], interval=_SECONDS(10), timeout=_SECONDS(10))
+    task.add_container("equal", **container(health_check=equal))

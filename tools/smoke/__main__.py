@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -136,7 +137,8 @@ def _nothing(why: str) -> int:
 
 
 def _tell(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    with suppress(OSError):  # of a terminal that is closed
+        sys.stderr.write(f"{line}\n")
 
 
 if __name__ == "__main__":

@@ -54,8 +54,10 @@ _WORDS = frozenset(
 """Words in ARNs, and the names that this project gives."""
 _WORD = re.compile(r"[A-Za-z_]+")
 _SHORTEST = 3
-_VARIABLES = ("AWS_DEFAULT_REGION", "AWS_REGION", "CUDA_", "NCCL_", "NEURON_", "NVIDIA_")
-"""How the names of variables begin whose values say of hosts and tasks what commands read."""
+_VARIABLES = frozenset(
+    {"AWS_DEFAULT_REGION", "AWS_REGION", "NCCL_DEBUG", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES"}
+)
+"""Variables whose values say of hosts and tasks what commands read."""
 _OF_AWS = ("aws:", "AmazonECS")
 """How the keys of tags begin that AWS sets."""
 
@@ -80,7 +82,7 @@ class _Scrubber:
         if isinstance(value, str):
             return self._coded(value) if key == "UserData" else self._text(value)
         if isinstance(value, dict):
-            is_variable = key == "environment" and not str(value.get("name")).startswith(_VARIABLES)
+            is_variable = key == "environment" and str(value.get("name")) not in _VARIABLES
             hidden = {"value": self._variable(value["value"])} if is_variable and "value" in value else {}
             return {self._key(name): self.value(each, name) for name, each in value.items()} | hidden
         return [self.value(each, key) for each in value] if isinstance(value, list) else value

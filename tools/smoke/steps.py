@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gpu_constructs.errors import GpuConstructsError
@@ -67,7 +68,8 @@ def run(account: Account, done: list[Done], tell: Callable[[str], object]) -> No
         return
     finally:
         if begun:
-            tell(DESTROY)
+            with suppress(OSError, KeyboardInterrupt):  # the terminal may be gone, and nothing may keep from destroying
+                tell(DESTROY)
             done.append(_tried(DESTROY, lambda it: _destroyed(it, done), account))
 
 

@@ -200,7 +200,7 @@ class _Patient:
     def patches(self) -> dict[str, str]:
         """Unified diffs from the files as they are."""
         old = {file: self.first.stacks.documents[file].content or b"" for file in self._texts}
-        return {file: _diff(file, old[file].decode(), text) for file, text in self._texts.items()}
+        return {file: _diff(file, old[file].decode(), text) for file, text in sorted(self._texts.items())}
 
 
 def _grave(report: Report) -> Counter[tuple[str, str]]:

@@ -24,6 +24,20 @@ _BOTTLEROCKET = """  Template:
       LaunchTemplateData:
         ImageId: resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id
 """
+_MANAGED = """  Provider:
+    Properties:
+      ClusterName: !Ref Cluster
+      AutoScalingGroupProvider: null
+      ManagedInstancesProvider:
+        InfrastructureRoleArn: arn:aws:iam::111122223333:role/infrastructure
+        InstanceLaunchTemplate:
+          Ec2InstanceProfileArn: arn:aws:iam::111122223333:instance-profile/ecsInstanceRole
+          NetworkConfiguration: {Subnets: [subnet-12345678]}
+          InstanceRequirements:
+            VCpuCount: {Min: 4, Max: 4}
+            MemoryMiB: {Min: 16384, Max: 16384}
+            AllowedInstanceTypes: [g6.xlarge]
+"""
 
 
 @pytest.mark.parametrize(
@@ -39,6 +53,7 @@ _BOTTLEROCKET = """  Template:
         (_AT_A_POINT + _BOTTLEROCKET, ["warning"]),
         (_EFS % "" + _BOTTLEROCKET, []),
         (_ENCRYPTED, []),
+        (_ENCRYPTED + _MANAGED, []),  # on Bottlerocket of AWS's own
     ],
 )
 def test_a_volume_that_nothing_mounts_is_named(part: str, severities: list[str]) -> None:
