@@ -36,7 +36,6 @@ from gpu_constructs.template.model import (
     Text,
     Value,
     begin_of,
-    pieces_of,
     references_in,
 )
 
@@ -340,7 +339,9 @@ def _placed(resource: Resource, region: str | None) -> Resource:
 
 def _pointed_at(value: Value) -> Reference | None:
     """The one resource that a value points at, be it a step of an ARN; None if there is none, or more than one."""
-    pieces = pieces_of(value)
+    if not isinstance(value, Text):
+        return value if isinstance(value, Reference) else None
+    pieces = value.pieces
     found = {each: number for number, each in reversed(list(enumerate(pieces))) if isinstance(each, Reference)}
     if len(found) != 1:
         return None
