@@ -13,6 +13,8 @@ from constructs import IConstruct
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError
 
+_CONDITION = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
 
 @cache
 def service_of_this_account(name: str) -> iam.ServicePrincipal:
@@ -30,18 +32,13 @@ def service_of_this_account(name: str) -> iam.ServicePrincipal:
 
     AWS Batch says nothing of the roles of its jobs, and EC2 hands roles to instances without the key.
     """
-    return iam.ServicePrincipal(name, conditions=_condition())
+    return iam.ServicePrincipal(name, conditions=_CONDITION)
 
 
 def trust_this_account(task_definition: ecs.TaskDefinition) -> None:
     """Narrows the role that CDK made for a task, for which it takes no condition."""
     role = cast("iam.CfnRole", task_definition.task_role.node.default_child)
-    role.add_property_override("AssumeRolePolicyDocument.Statement.0.Condition", _condition())
-
-
-@cache
-def _condition() -> dict[str, dict[str, str]]:
-    return {"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}}
+    role.add_property_override("AssumeRolePolicyDocument.Statement.0.Condition", _CONDITION)
 
 
 def require_same_place(

@@ -31,7 +31,6 @@ from gpu_constructs.tasks.task_target import (
     expressions_on,
     mode_on,
     require_options,
-    resource_of,
     task_on,
     with_constraints,
     write_task,
@@ -139,7 +138,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             encryption_key=encryption_key_of(capacity),
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        write_task(resource_of(self), task, capacity)
+        write_task(self, task, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self.counted = CountedContainers(self, task, capacity=self.capacity, log_group=self.log_group)
         self.server: ModelServer | None = None

@@ -146,18 +146,21 @@ def resource_of(task_definition: ecs.TaskDefinition) -> ecs.CfnTaskDefinition:
     return cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
 
 
-def write_task(resource: ecs.CfnTaskDefinition, task: Task, capacity: Sequence[Capacity]) -> None:
+def write_task(task_definition: ecs.TaskDefinition, task: Task, capacity: Sequence[Capacity]) -> None:
     """Writes what `ecs.Ec2TaskDefinition` has no argument for into a task definition for some capacity.
 
     The task's own size is left out: neither a page nor aws-cdk-lib 2.275 asks for it on Managed Instances, and as a
     hard limit it would keep containers from CPU that is idle.
     """
+    declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
+    if not declared and not isinstance(task.architecture, Architecture):
+        return
+    resource = resource_of(task_definition)
     if isinstance(task.architecture, Architecture):
         resource.requires_compatibilities = list(task.compatibilities)
         resource.runtime_platform = ecs.CfnTaskDefinition.RuntimePlatformProperty(
             cpu_architecture=_SPELLED[task.architecture], operating_system_family=_LINUX
         )
-    declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
     if declared:
         # Its placement constraint names them, and their hosts may be in no template of the app.
         resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", declared)

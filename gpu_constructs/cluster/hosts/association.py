@@ -58,7 +58,7 @@ class ClusterAssociation:
         self._default_strategy = default_strategy
         self._listed: list[str] = []
         self._chosen_names: set[str] = set()
-        self._made: list[str] = []
+        self._made: list[ecs.AsgCapacityProvider | ecs.ManagedInstancesCapacityProvider] = []
         self._is_exported = False
         self._is_writer = False
         self._resource: ecs.CfnClusterCapacityProviderAssociations | None = None
@@ -121,7 +121,7 @@ class ClusterAssociation:
         else:
             self._write([*self._listed, provider.capacity_provider_name])
         self._become_writer()
-        self._take(provider.capacity_provider_name, chosen_name)
+        self._take(provider, chosen_name)
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
         """Adds a provider of Managed Instances to the cluster, whichever stack defines it; it is in no list."""
@@ -129,7 +129,7 @@ class ClusterAssociation:
             self._own_cluster.add_managed_instances_capacity_provider(provider)
         else:
             provider.bind(self._cluster)
-        self._take(provider.capacity_provider_name, chosen_name)
+        self._take(provider, chosen_name)
 
     def keep_exported(self, scope: IConstruct) -> None:
         """Exports the names of all its providers for good, once something in another stack uses one.
@@ -146,7 +146,7 @@ class ClusterAssociation:
         if user is not self.stack:
             self._is_exported = True
             for each in self._made:
-                self.stack.export_value(each)
+                self.stack.export_value(each.capacity_provider_name)
 
     def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
         """Sets where tasks without a strategy and without a launch type go."""
@@ -169,7 +169,7 @@ class ClusterAssociation:
         self._become_writer()
 
     def _require_known(self, strategy: Sequence[ecs.CapacityProviderStrategy], argument: str) -> None:
-        known = list(dict.fromkeys([*self._listed, *self._made]))
+        known = list(dict.fromkeys([*self._listed, *(each.capacity_provider_name for each in self._made)]))
         for each in strategy:
             if each.capacity_provider not in known:
                 raise InvalidValueError(
@@ -180,10 +180,12 @@ class ClusterAssociation:
                     fix="name it in keep_capacity_providers if the cluster has it, or add its capacity first",
                 )
 
-    def _take(self, name: str, chosen_name: str | None) -> None:
-        self._made.append(name)
+    def _take(
+        self, provider: ecs.AsgCapacityProvider | ecs.ManagedInstancesCapacityProvider, chosen_name: str | None
+    ) -> None:
+        self._made.append(provider)
         if self._is_exported:
-            self.stack.export_value(name)
+            self.stack.export_value(provider.capacity_provider_name)
         if chosen_name is not None:
             self._chosen_names.add(chosen_name)
 

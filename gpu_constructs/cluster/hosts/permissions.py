@@ -31,6 +31,9 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> iam.PolicyDocument:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
     """
+    log_groups = stack.format_arn(
+        service="logs", resource="log-group", resource_name="", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
     return policy_of(
         allowed(
             "RegisterWithTheCluster",
@@ -61,18 +64,12 @@ def host_permissions(stack: cdk.Stack, cluster_arn: str) -> iam.PolicyDocument:
             ],
             "*",
         ),
-        allowed("LogOfTheSelfTest", ["logs:CreateLogStream", "logs:PutLogEvents"], _log_group(stack, f"{SELF_TEST}:*")),
+        allowed("LogOfTheSelfTest", ["logs:CreateLogStream", "logs:PutLogEvents"], f"{log_groups}{SELF_TEST}:*"),
         allowed(
             "LogOfHosts",
             ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents", "logs:PutRetentionPolicy"],
-            [_log_group(stack, HOST_LOG), _log_group(stack, f"{HOST_LOG}:*")],
+            [f"{log_groups}{HOST_LOG}", f"{log_groups}{HOST_LOG}:*"],
         ),
-    )
-
-
-def _log_group(stack: cdk.Stack, name: str) -> str:
-    return stack.format_arn(
-        service="logs", resource="log-group", resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
 
 
