@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import aws_cdk as cdk
 
-from gpu_constructs.check.planning import FleetPlan, plan
+from gpu_constructs.check.planning.fleet_plan import FleetPlan, plan
 from gpu_constructs.check.planning.in_words import rows_of_level
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.new import files_of, stories

@@ -20,109 +20,50 @@ data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``; ``da
 ``data/pinned_images.json`` are kept by hand.
 """
 
-from __future__ import annotations
-
-from gpu_constructs.facts.catalogue import (
-    RECORDED,
-    accelerated,
-    by_size,
-    families,
-    family,
-    general,
-    instance_type,
-    known_type,
-    may_be_accelerated,
-    may_exist,
-    models,
-    regions,
-)
-from gpu_constructs.facts.declared import DeclaredInstanceType, declare_instance_types
-from gpu_constructs.facts.drivers import DRIVER_SUPPORT, Drivers, DriverSupport, driver_support, drives
-from gpu_constructs.facts.filters import Choice, InstanceNeeds, Offer, Range, choose
-from gpu_constructs.facts.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
-from gpu_constructs.facts.images import (
-    Compatibility,
-    compatibility,
-    default_image,
-    drivers_of,
-    first_release,
-    image,
-    images_by_folder,
-    is_published,
-    is_supported,
-    may_run,
-    newest_release,
-    system_of_parameter,
-)
-from gpu_constructs.facts.model import (
-    Accelerators,
-    Architecture,
-    FamilyTraits,
-    InstanceType,
-    LocalDisk,
-    Network,
-    PurchaseClass,
-    Quota,
-    Vendor,
-)
-from gpu_constructs.facts.prices import Price, on_demand_price
-from gpu_constructs.facts.releases import release_line, release_number, release_problem
-
-__all__ = [
-    "DRIVER_SUPPORT",
-    "EXCEPTIONS",
-    "IMAGES",
-    "RECORDED",
-    "Accelerators",
-    "Architecture",
-    "Choice",
-    "Compatibility",
-    "DeclaredInstanceType",
-    "DriverSupport",
-    "Drivers",
-    "FamilyTraits",
-    "Image",
-    "ImageException",
-    "InstanceNeeds",
-    "InstanceType",
-    "LocalDisk",
-    "Network",
-    "Offer",
-    "OperatingSystem",
-    "Price",
-    "PurchaseClass",
-    "Quota",
-    "Range",
-    "Vendor",
-    "Verdict",
-    "accelerated",
-    "by_size",
-    "choose",
-    "compatibility",
-    "declare_instance_types",
-    "default_image",
-    "driver_support",
-    "drivers_of",
-    "drives",
-    "families",
-    "family",
-    "first_release",
-    "general",
-    "image",
-    "images_by_folder",
-    "instance_type",
-    "is_published",
-    "is_supported",
-    "known_type",
-    "may_be_accelerated",
-    "may_exist",
-    "may_run",
-    "models",
-    "newest_release",
-    "on_demand_price",
-    "regions",
-    "release_line",
-    "release_number",
-    "release_problem",
-    "system_of_parameter",
-]
+from gpu_constructs.facts.catalogue import RECORDED as RECORDED
+from gpu_constructs.facts.catalogue import accelerated as accelerated
+from gpu_constructs.facts.catalogue import families as families
+from gpu_constructs.facts.catalogue import family as family
+from gpu_constructs.facts.catalogue import general as general
+from gpu_constructs.facts.catalogue import instance_type as instance_type
+from gpu_constructs.facts.catalogue import known_type as known_type
+from gpu_constructs.facts.catalogue import may_be_accelerated as may_be_accelerated
+from gpu_constructs.facts.catalogue import may_exist as may_exist
+from gpu_constructs.facts.catalogue import models as models
+from gpu_constructs.facts.catalogue import regions as regions
+from gpu_constructs.facts.declared import DeclaredInstanceType as DeclaredInstanceType
+from gpu_constructs.facts.declared import declare_instance_types as declare_instance_types
+from gpu_constructs.facts.drivers import DRIVER_SUPPORT as DRIVER_SUPPORT
+from gpu_constructs.facts.drivers import Drivers as Drivers
+from gpu_constructs.facts.drivers import driver_support as driver_support
+from gpu_constructs.facts.drivers import drives as drives
+from gpu_constructs.facts.filters import Choice as Choice
+from gpu_constructs.facts.filters import InstanceNeeds as InstanceNeeds
+from gpu_constructs.facts.filters import Offer as Offer
+from gpu_constructs.facts.filters import Range as Range
+from gpu_constructs.facts.filters import choose as choose
+from gpu_constructs.facts.image_table import EXCEPTIONS as EXCEPTIONS
+from gpu_constructs.facts.image_table import IMAGES as IMAGES
+from gpu_constructs.facts.image_table import Image as Image
+from gpu_constructs.facts.image_table import OperatingSystem as OperatingSystem
+from gpu_constructs.facts.image_table import Verdict as Verdict
+from gpu_constructs.facts.images import compatibility as compatibility
+from gpu_constructs.facts.images import default_image as default_image
+from gpu_constructs.facts.images import drivers_of as drivers_of
+from gpu_constructs.facts.images import first_release as first_release
+from gpu_constructs.facts.images import image as image
+from gpu_constructs.facts.images import images_by_folder as images_by_folder
+from gpu_constructs.facts.images import is_published as is_published
+from gpu_constructs.facts.images import is_supported as is_supported
+from gpu_constructs.facts.images import may_run as may_run
+from gpu_constructs.facts.images import newest_release as newest_release
+from gpu_constructs.facts.images import system_of_parameter as system_of_parameter
+from gpu_constructs.facts.model import Accelerators as Accelerators
+from gpu_constructs.facts.model import Architecture as Architecture
+from gpu_constructs.facts.model import InstanceType as InstanceType
+from gpu_constructs.facts.model import PurchaseClass as PurchaseClass
+from gpu_constructs.facts.model import Vendor as Vendor
+from gpu_constructs.facts.prices import on_demand_price as on_demand_price
+from gpu_constructs.facts.releases import release_line as release_line
+from gpu_constructs.facts.releases import release_number as release_number
+from gpu_constructs.facts.releases import release_problem as release_problem

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.check.planning import FleetPlan
+from gpu_constructs.check.planning.fleet_plan import FleetPlan
 from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Pool
 

@@ -22,27 +22,17 @@ from typing import TYPE_CHECKING
 from gpu_constructs.facts.values import loaded_later
 
 if TYPE_CHECKING:
-    from gpu_constructs.check.planning.fleet_plan import FleetPlan as FleetPlan
-    from gpu_constructs.check.planning.fleet_plan import PoolPlan as PoolPlan
     from gpu_constructs.check.planning.fleet_plan import plan as plan
-    from gpu_constructs.check.planning.model_memory import ModelMemory as ModelMemory
     from gpu_constructs.check.planning.model_memory import gpus_that_hold as gpus_that_hold
     from gpu_constructs.check.planning.model_memory import memory_of_model as memory_of_model
-    from gpu_constructs.check.planning.model_shapes import ModelShape as ModelShape
     from gpu_constructs.check.planning.model_shapes import model_shape as model_shape
-    from gpu_constructs.check.planning.model_shapes import shape_of_size as shape_of_size
 
 # A plan takes all rules with it, which take longer than a whole list of instance types.
 _HOME = {
-    "FleetPlan": "fleet_plan",
-    "ModelMemory": "model_memory",
-    "ModelShape": "model_shapes",
-    "PoolPlan": "fleet_plan",
     "gpus_that_hold": "model_memory",
     "memory_of_model": "model_memory",
     "model_shape": "model_shapes",
     "plan": "fleet_plan",
-    "shape_of_size": "model_shapes",
 }
 
 __all__ = list(_HOME)

@@ -6,64 +6,21 @@ reasons of what cannot be known. ``parse(render(query)) == query`` for every exp
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
 """
 
-from gpu_constructs.placement.query.ast import (
-    INSTANCE_TYPE,
-    And,
-    Comparison,
-    Condition,
-    Exists,
-    In,
-    Matches,
-    Not,
-    Or,
-    Query,
-    conditions,
-    describe,
-    instance_type_in,
-    render,
-)
-from gpu_constructs.placement.query.evaluate import (
-    BUILT_IN_ATTRIBUTES,
-    SUBNET,
-    ZONE,
-    AttributeValue,
-    Beginning,
-    Host,
-    evaluate,
-    host_of,
-    judge,
-)
-from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
-from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
-
-__all__ = [
-    "BUILT_IN_ATTRIBUTES",
-    "INSTANCE_TYPE",
-    "SUBNET",
-    "ZONE",
-    "And",
-    "Attribute",
-    "AttributeValue",
-    "Beginning",
-    "Comparison",
-    "Condition",
-    "Exists",
-    "Field",
-    "Host",
-    "In",
-    "Matches",
-    "Not",
-    "Operator",
-    "Or",
-    "Query",
-    "QuerySyntaxError",
-    "Subject",
-    "conditions",
-    "describe",
-    "evaluate",
-    "host_of",
-    "instance_type_in",
-    "judge",
-    "parse",
-    "render",
-]
+from gpu_constructs.placement.query.ast import And as And
+from gpu_constructs.placement.query.ast import Comparison as Comparison
+from gpu_constructs.placement.query.ast import Exists as Exists
+from gpu_constructs.placement.query.ast import In as In
+from gpu_constructs.placement.query.ast import Matches as Matches
+from gpu_constructs.placement.query.ast import Not as Not
+from gpu_constructs.placement.query.ast import Or as Or
+from gpu_constructs.placement.query.ast import Query as Query
+from gpu_constructs.placement.query.ast import render as render
+from gpu_constructs.placement.query.evaluate import Host as Host
+from gpu_constructs.placement.query.evaluate import evaluate as evaluate
+from gpu_constructs.placement.query.evaluate import host_of as host_of
+from gpu_constructs.placement.query.evaluate import judge as judge
+from gpu_constructs.placement.query.parser import QuerySyntaxError as QuerySyntaxError
+from gpu_constructs.placement.query.parser import parse as parse
+from gpu_constructs.placement.query.subjects import Attribute as Attribute
+from gpu_constructs.placement.query.subjects import Field as Field
+from gpu_constructs.placement.query.subjects import Operator as Operator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_constructs.check.planning import FleetPlan, PoolPlan, plan
+from gpu_constructs.check.planning.fleet_plan import FleetPlan, PoolPlan, plan
 from gpu_constructs.check.planning.host_price import Usd
 from gpu_constructs.facts import default_image, instance_type
 from gpu_constructs.fleet import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.planning import PoolPlan
+from gpu_constructs.check.planning.fleet_plan import PoolPlan
 from gpu_constructs.check.planning.in_words import rows_of
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Pool, PoolKind, PurchaseOption, Unknown, WarmPool
 from tests.check.planning.given import planned, pool, service, the_pool, usd
