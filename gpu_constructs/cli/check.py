@@ -27,7 +27,7 @@ from gpu_constructs.rules.retired import what_became_of
 
 _UNREADABLE = 2
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs check cdk.out
   gpu-constructs check template.yaml --parameter InstanceType=g5.xlarge --region eu-west-1
@@ -45,7 +45,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     add_inputs(parser, directories=True)
     add_selection(parser)
     add_format(parser, *(each for each in FORMATS if each != "json"))

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from gpu_constructs.cli.program import COMMANDS, module_of
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs completion bash > ~/.local/share/bash-completion/completions/gpu-constructs
   source <(gpu-constructs completion zsh)               in ~/.zshrc, below compinit
@@ -46,7 +46,6 @@ complete -o filenames -F _gpu_constructs gpu-constructs
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 

@@ -22,7 +22,7 @@ from gpu_constructs.rules.catalogue import every
 _UNREADABLE = 2
 _INDENT = 12
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs doctor template.yaml                         what to change, and what of it the patch does
   gpu-constructs doctor infrastructure/ --patch | git apply
@@ -38,7 +38,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     add_inputs(parser, directories=True)
     add_selection(parser)
     parser.add_argument("--patch", action="store_true", help="write a unified diff, for git apply or patch -p1")

@@ -29,7 +29,7 @@ _EXAMPLE_TYPES = 3
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs explain Chat cdk.out
   gpu-constructs explain Demo/Chat template.yaml --region eu-west-1
@@ -42,7 +42,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "task",
         metavar="TASK",

@@ -10,7 +10,7 @@ from gpu_constructs.cli.output import say
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 
-_EXAMPLES = f"""\
+EXAMPLES = f"""\
 examples:
   gpu-constructs init    writes {CONFIGURATION_FILES[0]} into the working directory, and replaces nothing
 
@@ -41,9 +41,8 @@ fail_on: error                   # exit with 1 at: error, warning, info, uncheck
 """
 
 
-def define(parser: argparse.ArgumentParser) -> None:
+def define(_: argparse.ArgumentParser) -> None:
     """Adds the command's arguments, of which there is none."""
-    parser.epilog = _EXAMPLES
 
 
 def run(_: argparse.Namespace) -> int:

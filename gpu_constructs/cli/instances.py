@@ -21,7 +21,7 @@ from gpu_constructs.facts import InstanceNeeds, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.filters import SORT_ORDERS, Condition, needs_like
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs instances                everything with an accelerator
   gpu-constructs instances --gpus 4..8 --gpu-memory-gib 40 --price ..20
@@ -45,7 +45,6 @@ _TIMES = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     add_flags(parser)
     parser.add_argument(
         "--similar",

@@ -18,7 +18,7 @@ from gpu_constructs.check.report import now
 from gpu_constructs.cli.output import Line, pieces, show, table, width_of
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, __version__, shown
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs new                      the stories, each with what its hosts cost an hour at most
   gpu-constructs new chat                 writes an app into the folder chat
@@ -45,7 +45,6 @@ _ENDS, _DAYS = "2027-06-28", 14
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("story", nargs="?", metavar="STORY", help="without it, the stories are listed")
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="default: the name of the story")
 

@@ -29,7 +29,7 @@ from gpu_constructs.errors import InvalidValueError, __version__, shown
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs plan cdk.out
   gpu-constructs plan cdk.out --budget 40                    in US dollars an hour, at MaxSize
@@ -44,7 +44,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
     add_format(parser)
     parser.add_argument(

@@ -29,7 +29,7 @@ _COULD_NOT = 2
 
 _LONGEST = max(len(each.id) for each in CHECKS)
 
-_EXAMPLES = f"""\
+EXAMPLES = f"""\
 examples:
   gpu-constructs preflight cdk.out
   gpu-constructs preflight cdk.out --check quotas --check block-offerings
@@ -49,7 +49,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
     add_format(parser)
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")

@@ -166,6 +166,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name == called:
             module = import_module(module_of(name))
             module.define(command)
+            command.epilog = module.EXAMPLES
             _add_debug(command)
             command.set_defaults(run=module.run)
     return parser

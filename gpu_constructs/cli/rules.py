@@ -10,7 +10,7 @@ from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
 from gpu_constructs.rules.retired import SAID_BY, id_now, is_gone, what_became_of
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs rules
   gpu-constructs rules GPU002
@@ -22,7 +22,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("rule", nargs="?", metavar="RULE", help="everything about one rule, such as GPU002")
     add_format(parser)
 

@@ -22,7 +22,7 @@ from gpu_constructs.errors import InvalidValueError
 
 _MINUTES = 20
 
-_EXAMPLES = f"""\
+EXAMPLES = f"""\
 examples:
   gpu-constructs run-self-test Demo                     one host of each type that the cluster of a stack has
   gpu-constructs run-self-test --cluster demo --capacity L4
@@ -43,7 +43,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     capacity = (
         "test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
         "capacity in the app"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MINUTES = 5
 
-_EXAMPLES = f"""\
+EXAMPLES = f"""\
 examples:
   gpu-constructs stop-tasks Demo                        which tasks hold up cdk destroy
   gpu-constructs stop-tasks Demo --yes                  stops them, and waits until they have ended
@@ -39,7 +39,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("--yes", action="store_true", help="stop them; without it they are only listed")
     add_repeated(parser, "--capacity", "PROVIDER", "tasks of this capacity provider only, by its name")
     add_waiting(parser, _MINUTES, "their ends")

@@ -22,7 +22,7 @@ from gpu_constructs.cli.output import write_report
 
 _COULD_NOT = 2
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs verify Demo                       the clusters of a stack, with calls that only read
   gpu-constructs verify --cluster demo
@@ -35,7 +35,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("--failed", action="store_true", help="as text, leave out the checks that pass")
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
     add_cluster(parser, of_stack=True)

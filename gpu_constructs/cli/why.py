@@ -17,7 +17,7 @@ from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 _COUNTS = ("desired", "running", "pending")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   gpu-constructs why Chat --cluster demo                with calls that only read
   gpu-constructs why 0ab1c2d3e4f5 --cluster demo        a task by its id
@@ -29,7 +29,6 @@ exit codes:
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = _EXAMPLES
     parser.add_argument("name", metavar="NAME", help="a service, a task, or the family of a task definition")
     add_cluster(parser)
     add_format(parser)
