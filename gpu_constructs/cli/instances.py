@@ -73,24 +73,21 @@ def run(arguments: argparse.Namespace) -> int:
 def _found(arguments: argparse.Namespace) -> Listing:
     memory = _memory(arguments)
     needs, like = needs_from(arguments), InstanceNeeds()
+    also: dict[str, Condition] = {}
     if memory is not None:
         needs = needs.over(InstanceNeeds(precision=memory.precision))
+        also[f"the GPU memory of {memory.name}"] = lambda offer: gpus_that_hold(memory, offer.instance_type) is not None
     if arguments.similar is not None:
         with argument_named("--similar"):
             like = needs_like(instance_type(arguments.similar))
     own = {name for name, _ in needs.given()}
     needs = needs.over(like)
     return Listing(
-        choice=choose(needs, also=() if memory is None else (_holding(memory),), sort_by=arguments.sort_by),
+        choice=choose(needs, also=also, sort_by=arguments.sort_by),
         needs=needs,
         memory=memory,
         similar=tuple(as_written(name, value) for name, value in like.given() if name not in own),
     )
-
-
-def _holding(memory: ModelMemory) -> Condition:
-    name = f"the GPU memory of {memory.name}"
-    return Condition(name=name, holds=lambda offer: gpus_that_hold(memory, offer.instance_type) is not None)
 
 
 def _memory(arguments: argparse.Namespace) -> ModelMemory | None:

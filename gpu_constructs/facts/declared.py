@@ -73,7 +73,7 @@ class DeclaredInstanceType:
         for field in TYPE_FIELDS:
             value = getattr(self, field)
             if value is not None or field not in _MAY_BE_UNKNOWN:
-                object.__setattr__(self, field, checked_value(field, value, TYPE_FIELDS))
+                object.__setattr__(self, field, checked_value(field, value, *TYPE_FIELDS[field]))
         self._require_pairs()
 
     def _require_pairs(self) -> None:
@@ -270,13 +270,12 @@ Fields = Mapping[str, tuple[str, Callable[[object], object | None]]]
 """By field of a declaration: the values that it can have, in words, and what it keeps of one, None of a wrong one."""
 
 
-def checked_value(field: str, value: object, fields: Fields) -> object:
+def checked_value(field: str, value: object, allowed: str, kept: Callable[[Any], object | None]) -> object:
     """The value that a field keeps, such as a tuple for a list.
 
     Raises:
         InvalidValueError: The field cannot have it.
     """
-    allowed, kept = fields[field]
     found = kept(value)
     if found is None:
         raise InvalidValueError(f"got {shown(value)}", argument=field, value=value, allowed=allowed)

@@ -6,11 +6,11 @@ A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from enum import Enum
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.facts.budget import ENTRIES
@@ -24,13 +24,13 @@ from gpu_constructs.facts.catalogue import (
     models,
     regions,
 )
+from gpu_constructs.facts.declared import checked_value
 from gpu_constructs.facts.gpu_features import precision
 from gpu_constructs.facts.model import Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.facts.prices import Price, on_demand_price
 from gpu_constructs.facts.values import dataclass
 
 _Value = TypeVar("_Value", float, tuple[int, int])
-_Choice = TypeVar("_Choice", bound=Enum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,9 @@ class InstanceNeeds:
 
     def __post_init__(self) -> None:
         for name, value in self.given():
-            object.__setattr__(self, name, _ROWS[name].checked(name, value))
+            row = _ROWS[name]
+            with argument_named(name):
+                object.__setattr__(self, name, checked_value(name, value, row.allowed, row.kept))
 
     def given(self) -> Iterator[tuple[str, Any]]:
         """The needs that ask for something, by name, in the order of the table."""
@@ -141,39 +143,27 @@ class InstanceNeeds:
         return replace(others, **dict(self.given()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
+class _Filter(NamedTuple):
     """A row of the table.
 
     Attributes:
-        checked: Returns a need in its canonical form, or raises; takes the name and the need.
+        allowed: The needs that there can be, in words; empty where names are looked up, which says it itself.
+        kept: What is kept of a need, None of a wrong one.
         holds: Whether an offer satisfies a need.
     """
 
-    checked: Callable[[str, Any], Any]
-    holds: Callable[[Offer, Any], bool]
+    allowed: str
+    kept: Callable[[Any], object | None]
+    holds: Callable[[Any, Offer], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """One need, filled in.
-
-    Attributes:
-        name: The field of `InstanceNeeds`, or what else asks for it.
-        holds: Whether an offer satisfies it.
-    """
-
-    name: str
-    holds: Callable[[Offer], bool]
+Condition: TypeAlias = Callable[[Offer], bool]
+"""Whether an offer satisfies one need, filled in."""
 
 
-def conditions(needs: InstanceNeeds) -> tuple[Condition, ...]:
-    """What an offer must satisfy, in the order of the table."""
-    return tuple(Condition(name=name, holds=partial(_holds, value, _ROWS[name])) for name, value in needs.given())
-
-
-def _holds(need: object, row: _Filter, offer: Offer) -> bool:
-    return row.holds(offer, need)
+def conditions(needs: InstanceNeeds) -> Mapping[str, Condition]:
+    """What an offer must satisfy, by the field of the need, in the order of the table."""
+    return {name: partial(_ROWS[name].holds, value) for name, value in needs.given()}
 
 
 def needs_like(found: InstanceType) -> InstanceNeeds:
@@ -203,65 +193,29 @@ def needs_like(found: InstanceType) -> InstanceNeeds:
     )
 
 
-def _amounts(argument: str, value: object) -> Range[float]:
-    """A range of numbers that is not empty."""
-    match value:
-        case Range(low=low, high=high) if all(each is None or _is_amount(each) for each in (low, high)):
-            return _not_empty(argument, value)
-    raise InvalidValueError(
-        f"got {shown(value)}", argument=argument, value=value, allowed="a Range of numbers from 0, such as Range(1, 4)"
-    )
+def _range_of(is_bound: Callable[[object], bool], value: object) -> Range[Any] | None:
+    """A range that is not empty."""
+    if not isinstance(value, Range) or not all(each is None or is_bound(each) for each in (value.low, value.high)):
+        return None
+    if value.low is not None and value.high is not None and value.low > value.high:
+        low, high = (f"{each:g}" if isinstance(each, float) else str(each) for each in (value.low, value.high))
+        raise InvalidValueError(f"nothing is at least {low} and at most {high}", value=value)
+    return value
 
 
 def _is_amount(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-def _capabilities(argument: str, value: object) -> Range[tuple[int, int]]:
+def _is_capability(value: object) -> bool:
     match value:
-        case Range(low=(int(), int()) | None, high=(int(), int()) | None):
-            return _not_empty(argument, value)
-    allowed = "a Range of major and minor as two whole numbers, such as Range((8, 9), None)"
-    raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed)
+        case (int(), int()):
+            return True
+    return False
 
 
-def _not_empty(argument: str, value: Range[Any]) -> Range[Any]:
-    if value.low is not None and value.high is not None and value.low > value.high:
-        low, high = (f"{each:g}" if isinstance(each, float) else str(each) for each in (value.low, value.high))
-        raise InvalidValueError(f"nothing is at least {low} and at most {high}", argument=argument, value=value)
-    return value
-
-
-def _switch(argument: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="True or False")
-    return value
-
-
-def _choice(choices: type[_Choice], argument: str, value: object) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        allowed = ", ".join(str(each) for each in choices)
-        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed) from None
-
-
-def _format(argument: str, value: object) -> str:
-    with argument_named(argument):
-        return precision(value).name  # type: ignore[arg-type]  # it refuses what is not a string
-
-
-def _each(checked: Callable[[str, Any], str], argument: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, tuple) or len(value) > ENTRIES:
-        raise InvalidValueError(
-            f"got {shown(value)}", argument=argument, value=value, allowed=f"a tuple of at most {ENTRIES} names"
-        )
-    return tuple(checked(argument, each) for each in value)
-
-
-def _family(argument: str, value: object) -> str:
-    with argument_named(argument):
-        return family(value)[0].family  # type: ignore[arg-type]  # it refuses what is not a string
+def _each(kept: Callable[[Any], str], value: object) -> tuple[str, ...] | None:
+    return tuple(map(kept, value)) if isinstance(value, tuple) and len(value) <= ENTRIES else None
 
 
 def _of_device(offer: Offer, fact: str) -> Any:  # noqa: ANN401 - as the field has it
@@ -269,11 +223,26 @@ def _of_device(offer: Offer, fact: str) -> Any:  # noqa: ANN401 - as the field h
 
 
 def _amount(fact: Callable[[Offer], float | None]) -> _Filter:
-    return _Filter(_amounts, lambda offer, wanted: fact(offer) in wanted)
+    allowed = "a Range of numbers from 0, such as Range(1, 4)"
+    return _Filter(allowed, partial(_range_of, _is_amount), lambda wanted, offer: fact(offer) in wanted)
 
 
 def _yes_or_no(fact: Callable[[Offer], bool | None]) -> _Filter:
-    return _Filter(_switch, lambda offer, wanted: fact(offer) is wanted)
+    return _Filter(
+        "True or False",
+        lambda value: value if isinstance(value, bool) else None,
+        lambda wanted, offer: fact(offer) is wanted,
+    )
+
+
+def _one_of(choices: type[Enum], holds: Callable[[Any, Offer], bool]) -> _Filter:
+    return _Filter(
+        ", ".join(map(str, choices)), lambda value: next((each for each in choices if each == value), None), holds
+    )
+
+
+def _names(kept: Callable[[Any], str], holds: Callable[[Any, Offer], bool]) -> _Filter:
+    return _Filter(f"a tuple of at most {ENTRIES} names", partial(_each, kept), holds)
 
 
 _ROWS: Mapping[str, _Filter] = {
@@ -283,29 +252,31 @@ _ROWS: Mapping[str, _Filter] = {
         lambda offer: offer.instance_type.gpu_memory_mib and _of_device(offer, "total_memory_mib")
     ),
     "accelerators": _amount(lambda offer: _of_device(offer, "logical_count") or 0),
-    "models": _Filter(
-        partial(_each, partial(known_name, models)), lambda offer, wanted: _of_device(offer, "model") in wanted
-    ),
-    "vendor": _Filter(partial(_choice, Vendor), lambda offer, wanted: _of_device(offer, "vendor") is wanted),
+    "models": _names(partial(known_name, models, "models"), lambda wanted, offer: _of_device(offer, "model") in wanted),
+    "vendor": _one_of(Vendor, lambda wanted, offer: _of_device(offer, "vendor") is wanted),
     "compute_capability": _Filter(
-        _capabilities, lambda offer, wanted: _of_device(offer, "compute_capability") in wanted
+        "a Range of major and minor as two whole numbers, such as Range((8, 9), None)",
+        partial(_range_of, _is_capability),
+        lambda wanted, offer: _of_device(offer, "compute_capability") in wanted,
     ),
     "precision": _Filter(
-        _format, lambda offer, wanted: (_of_device(offer, "compute_capability") or (0, 0)) >= precision(wanted).lowest
+        "",
+        lambda value: precision(value).name,
+        lambda wanted, offer: (_of_device(offer, "compute_capability") or (0, 0)) >= precision(wanted).lowest,
     ),
     "nvlink": _yes_or_no(lambda offer: _of_device(offer, "has_nvlink")),
     "efa": _yes_or_no(lambda offer: offer.instance_type.network.efa_supported),
     "network_gbps": _amount(lambda offer: offer.instance_type.network.gbps),
     "vcpus": _amount(lambda offer: offer.instance_type.vcpus),
     "memory_mib": _amount(lambda offer: offer.instance_type.memory_mib),
-    "architecture": _Filter(
-        partial(_choice, Architecture), lambda offer, wanted: offer.instance_type.architecture is wanted
+    "architecture": _one_of(Architecture, lambda wanted, offer: offer.instance_type.architecture is wanted),
+    "families": _names(
+        lambda value: family(value)[0].family, lambda wanted, offer: offer.instance_type.family in wanted
     ),
-    "families": _Filter(partial(_each, _family), lambda offer, wanted: offer.instance_type.family in wanted),
-    "region": _Filter(partial(known_name, regions), lambda offer, wanted: wanted in offer.instance_type.regions),
-    "purchase": _Filter(
-        partial(_choice, PurchaseClass), lambda offer, wanted: wanted in offer.instance_type.purchase_classes
+    "region": _Filter(
+        "", partial(known_name, regions, "region"), lambda wanted, offer: wanted in offer.instance_type.regions
     ),
+    "purchase": _one_of(PurchaseClass, lambda wanted, offer: wanted in offer.instance_type.purchase_classes),
     "usd_per_hour": _amount(lambda offer: offer.usd_per_hour),
 }
 """A row for each field of `InstanceNeeds`."""
@@ -341,11 +312,13 @@ class Choice:
     steps: tuple[Step, ...]
 
 
-def choose(needs: InstanceNeeds | None = None, *, also: Sequence[Condition] = (), sort_by: str = "price") -> Choice:
+def choose(
+    needs: InstanceNeeds | None = None, *, also: Mapping[str, Condition] | None = None, sort_by: str = "price"
+) -> Choice:
     """Choose instance types by need, cheapest first.
 
     There are those with accelerators and those that are declared, and types without accelerators where the needs name
-    their families, or ask for none. The conditions in `also` are asked after the needs.
+    their families, or ask for none. The conditions in `also`, by their names, are asked after the needs.
 
     Raises:
         InvalidValueError: There is no such order.
@@ -362,9 +335,9 @@ def choose(needs: InstanceNeeds | None = None, *, also: Sequence[Condition] = ()
         for each in (*accelerated(), *others, *declared_types())
     ]
     steps = []
-    for condition in (*conditions(needs), *also):
-        left = [each for each in left if condition.holds(each)]
-        steps.append(Step(name=condition.name, left=len(left)))
+    for name, holds in {**conditions(needs), **(also or {})}.items():
+        left = list(filter(holds, left))
+        steps.append(Step(name=name, left=len(left)))
 
     def order(offer: Offer) -> tuple[bool, bool, float, Any]:
         fact = SORT_ORDERS[sort_by](offer)

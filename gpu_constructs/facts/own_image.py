@@ -30,7 +30,7 @@ def own_image(facts: Mapping[str, object]) -> Image:
         InvalidValueError: A value is wrong; `argument` is its name.
     """
     known = {
-        name: checked_value(name, value, _FIELDS)
+        name: checked_value(name, value, *_FIELDS[name])
         for name, value in facts.items()
         if value is not None or name not in _OPEN
     }

@@ -19,7 +19,6 @@ from gpu_constructs.check.planning.model_shapes import model_named
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
 from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
 from gpu_constructs.facts.drivers import cuda_memory_mib, most_gpu_memory_mib
-from gpu_constructs.facts.filters import Condition
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.container_options import GpuContainerOptions
@@ -146,8 +145,8 @@ def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None,
 def _fix(memory: ModelMemory, instance_type: InstanceType, count: int) -> str:
     """More GPUs of the same host where that is enough, and the cheapest host that holds the model."""
     here = gpus_that_hold(memory, instance_type) or 0
-    holding = Condition(name="model", holds=lambda offer: gpus_that_hold(memory, offer.instance_type) is not None)
-    offers = choose(InstanceNeeds(precision=memory.precision), also=(holding,)).offers
+    holding = {"model": lambda offer: gpus_that_hold(memory, offer.instance_type) is not None}
+    offers = choose(InstanceNeeds(precision=memory.precision), also=holding).offers
     more = [f"gpus={here}"] if here > count else []
     for each in offers[:1]:
         held = gpus_that_hold(memory, each.instance_type) or 0

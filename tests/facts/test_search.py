@@ -23,7 +23,7 @@ from gpu_constructs.facts import (
     instance_type,
     on_demand_price,
 )
-from gpu_constructs.facts.filters import SORT_ORDERS, Condition, Offer, conditions, needs_like
+from gpu_constructs.facts.filters import SORT_ORDERS, Offer, conditions, needs_like
 
 
 def names(needs: InstanceNeeds) -> set[str]:
@@ -97,7 +97,7 @@ def test_a_need_that_means_nothing_is_refused_by_name(need: dict[str, Any]) -> N
 def test_a_type_is_similar_to_itself() -> None:
     for found in (*accelerated(), instance_type("c7i.2xlarge")):
         offer = Offer(instance_type=found, price=None)
-        assert [each.name for each in conditions(needs_like(found)) if not each.holds(offer)] == [], found
+        assert [name for name, holds in conditions(needs_like(found)).items() if not holds(offer)] == [], found
 
 
 def test_similar_types_have_the_same_gpu_shape_and_no_less_of_anything() -> None:
@@ -142,7 +142,7 @@ def test_each_need_leaves_over_what_it_and_those_before_it_hold(given: dict[str,
         offers = [
             Offer(instance_type=each, price=on_demand_price(each.name, given.get("region"))) for each in accelerated()
         ]
-        assert step.left == sum(all(one.holds(offer) for one in some) for offer in offers)
+        assert step.left == sum(all(holds(offer) for holds in some.values()) for offer in offers)
     assert not given or choice.steps[-1].left == len(choice.offers)
 
 
@@ -165,6 +165,6 @@ def test_an_unknown_order_is_refused_with_those_that_there_are() -> None:
 
 
 def test_further_conditions_are_asked_after_the_needs() -> None:
-    choice = choose(InstanceNeeds(models=("L4",)), also=(Condition(name="none", holds=lambda _: False),))
+    choice = choose(InstanceNeeds(models=("L4",)), also={"none": lambda _: False})
     assert [each.name for each in choice.steps] == ["models", "none"]
     assert choice.offers == ()
