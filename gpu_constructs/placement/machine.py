@@ -26,6 +26,7 @@ from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     GPU_SUPPORT,
     RESERVATIONS_FIRST,
+    UNKNOWN,
     Container,
     GpuNeeds,
     HostImage,
@@ -63,10 +64,10 @@ def built_for_another(task: Task, instance_type: InstanceType) -> tuple[Containe
 def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
     """What keeps every host of a pool from running a task, whatever its type is."""
     off = task.wants_gpu and gpu_support_is_off(pool)
-    too_old = why_too_old(pool) if task.shares_gpu else None
+    shares, why_not_shared = sharing_of(pool) if task.shares_gpu else (True, "")
     return (
         *([f"registers no GPU: {GPU_SUPPORT} is off"] if off else []),
-        *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
+        *([f"cannot share GPUs: {why_not_shared}"] if shares is False else []),
         *([f"never starts: {why}"] if (why := why_not_reserved(pool)) else []),
     )
 
@@ -130,62 +131,37 @@ def is_before_volta(instance_type: InstanceType) -> bool:
     return capability is not None and capability < MPS_LEAST_CAPABILITY
 
 
-def why_too_old(pool: Pool) -> str | None:
-    """Why the image of a pool cannot share GPUs; None if it can, or that is not known."""
-    image = pool.image
-    if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
-        return None
-    if image.is_own and (reason := _why_not_declared(image.image)):
-        return reason
-    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2 and not image.image.has_mps_service:
-        return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
-    released = _released(image)
+def sharing_of(pool: Pool) -> tuple[bool | Unknown, str]:
+    """Whether the image of a pool can share GPUs, with why it cannot or why that is not known."""
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return True, ""  # ECS chooses that image
+    if isinstance(pool.image, Unknown):
+        needs = "sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
+        return UNKNOWN, f"its image is not known, {needs}"
+    return next(_against_sharing(pool.image), (True, ""))
+
+
+def _against_sharing(given: HostImage) -> Iterator[tuple[bool | Unknown, str]]:
+    image, named, agent, released = given.image, f"image {given.image}", given.image.agent_version, _released(given)
+    if given.is_own and agent is not None and _numbers(agent) < _numbers(MPS_FIRST_AGENT):
+        yield False, f"{named} is declared with ECS agent {agent}, and {MPS_FIRST_AGENT} is the first"
+    if given.is_own and image.has_mps_service is False:
+        yield False, f"{named} is declared without {MPS_SERVICE}"
+    if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and not image.has_mps_service:
+        yield False, f"{named} is Amazon Linux 2, which has no MPS service"
     if released is not None and released < MPS_FIRST_RELEASE:
-        return (
-            f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
-            "whose ECS agent is older than 1.107.0"
-        )
-    return None
-
-
-def doubt_of_sharing(pool: Pool) -> str | None:
-    """Why it is not known whether the image of a pool shares GPUs; None if it is known."""
-    image = pool.image
-    if isinstance(image, Unknown) and pool.kind is not PoolKind.MANAGED_INSTANCES:
-        return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
-    if (
-        pool.kind is PoolKind.MANAGED_INSTANCES
-        or isinstance(image, Unknown)
-        or why_too_old(pool) is not None
-        or image.image.accelerator is not Vendor.NVIDIA
-    ):
-        return None  # ECS chooses that image; without a driver nothing is shared, which other rules report
-    if image.is_own:
-        return _doubt_of_declared(image.image)
-    if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
-        return f"whether image {image.image.name} can share GPUs is documented nowhere"
-    if image.release is not None and _released(image) is None:
-        return f"release {image.release[:80]} of image {image.image.name} does not say whether its ECS agent is 1.107.0"
-    return None
-
-
-def _why_not_declared(image: Image) -> str | None:
-    """What an image of the user's own is declared with that keeps ECS from sharing GPUs."""
-    if image.agent_version is not None and _numbers(image.agent_version) < _numbers(MPS_FIRST_AGENT):
-        return (
-            f"image {image.name} is declared with ECS agent {image.agent_version}, and {MPS_FIRST_AGENT} is the first"
-        )
-    if image.has_mps_service is False:
-        return f"image {image.name} is declared without {MPS_SERVICE}"
-    return None
-
-
-def _doubt_of_declared(image: Image) -> str | None:
-    unknown = [
-        *([] if image.agent_version is not None else [f"ECS agent {MPS_FIRST_AGENT} or later"]),
-        *([] if image.has_mps_service is not None else [MPS_SERVICE]),
-    ]
-    return f"whether image {image.name} has {' and '.join(unknown)} is not known" if unknown else None
+        day = f"{released[:4]}-{released[4:6]}-{released[6:]}"
+        yield False, f"{named} is pinned to the release of {day}, whose ECS agent is older than 1.107.0"
+    if image.accelerator is not Vendor.NVIDIA:
+        return  # without a driver nothing is shared, which other rules report
+    if given.is_own:
+        needed = {f"ECS agent {MPS_FIRST_AGENT} or later": agent, MPS_SERVICE: image.has_mps_service}
+        if unknown := [each for each, known in needed.items() if known is None]:
+            yield UNKNOWN, f"whether {named} has {' and '.join(unknown)} is not known"
+    elif image.operating_system is OperatingSystem.BOTTLEROCKET:
+        yield UNKNOWN, f"whether {named} can share GPUs is documented nowhere"
+    elif given.release is not None and released is None:
+        yield UNKNOWN, f"release {given.release[:80]} of {named} does not say whether its ECS agent is 1.107.0"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -212,11 +188,11 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
 
 
 def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
-    doubt = doubt_of_sharing(pool)
+    answer, doubt = sharing_of(pool)
     if is_before_volta(instance_type):
         text = f"MPS limits no client of the GPUs of {instance_type}, which are older than Volta"
         yield Doubt(kind=DoubtKind.UNDOCUMENTED, text=f"{text}, and whether ECS shares them is not documented")
-    if doubt is not None:
+    if isinstance(answer, Unknown):
         yield Doubt(kind=DoubtKind.HOSTS, text=doubt)
 
 

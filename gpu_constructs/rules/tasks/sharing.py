@@ -9,7 +9,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts import InstanceType, image
 from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.fleet import GPU, HostImage, ResourceRequirement, Task, Unknown, Workload
-from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
+from gpu_constructs.placement.machine import is_before_volta, sharing_of
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
@@ -109,8 +109,8 @@ def shareable(task: Task) -> Problems:
 )
 def new_enough(context: Context) -> Problems:
     for route, each in _shared(context):
-        reason = why_too_old(each.pool)
-        if each.is_certain and reason:
+        answer, reason = sharing_of(each.pool)
+        if each.is_certain and answer is False:
             yield _problem(route, each, f": {reason}", fix=_NEWER, ways=_new_enough(each))
 
 
@@ -182,11 +182,10 @@ def _capabilities(types: Iterable[InstanceType]) -> str:
     return or_list("{}.{}".format(*each) for each in sorted(each for each in known if each is not None))
 
 
-def _doubt(destination: Destination) -> str | None:
-    """Why it is not known whether its image shares GPUs; None if it is known."""
-    if destination.is_certain:
-        return doubt_of_sharing(destination.pool)
-    return why_too_old(destination.pool) or doubt_of_sharing(destination.pool)
+def _doubt(destination: Destination) -> str:
+    """Why it is not known whether its image shares GPUs; empty if it is known."""
+    answer, reason = sharing_of(destination.pool)
+    return "" if destination.is_certain and answer is False else reason
 
 
 def _copies(workload: Workload) -> str:
