@@ -19,7 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Final
 
 from gpu_constructs.account.answers import (
@@ -313,7 +313,7 @@ class _Run:
             yield _unreadable(log, about)
             return
         kind = host.instance_type if host is not None and host.instance_type is not None else test.target.kind
-        yield from (replace(each, about=about) for each in judged(seen, kind))
+        yield from judged(seen, kind, about)
 
     def _host(self, arn: str) -> RegisteredHost | None:
         if arn and arn not in self.hosts:

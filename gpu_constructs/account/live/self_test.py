@@ -282,35 +282,30 @@ def task_definition(
     }
 
 
-def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Look, ...]:
-    """What the task saw, held against its instance type."""
-    about, looks = str(instance_type), _judged(seen, instance_type)
-    return tuple(Look(name=name, about=about, passed=passed, text=said) for name, passed, said in looks)
-
-
-def _judged(seen: SelfTest, kind: InstanceType) -> Iterator[tuple[str, bool | None, str]]:
-    """The name of each check, whether it passed, and what was found."""
+def judged(seen: SelfTest, kind: InstanceType, about: str = "") -> Iterator[Look]:
+    """What the task saw of its host, held against the instance type."""
     gpus, devices = len(seen.memory_mib), kind.accelerators
-    yield "GPUs of the driver", gpus == kind.gpus, f"nvidia-smi shows {gpus} of {kind.gpus}"
+    yield Look("GPUs of the driver", about, gpus == kind.gpus, f"nvidia-smi shows {gpus} of {kind.gpus}")
     cuda = "not asked" if seen.cuda is None else f"CUDA sees {seen.cuda} of {kind.gpus}"
-    yield "devices of CUDA", None if seen.cuda is None else seen.cuda == kind.gpus, cuda
+    yield Look("devices of CUDA", about, None if seen.cuda is None else seen.cuda == kind.gpus, cuda)
     most, nominal = most_gpu_memory_mib(kind), kind.gpu_memory_mib
     least = None if nominal is None else expected_shareable_mib(nominal)
     is_right = None if least is None or most is None else all(least <= each <= most for each in seen.memory_mib)
     sizes = and_list(f"{each} MiB" for each in sorted(set(seen.memory_mib)))
-    yield "memory of each GPU", is_right, f"{sizes}; {least} to {most} MiB are expected"
+    yield Look("memory of each GPU", about, is_right, f"{sizes}; {least} to {most} MiB are expected")
     if kind.gpus < _PAIR or devices is None:
         return
     pairs = [each for each in seen.links if not each.startswith("NV")]
     joined = f"{len(seen.links) - len(pairs)} of {len(seen.links)} connections are NVLink"
     has = devices.interconnect or "an unknown interconnect"
-    yield "NVLink", None if not seen.links or not devices.has_nvlink else not pairs, f"{joined}; the type has {has}"
+    is_joined = None if not seen.links or not devices.has_nvlink else not pairs
+    yield Look("NVLink", about, is_joined, f"{joined}; the type has {has}")
     expected = _least_gbps(devices.interconnect or "")
     enough = seen.bus_gbps is not None and expected is not None and seen.bus_gbps >= expected
     said = "no all-reduce was run" if seen.bus_gbps is None else f"{seen.bus_gbps:g} GB/s"
     said += f"; in doubt below {expected:g} GB/s" if expected is not None else ""
     said += f"; {seen.wrong} values are wrong" if seen.wrong else ""
-    yield "bandwidth of NCCL", False if seen.wrong else enough or None, said
+    yield Look("bandwidth of NCCL", about, False if seen.wrong else enough or None, said)
 
 
 def _least_gbps(interconnect: str) -> float | None:
