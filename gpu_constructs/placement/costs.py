@@ -11,8 +11,7 @@ from math import gcd
 from typing import NamedTuple
 
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.prices import Price, dollars, on_demand_price
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.prices import dollars, on_demand_price
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Place, Pool, PoolKind, PurchaseOption, Unknown
 
 _AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RESERVED})
@@ -20,52 +19,22 @@ _AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RES
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What some hosts cost an hour.
+def cost_of(pool: Pool, hosts: int) -> tuple[float, str] | None:
+    """US dollars an hour of some hosts of a pool, and the same in words; None where types or their price are not known.
 
-    Attributes:
-        hosts: How many.
-        price: The list price of one, of the cheapest type of its pool.
-        is_least: Whether the pool has other types, so that it may cost more.
-        is_list_price_only: Whether the hosts are bought in another way than the price is for.
-        is_spot: Whether some of them are Spot, whose prices are not shipped.
+    It is the list price of the cheapest type, however the hosts are bought.
     """
-
-    hosts: int
-    price: Price
-    is_least: bool = False
-    is_list_price_only: bool = False
-    is_spot: bool = False
-
-    @property
-    def usd_per_hour(self) -> float:
-        """All of them, in US dollars an hour."""
-        return self.hosts * self.price.usd_per_hour
-
-    def __str__(self) -> str:
-        price = self.price
-        text = f"{'from ' if self.is_least else ''}{dollars(self.usd_per_hour)} an hour"
-        what = "on-demand price, which these hosts are not bought at" if self.is_list_price_only else "on-demand price"
-        what += "; Spot prices change all the time and are not shipped" if self.is_spot else ""
-        return f"{text} ({self.hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
-
-
-def cost_of(pool: Pool, hosts: int) -> Cost | None:
-    """What some hosts of a pool cost an hour; None where the types or their price are not known."""
-    if not pool.types_are_known:
-        return None
     prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
-    known = [each for each in prices if each is not None]
-    if len(known) < len(prices):
+    found = [each for each in prices if each is not None]
+    if not pool.types_are_known or len(found) < len(prices):
         return None
-    return Cost(
-        hosts=hosts,
-        price=min(known, key=lambda each: each.usd_per_hour),
-        is_least=len(known) > 1,
-        is_list_price_only=pool.bought.option not in _AT_THE_ON_DEMAND_RATE,
-        is_spot=pool.bought.option in PARTLY_SPOT,
-    )
+    price, option = min(found, key=lambda each: each.usd_per_hour), pool.bought.option
+    usd_per_hour = hosts * price.usd_per_hour
+    text = f"{'from ' if len(found) > 1 else ''}{dollars(usd_per_hour)} an hour"
+    what = "on-demand price"
+    what += "" if option in _AT_THE_ON_DEMAND_RATE else ", which these hosts are not bought at"
+    what += "; Spot prices change all the time and are not shipped" if option in PARTLY_SPOT else ""
+    return usd_per_hour, f"{text} ({hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
 
 
 _NEVER_ABOVE = "BEST_FIT"
