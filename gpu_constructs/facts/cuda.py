@@ -39,30 +39,17 @@ class CudaImage:
     has_ptx: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Releases:
-    """The CUDA of the releases of one repository.
-
-    Attributes:
-        repository: The image without its tag.
-        tag: What a tag looks like that says the version.
-        since: Versions from which on the CUDA is another; None where no source says it.
-        source: Who says so.
-    """
-
-    repository: str
-    tag: str
-    since: tuple[tuple[tuple[int, ...], Cuda | None], ...]
-    source: str
-
-
 _AWS = "public.ecr.aws/deep-learning-containers/"
-_DLC = "https://github.com/aws/deep-learning-containers/blob/main/docs/{}/changelog/index.md"
 _NUMBERS = r"(\d{1,4}(?:\.\d{1,4}){0,3})(?!\d)"
 _VERSION = f"v?{_NUMBERS}"
 _SERVER = f"server-cuda-v{_NUMBERS}"
-# Containers of NVIDIA of one month have one CUDA, which the release notes of each of them say.
-_NGC: tuple[tuple[tuple[int, ...], Cuda | None], ...] = (
+_Since = tuple[tuple[tuple[int, ...], "Cuda | None"], ...]
+"""Versions from which on the CUDA is another, the oldest first; None where no source says it."""
+# Containers of NVIDIA of one month have one CUDA, which the release notes of each of them say:
+# https://docs.nvidia.com/deeplearning/triton-inference-server/release-notes/,
+# https://docs.nvidia.com/deeplearning/frameworks/pytorch-release-notes/ and tensorflow-release-notes/.
+_NGC_TAG = rf"{_NUMBERS}(?!.*trtllm)"  # those with TensorRT-LLM stand on older releases
+_NGC: _Since = (
     ((23, 7), (12, 1)),
     ((23, 8), (12, 2)),
     ((23, 11), (12, 3)),
@@ -75,53 +62,26 @@ _NGC: tuple[tuple[tuple[int, ...], Cuda | None], ...] = (
     ((25, 12), (13, 1)),
     ((26, 3), (13, 2)),
 )
-_RELEASES = (
-    _Releases(
-        repository="vllm/vllm-openai",
-        tag=_VERSION,
-        since=(((0, 6), (12, 4)), ((0, 9), (12, 8)), ((0, 10), None), ((0, 13), (12, 9)), ((0, 20), (13, 0))),
-        source="https://github.com/vllm-project/vllm/issues/18813",
+_RELEASES: Mapping[str, tuple[str, _Since]] = {
+    # https://github.com/vllm-project/vllm/issues/18813
+    "vllm/vllm-openai": (
+        _VERSION,
+        (((0, 6), (12, 4)), ((0, 9), (12, 8)), ((0, 10), None), ((0, 13), (12, 9)), ((0, 20), (13, 0))),
     ),
-    _Releases(
-        repository="lmsysorg/sglang",
-        tag=_VERSION,
-        since=(((0, 5, 5), (12, 9)), ((0, 5, 11), (13, 0))),
-        source=_DLC.format("sglang"),
-    ),
-    _Releases(
-        repository="ghcr.io/huggingface/text-generation-inference",
-        tag=_VERSION,
-        since=(((3,), (12, 4)),),
-        source="https://github.com/huggingface/text-generation-inference/blob/main/Dockerfile",
-    ),
-    *(
-        _Releases(
-            repository=f"nvcr.io/nvidia/{name}",
-            tag=rf"{_NUMBERS}(?!.*trtllm)",  # those with TensorRT-LLM stand on older releases
-            since=_NGC,
-            source=f"https://docs.nvidia.com/deeplearning/{notes}/",
-        )
-        for name, notes in (
-            ("tritonserver", "triton-inference-server/release-notes"),
-            ("pytorch", "frameworks/pytorch-release-notes"),
-            ("tensorflow", "frameworks/tensorflow-release-notes"),
-        )
-    ),
-    _Releases(
-        repository="nvcr.io/nvidia/sglang",
-        tag=_VERSION,
-        since=(((25, 10), (13, 0)),),
-        source="https://docs.nvidia.com/deeplearning/frameworks/sglang-release-notes/",
-    ),
-    _Releases(
-        repository=f"{_AWS}vllm",
-        tag=_SERVER,
-        since=(((1,), (12, 9)), ((2,), (13, 0))),
-        source=_DLC.format("vllm"),
-    ),
-    _Releases(repository=f"{_AWS}sglang", tag=_SERVER, since=(((1,), (13, 0)),), source=_DLC.format("sglang")),
-)
-_BY_REPOSITORY = {each.repository: each for each in _RELEASES}
+    # docs/sglang/changelog/index.md of https://github.com/aws/deep-learning-containers
+    "lmsysorg/sglang": (_VERSION, (((0, 5, 5), (12, 9)), ((0, 5, 11), (13, 0)))),
+    # https://github.com/huggingface/text-generation-inference/blob/main/Dockerfile
+    "ghcr.io/huggingface/text-generation-inference": (_VERSION, (((3,), (12, 4)),)),
+    "nvcr.io/nvidia/tritonserver": (_NGC_TAG, _NGC),
+    "nvcr.io/nvidia/pytorch": (_NGC_TAG, _NGC),
+    "nvcr.io/nvidia/tensorflow": (_NGC_TAG, _NGC),
+    # https://docs.nvidia.com/deeplearning/frameworks/sglang-release-notes/
+    "nvcr.io/nvidia/sglang": (_VERSION, (((25, 10), (13, 0)),)),
+    # docs/vllm/changelog/index.md and docs/sglang/changelog/index.md of https://github.com/aws/deep-learning-containers
+    f"{_AWS}vllm": (_SERVER, (((1,), (12, 9)), ((2,), (13, 0)))),
+    f"{_AWS}sglang": (_SERVER, (((1,), (13, 0)),)),
+}
+"""By image without its tag: what a tag looks like that says the version, and the CUDA of the versions."""
 
 # Tags that say the CUDA itself: 12.8.1-base-ubuntu24.04 of a toolkit, 2.11.0-cuda12.8-cudnn9-runtime and
 # 2.13-cu133-amzn2023 of frameworks.
@@ -169,10 +129,10 @@ def cuda_image(image: str) -> CudaImage | None:
             return None
         has_libraries = _WITH_LIBRARIES.search(tag) is not None
         return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
-    releases = _BY_REPOSITORY.get(repository)
+    releases = _RELEASES.get(repository)
     is_of_aws = _OF_AWS.fullmatch(repository) is not None
     suffix = _SUFFIX.search(tag) if releases or is_of_aws or repository == _PYTORCH else None
-    cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(releases, tag)
+    cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(*releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
     is_compatible = is_of_aws or repository.startswith(_OF_NVIDIA)
     return (
@@ -220,9 +180,9 @@ def _may_have_ptx(repository: str, tag: str) -> bool:
     return first is None or version is None or (int(version[1]), int(version[2])) < first
 
 
-def _of_release(releases: _Releases, tag: str) -> Cuda | None:
-    found = re.match(releases.tag, tag)
+def _of_release(form: str, since: _Since, tag: str) -> Cuda | None:
+    found = re.match(form, tag)
     if found is None:
         return None
     version = tuple(int(each) for each in found[1].split("."))
-    return next((cuda for first, cuda in reversed(releases.since) if version >= first), None)
+    return next((cuda for first, cuda in reversed(since) if version >= first), None)
