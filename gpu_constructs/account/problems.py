@@ -26,7 +26,6 @@ from gpu_constructs.account.answers import UnansweredError
 from gpu_constructs.account.deadline import REACH
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE
-from gpu_constructs.facts.values import dataclass
 
 ERRORS = (
     BotoCoreError,
@@ -43,59 +42,31 @@ ERRORS = (
 )
 """What a call of boto3 raises."""
 
+
+def _codes(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Error codes of AWS, of which some protocols write most with an `Exception` behind it.
-_DENIED = frozenset(
-    {
-        "AccessDenied",
-        "AuthorizationError",
-        "Forbidden",
-        "NotAuthorized",
-        "Unauthorized",
-        "UnauthorizedOperation",
-    }
+_DENIED = _codes("AccessDenied AuthorizationError Forbidden NotAuthorized Unauthorized UnauthorizedOperation")
+_NOT_SIGNED_IN = _codes(
+    """
+    AuthFailure IncompleteSignature InvalidAccessKeyId InvalidClientTokenId InvalidToken MissingAuthenticationToken
+    NotSignedUp SignatureDoesNotMatch UnrecognizedClient
+    """
 )
-_NOT_SIGNED_IN = frozenset(
-    {
-        "AuthFailure",
-        "IncompleteSignature",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "InvalidToken",
-        "MissingAuthenticationToken",
-        "NotSignedUp",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClient",
-    }
-)
-_EXPIRED = frozenset({"ExpiredToken", "RequestExpired", "TokenRefreshRequired"})
-_BUSY = frozenset(
-    {
-        "EC2Throttled",
-        "LimitExceeded",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "SlowDown",
-        "Throttling",
-        "Throttled",
-        "TooManyRequests",
-    }
+_EXPIRED = _codes("ExpiredToken RequestExpired TokenRefreshRequired")
+_BUSY = _codes(
+    """
+    EC2Throttled LimitExceeded RequestLimitExceeded RequestThrottled SlowDown Throttling Throttled TooManyRequests
+    """
 )
 # botocore takes the status for the code where an answer has none.
-_BROKEN = frozenset(
-    {
-        "500",
-        "502",
-        "503",
-        "504",
-        "InternalError",
-        "InternalFailure",
-        "InternalServerError",
-        "Server",
-        "Service",
-        "ServiceFailure",
-        "ServiceUnavailable",
-        "Unavailable",
-    }
+_BROKEN = _codes(
+    """
+    500 502 503 504 InternalError InternalFailure InternalServerError Server Service ServiceFailure ServiceUnavailable
+    Unavailable
+    """
 )
 _LoginError: type[Exception] = getattr(exceptions, "LoginError", SSOError)
 """Of ``aws login``, which older releases of botocore do not know."""
@@ -114,14 +85,11 @@ _UNREADABLE: Mapping[type[Exception], str] = {
     EOFError: "the profile asks for the code of a device, which takes a terminal",
     JSONDecodeError: "the program or the file that should give them does not give JSON",
 }
-_OF_CREDENTIALS = {
-    "AssumeRole",
-    "AssumeRoleWithSAML",
-    "AssumeRoleWithWebIdentity",
-    "CreateToken",
-    "GetRoleCredentials",
-    "GetSessionToken",
-}
+_OF_CREDENTIALS = _codes(
+    """
+    AssumeRole AssumeRoleWithSAML AssumeRoleWithWebIdentity CreateToken GetRoleCredentials GetSessionToken
+    """
+)
 """Operations by which boto3 itself gets credentials, before the call."""
 _OF_SIGNING_IN = {"CreateToken", "GetRoleCredentials"}
 """Those of them for which somebody has signed in."""
@@ -146,24 +114,15 @@ _OF_THE_ACCOUNT = (
 _MARKUP = re.compile(r"\s*<")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a group of error codes means, with what to do about it."""
-
-    codes: frozenset[str]
-    words: str
-    fix: str
-
-
 _KINDS = (
-    _Kind(_DENIED, "the credentials may not call {call}", "{if_denied}"),
-    _Kind(_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
-    _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
-    _Kind(frozenset({"OptInRequired"}), "the account has not enabled what {call} is about{region} ({code})", ""),
-    _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
-    _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
+    (_DENIED, "the credentials may not call {call}", "{if_denied}"),
+    (_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
+    (_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
+    (_codes("OptInRequired"), "the account has not enabled what {call} is about{region} ({code})", ""),
+    (_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
+    (_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
 )
-
+"""What groups of error codes mean, with what to do about them."""
 
 SERVICES = {"servicequotas": "service-quotas", "states": "stepfunctions"}
 """Services that boto3 calls otherwise than the permissions of IAM."""
@@ -205,11 +164,10 @@ def _refused(error: ClientError, permission: str, where: str, if_denied: str) ->
         text = f"there are no credentials for AWS: {brief(str(error), MESSAGE)}"
         is_old = kind in _EXPIRED or error.operation_name in _OF_SIGNING_IN
         return UnansweredError(text, code=code, fix=_AGAIN if is_old else _SIGN_IN)
-    for each in _KINDS:
-        if kind in each.codes:
-            words = each.words.format(call=permission, region=where, code=code)
-            fix = each.fix.format(if_denied=if_denied)
-            return UnansweredError(words, code=code, fix=fix, is_denied=each.codes is _DENIED)
+    for codes, means, fix in _KINDS:
+        if kind in codes:
+            words = means.format(call=permission, region=where, code=code)
+            return UnansweredError(words, code=code, fix=fix.format(if_denied=if_denied), is_denied=codes is _DENIED)
     words = ": ".join(each for each in (brief(code), _said(message)) if each)
     return UnansweredError(f"AWS did not answer {permission}" + (f": {words}" if words else ""), code=code)
 
