@@ -43,7 +43,7 @@ def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Short
     placed = on_host(demand_of(task), instance_type, profile_of(pool))
     asked, has = task.gpu_memory_mib, instance_type.gpu_memory_mib
     short = asked is not None and asked > (has or 0)
-    memory = Shortfall(resource=HostResource.GPU_MEMORY, asked=asked or 0, available=has, instance_type=instance_type)
+    memory = Shortfall(HostResource.GPU_MEMORY, asked or 0, has, instance_type)
     return (*placed.shortfalls, *([memory] if short else []), *placed.obstacles)
 
 
@@ -114,13 +114,13 @@ def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
     decided = smallest if offer.smallest_decides is True else any_type
     if isinstance(offer.smallest_decides, Unknown) and smallest.answer is not any_type.answer:
         unsure = Doubt(
-            kind=DoubtKind.SMALLEST_TYPE,
-            text=f"it fits on {listed(any_type.hosts)} only, and whether managed scaling looks at the smallest type is "
+            DoubtKind.SMALLEST_TYPE,
+            f"it fits on {listed(any_type.hosts)} only, and whether managed scaling looks at the smallest type is "
             "only known at deploy time",
         )
         decided = Fit(doubts=(unsure, *smallest.doubts), hosts=any_type.hosts)
     if offer.unknown_types and (decided.answer is not True or not decided.hosts or offer.smallest_decides is not False):
-        hosts = Doubt(kind=DoubtKind.HOSTS, text=offer.unknown_types)
+        hosts = Doubt(DoubtKind.HOSTS, offer.unknown_types)
         return Fit(doubts=(hosts, *decided.doubts), hosts=decided.hosts)
     return decided
 
@@ -153,7 +153,7 @@ def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
     doubts = list(_merged_doubts(each_type))
     if short:
         text = f"only {listed(hosts)} can run it, and managed scaling looks at the smallest type ({_joined(short)})"
-        doubts.insert(0, Doubt(kind=DoubtKind.SMALLEST_TYPE, text=text))
+        doubts.insert(0, Doubt(DoubtKind.SMALLEST_TYPE, text))
     elif len(hosts) < len(each_type):
         text = (
             f"managed scaling may look at that type, find that the task cannot run on it, and never launch "
@@ -168,7 +168,7 @@ def _of_some_types(each_type: Iterable[Fit], text: str) -> Doubt:
     excluded = _excluded(each for each in each_type if each.answer is False)
     constrained = any(each.kind is ObstacleKind.CONSTRAINT for each in excluded.obstacles)
     kind = DoubtKind.CONSTRAINED_TYPES if constrained else DoubtKind.SOME_TYPES
-    return Doubt(kind=kind, text=f"{_joined((*excluded.shortfalls, *excluded.obstacles))}; {text}")
+    return Doubt(kind, f"{_joined((*excluded.shortfalls, *excluded.obstacles))}; {text}")
 
 
 def _hosts(each_type: Iterable[Fit]) -> tuple[InstanceType, ...]:
@@ -212,7 +212,7 @@ def _merged_obstacles(each_type: Iterable[Fit]) -> tuple[Obstacle, ...]:
     for each in each_type:
         for obstacle in each.obstacles:
             types.setdefault((obstacle.kind, obstacle.text), []).extend(obstacle.instance_types)
-    return tuple(Obstacle(kind=kind, text=text, instance_types=tuple(of)) for (kind, text), of in types.items())
+    return tuple(Obstacle(kind, text, tuple(of)) for (kind, text), of in types.items())
 
 
 def _merged_doubts(each_type: Iterable[Fit]) -> tuple[Doubt, ...]:

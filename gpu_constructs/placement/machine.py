@@ -43,12 +43,12 @@ _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs."""
-    yield from (Obstacle.of(instance_type, ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
+    yield from (Obstacle(ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
     for container in built_for_another(task, instance_type):
         text = (
             f"is {instance_type.architecture}, and the image of container {container.name} is for {container.built_for}"
         )
-        yield Obstacle.of(instance_type, ObstacleKind.ARCHITECTURE, text)
+        yield Obstacle(ObstacleKind.ARCHITECTURE, text)
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
@@ -172,7 +172,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     wants_devices = demand_of(task).wants_accelerator or task.wants_gpu
     if isinstance(pool.image, Unknown):
         if wants_devices:
-            yield Doubt(kind=DoubtKind.HOSTS, text="what its machine image can do is not known")
+            yield Doubt(DoubtKind.HOSTS, "what its machine image can do is not known")
         return
     image = pool.image.image
     answer = compatibility(image, instance_type, pool.image.release)
@@ -180,20 +180,20 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
         if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):
             if wants_devices or not image.may_boot(instance_type):
-                yield Obstacle.of(instance_type, ObstacleKind.MACHINE, text)
+                yield Obstacle(ObstacleKind.MACHINE, text)
         elif wants_devices:
-            yield Doubt(kind=DoubtKind.HOSTS, text=text)
+            yield Doubt(DoubtKind.HOSTS, text)
     elif answer.verdict is Verdict.UNCONFIRMED and wants_devices:
-        yield Doubt(kind=DoubtKind.HOSTS, text=text)
+        yield Doubt(DoubtKind.HOSTS, text)
 
 
 def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     answer, doubt = sharing_of(pool)
     if is_before_volta(instance_type):
         text = f"MPS limits no client of the GPUs of {instance_type}, which are older than Volta"
-        yield Doubt(kind=DoubtKind.UNDOCUMENTED, text=f"{text}, and whether ECS shares them is not documented")
+        yield Doubt(DoubtKind.UNDOCUMENTED, f"{text}, and whether ECS shares them is not documented")
     if isinstance(answer, Unknown):
-        yield Doubt(kind=DoubtKind.HOSTS, text=doubt)
+        yield Doubt(DoubtKind.HOSTS, doubt)
 
 
 def _released(image: HostImage) -> str | None:

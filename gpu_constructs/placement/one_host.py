@@ -54,7 +54,9 @@ def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> 
     """Whether one copy fits on one empty host."""
     reasons = tuple(_on_host(demand, instance_type, offer))
     shortfalls = tuple(each for each in reasons if isinstance(each, Shortfall))
-    obstacles = tuple(each for each in reasons if isinstance(each, Obstacle))
+    obstacles = tuple(
+        Obstacle(each.kind, each.text, (instance_type,)) for each in reasons if isinstance(each, Obstacle)
+    )
     if shortfalls or obstacles:
         return Fit(shortfalls=shortfalls, obstacles=obstacles)
     doubts = tuple(each for each in reasons if isinstance(each, Doubt))
@@ -64,55 +66,51 @@ def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> 
 
 def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:
     if demand.node_type not in {None, instance_type.name}:
-        text = f"is no {brief(demand.node_type)}, which the nodes of the job are to be"
-        yield Obstacle.of(instance_type, ObstacleKind.NODES, text)
+        yield Obstacle(ObstacleKind.NODES, f"is no {brief(demand.node_type)}, which the nodes of the job are to be")
         return
     if demand.unknown:
         yield Doubt(
-            kind=DoubtKind.DEPLOY_TIME,
-            text=f"{listed(demand.unknown)} of the task {'are' if len(demand.unknown) > 1 else 'is'} only known at "
+            DoubtKind.DEPLOY_TIME,
+            f"{listed(demand.unknown)} of the task {'are' if len(demand.unknown) > 1 else 'is'} only known at "
             "deploy time",
         )
     yield from of_accelerators(demand, instance_type, offer.kind)
     yield from _platform(demand, instance_type, offer)
     if demand.cpu > cpu_units(instance_type):
-        yield _short(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
+        yield Shortfall(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
     yield from _memory(demand.memory_mib, instance_type, offer)
     most = offer.free_interfaces(instance_type, certain=False)
     if demand.interfaces > most:
         note = "" if offer.gives_interfaces else f"{TASK_INTERFACES} is off"
-        yield _short(HostResource.INTERFACES, demand.interfaces, most, instance_type, note)
+        yield Shortfall(HostResource.INTERFACES, demand.interfaces, most, instance_type, note)
     elif demand.interfaces > offer.free_interfaces(instance_type):
-        text = f"no source says how many network interfaces {instance_type} takes"
-        yield Doubt(kind=DoubtKind.HOSTS, text=text)
+        yield Doubt(DoubtKind.HOSTS, f"no source says how many network interfaces {instance_type} takes")
     if demand.interfaces and offer.apart:
-        yield Obstacle.of(instance_type, ObstacleKind.ZONE, offer.apart)
-    yield from _ports(demand, instance_type, offer)
+        yield Obstacle(ObstacleKind.ZONE, offer.apart)
+    yield from _ports(demand, offer)
     for capability, variable in left_out(demand.capabilities, offer.capability_settings):
-        text = f"has an agent without {capability} ({variable})"
-        yield Obstacle.of(instance_type, ObstacleKind.AGENT, text)
+        yield Obstacle(ObstacleKind.AGENT, f"has an agent without {capability} ({variable})")
     yield from query_reasons(demand.expressions, instance_type, offer)
 
 
-def _ports(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle | Doubt]:
+def _ports(demand: Demand, offer: PoolProfile) -> Iterator[Obstacle | Doubt]:
     if isinstance(offer.reserved_ports, Unknown):
         if demand.host_ports:
             text = f"{RESERVED_TCP} is only known at deploy time, so it is not known whether a host has its ports free"
-            yield Doubt(kind=DoubtKind.HOSTS, text=text)
+            yield Doubt(DoubtKind.HOSTS, text)
         return
     for number, protocol in sorted(demand.certain_ports & offer.reserved_ports):
-        text = f"keeps port {number}/{protocol} from tasks"
-        yield Obstacle.of(instance_type, ObstacleKind.PORT, text)
+        yield Obstacle(ObstacleKind.PORT, f"keeps port {number}/{protocol} from tasks")
 
 
 def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle]:
     if demand.architecture is not None and demand.architecture is not instance_type.architecture:
         text = f"is {instance_type.architecture}, and the task is built for {demand.architecture}"
-        yield Obstacle.of(instance_type, ObstacleKind.ARCHITECTURE, text)
+        yield Obstacle(ObstacleKind.ARCHITECTURE, text)
     if demand.windows and (demand.wants_accelerator or offer.is_linux):
         why = "containers on Windows get no GPU" if demand.wants_accelerator else "the task is for Windows"
         text = f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}"
-        yield Obstacle.of(instance_type, ObstacleKind.OPERATING_SYSTEM, text)
+        yield Obstacle(ObstacleKind.OPERATING_SYSTEM, text)
 
 
 def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Shortfall | Doubt]:
@@ -124,19 +122,19 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
         note = "a host registers less than its nominal memory" if asked_mib == nominal else ""
         if kept and asked_mib <= instance_type.memory_mib:
             note = f"ECS_RESERVED_MEMORY keeps {kept} MiB"  # without it the host would have enough
-        yield _short(HostResource.MEMORY, asked_mib, nominal, instance_type, note)
+        yield Shortfall(HostResource.MEMORY, asked_mib, nominal, instance_type, note)
     elif asked_mib > expected:
         yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text=f"a {instance_type} of nominally {instance_type.memory_mib} MiB may register as little as {expected} "
+            DoubtKind.MEMORY,
+            f"a {instance_type} of nominally {instance_type.memory_mib} MiB may register as little as {expected} "
             "MiB with ECS, and more is asked for",
             fix=f"ask for no more than {expected} MiB",
             most_mib=expected,
         )
     elif asked_mib and isinstance(offer.reserved_mib, Unknown):
         yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text="ECS_RESERVED_MEMORY is only known at deploy time, so it is not known how much memory tasks have",
+            DoubtKind.MEMORY,
+            "ECS_RESERVED_MEMORY is only known at deploy time, so it is not known how much memory tasks have",
             fix="write ECS_RESERVED_MEMORY as a number",
         )
 
@@ -146,7 +144,7 @@ def query_reasons(
 ) -> Iterator[Obstacle | Doubt]:
     """What stands between a host and the cluster queries that it must satisfy, wherever it may be."""
     queries = {each: _read(each) for each in expressions}
-    yield from (Doubt(kind=DoubtKind.CONSTRAINT, text=each) for each in queries.values() if isinstance(each, str))
+    yield from (Doubt(DoubtKind.CONSTRAINT, each) for each in queries.values() if isinstance(each, str))
     read = {text: query for text, query in queries.items() if not isinstance(query, str)}
     places = offer.places if any(map(_asked_of_place, read)) else ((),)
     found = [{text: judge(query, offer.host(instance_type, place)) for text, query in read.items()} for place in places]
@@ -156,14 +154,12 @@ def query_reasons(
         where = _where(text, places)
         if any(each.holds is False for each in verdicts):
             if is_nowhere:
-                yield Obstacle.of(instance_type, ObstacleKind.CONSTRAINT, f"does not satisfy {shown(text)}{where}")
+                yield Obstacle(ObstacleKind.CONSTRAINT, f"does not satisfy {shown(text)}{where}")
             else:
-                yield Doubt(
-                    kind=DoubtKind.CONSTRAINED_PLACES, text=f"not every host of it satisfies {shown(text)}{where}"
-                )
+                yield Doubt(DoubtKind.CONSTRAINED_PLACES, f"not every host of it satisfies {shown(text)}{where}")
         elif any(each.holds is not True for each in verdicts):
             why = "; ".join(dict.fromkeys(reason for each in verdicts for reason in each.reasons))
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(text)}: {why}")
+            yield Doubt(DoubtKind.CONSTRAINT, f"whether {instance_type} satisfies {shown(text)}: {why}")
 
 
 @lru_cache(maxsize=4096)
@@ -187,12 +183,6 @@ def _read(expression: str) -> Query | str:
         return parse(expression)
     except QuerySyntaxError as error:
         return f"{shown(expression)} is not a cluster query: {error.problem}"
-
-
-def _short(
-    resource: HostResource, asked: int, available: int, instance_type: InstanceType, note: str = ""
-) -> Shortfall:
-    return Shortfall(resource=resource, asked=asked, available=available, instance_type=instance_type, note=note)
 
 
 _EQUAL = 1e-9  # parts are written as decimals
@@ -219,11 +209,11 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
     # One GPU serves one container, so if one takes them all, there is none for another.
     asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
     if asked > available:
-        yield _short(HostResource.GPU, asked, available, instance_type)
+        yield Shortfall(HostResource.GPU, asked, available, instance_type)
     elif asked + demand.summed_gpus > available:
         yield Doubt(
-            kind=DoubtKind.ENTRIES,
-            text=f"{instance_type} has {available} GPUs, and whether the entries of one container add up to "
+            DoubtKind.ENTRIES,
+            f"{instance_type} has {available} GPUs, and whether the entries of one container add up to "
             f"{asked + demand.summed_gpus} is not documented",
         )
 
@@ -231,31 +221,29 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
 def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
     if demand.all_gpus and demand.gpus == 1:
         yield Doubt(
-            kind=DoubtKind.UNDOCUMENTED,
-            text=f"{instance_type} has {part:g} of a GPU, and what ALL means there is not documented",
+            DoubtKind.UNDOCUMENTED,
+            f"{instance_type} has {part:g} of a GPU, and what ALL means there is not documented",
             fix=f"ask for {part:g}",
         )
     elif demand.shared_memory_mib is not None:
-        text = f"has {part:g} of a GPU, and only whole GPUs are shared through MPS"
-        yield Obstacle.of(instance_type, ObstacleKind.SHARING, text)
+        yield Obstacle(ObstacleKind.SHARING, f"has {part:g} of a GPU, and only whole GPUs are shared through MPS")
     elif not demand.may_be_part:
-        yield Obstacle.of(instance_type, ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and whole GPUs are asked")
+        yield Obstacle(ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and whole GPUs are asked")
 
 
 def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
     if not part:
         has = "whole GPUs" if instance_type.gpus else "no GPU"
-        yield Obstacle.of(
-            instance_type,
+        yield Obstacle(
             ObstacleKind.GPU_PART,
             f"has {has}, and {asked:g} of one is placed on fractional hosts only (G6f, Gr6f)",
         )
     elif asked > part + _EQUAL:
-        yield Obstacle.of(instance_type, ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and {asked:g} of one is asked")
+        yield Obstacle(ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and {asked:g} of one is asked")
     elif asked < part - _EQUAL:
         yield Doubt(
-            kind=DoubtKind.UNDOCUMENTED,
-            text=f"{instance_type} has {part:g} of a GPU, and whether it takes a task that asks for less, here "
+            DoubtKind.UNDOCUMENTED,
+            f"{instance_type} has {part:g} of a GPU, and whether it takes a task that asks for less, here "
             f"{asked:g}, is not documented",
             fix=f"ask for {part:g}",
         )
@@ -264,13 +252,13 @@ def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Ob
 def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall | Doubt]:
     memory = instance_type.gpu_memory_mib
     if memory is None:
-        yield Doubt(kind=DoubtKind.HOSTS, text=f"no source says how much memory a GPU of {instance_type} has to share")
+        yield Doubt(DoubtKind.HOSTS, f"no source says how much memory a GPU of {instance_type} has to share")
     elif asked_mib > (most_gpu_memory_mib(instance_type) or memory):
-        yield _short(HostResource.SHARED_GPU_MEMORY, asked_mib, memory, instance_type)
+        yield Shortfall(HostResource.SHARED_GPU_MEMORY, asked_mib, memory, instance_type)
     elif asked_mib > (least := expected_shareable_mib(memory)):
         yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text=f"a GPU of {instance_type} with nominally {memory} MiB may have less to share through MPS, and "
+            DoubtKind.MEMORY,
+            f"a GPU of {instance_type} with nominally {memory} MiB may have less to share through MPS, and "
             f"{asked_mib} MiB are asked",
             fix=f"ask for no more than {least} MiB",
         )
@@ -280,12 +268,12 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
     devices: Accelerators | None = instance_type.accelerators
     chips = devices.count if devices is not None and devices.vendor is Vendor.NEURON else 0
     if not chips:
-        yield Obstacle.of(instance_type, ObstacleKind.NEURON, "has no Neuron device")
+        yield Obstacle(ObstacleKind.NEURON, "has no Neuron device")
     if demand.neuron and kind is not PoolKind.MANAGED_INSTANCES:
         text = "is not of ECS Managed Instances, which alone have the resource NeuronDevice"
-        yield Obstacle.of(instance_type, ObstacleKind.LAUNCHER, text)
+        yield Obstacle(ObstacleKind.LAUNCHER, text)
     if chips and demand.neuron_devices > chips:
-        yield _short(HostResource.NEURON_DEVICES, demand.neuron_devices, chips, instance_type)
+        yield Shortfall(HostResource.NEURON_DEVICES, demand.neuron_devices, chips, instance_type)
 
 
 _UNITS = {0: HostResource.GPU, 2: HostResource.CPU, 3: HostResource.MEMORY, 4: HostResource.INTERFACES}
@@ -313,7 +301,7 @@ def _doubt_beside(need: Need | None, left: Room | None, instance_type: InstanceT
     if need is not None and left is not None and need.units[_MEMORY] > left.units[_MEMORY]:
         most = left.units[_MEMORY]
         text = f"a {instance_type} may have as little as {most} MiB{names}, and more is asked for"
-        return Doubt(kind=DoubtKind.MEMORY, text=text, fix=f"ask for no more than {most} MiB", most_mib=most)
+        return Doubt(DoubtKind.MEMORY, text, fix=f"ask for no more than {most} MiB", most_mib=most)
     is_known = not any(each.demand is None or each.demand.unknown for each in daemons)
     return Doubt(
         kind=DoubtKind.DAEMONS if is_known else DoubtKind.DEPLOY_TIME,
@@ -328,13 +316,7 @@ def _short_beside(
     for unit, resource in _UNITS.items():
         if need.units[unit] > left.units[unit]:
             names = tuple(each.name for each in daemons if _takes(each, unit, left))
-            yield Shortfall(
-                resource=resource,
-                asked=need.units[unit],
-                available=left.units[unit],
-                instance_type=instance_type,
-                beside=names,
-            )
+            yield Shortfall(resource, need.units[unit], left.units[unit], instance_type, beside=names)
 
 
 def _takes(daemon: Daemon, unit: int, room: Room) -> bool:
@@ -349,4 +331,4 @@ def _taken(need: Need, left: Room, instance_type: InstanceType, daemons: Sequenc
     ports = [f"{number}/{protocol}" for number, protocol in sorted(taken - {NEURON_TASK})]
     what = f"host port {listed(ports, 'or')}" if ports else "Neuron device" if taken else "GPU"
     text = f"has no {what} left{beside_daemons([each.name for each in holders or daemons])}"
-    return Obstacle.of(instance_type, ObstacleKind.DAEMONS, text)
+    return Obstacle(ObstacleKind.DAEMONS, text, (instance_type,))

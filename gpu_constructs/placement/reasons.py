@@ -38,7 +38,7 @@ class HostResource(Enum):
         return "an unknown amount" if number is None else f"{number}{self.value[1]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Shortfall:
     """A resource of which the smallest host has too little.
 
@@ -91,24 +91,19 @@ class ObstacleKind(Enum):
     NODES = "the type that the nodes of a job name"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Obstacle:
     """What excludes some hosts, whatever they have.
 
     Attributes:
         kind: What it is about.
         text: Why, said of one host: ``has 0.125 of a GPU, and whole GPUs are asked``.
-        instance_types: The hosts that it excludes.
+        instance_types: The hosts that it excludes; none where one host is asked about.
     """
 
     kind: ObstacleKind
     text: str
-    instance_types: tuple[InstanceType, ...]
-
-    @classmethod
-    def of(cls, instance_type: InstanceType, kind: ObstacleKind, text: str) -> Obstacle:
-        """What excludes hosts of one type."""
-        return cls(kind=kind, text=text, instance_types=(instance_type,))
+    instance_types: tuple[InstanceType, ...] = ()
 
     def __str__(self) -> str:
         return f"a host ({listed(self.instance_types, 'or')}) {self.text}"
@@ -130,7 +125,7 @@ class DoubtKind(Enum):
     DAEMONS = "what daemons leave may be too little"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """What may keep a task from fitting.
 
