@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts.budget import NAME
@@ -23,19 +24,12 @@ from gpu_constructs.facts.image_table import (
 )
 from gpu_constructs.facts.model import Accelerators, Architecture, InstanceType, Vendor
 from gpu_constructs.facts.releases import Number, release_line, release_number
-from gpu_constructs.facts.values import dataclass
 
 from . import catalogue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compatibility:
-    """The answer of `compatibility`.
-
-    Attributes:
-        verdict: ``CANNOT`` names a mechanism that excludes it; ``UNCONFIRMED`` is doubt, never a refusal.
-        reason: Why, in words.
-    """
+class Compatibility(NamedTuple):
+    """An answer, and why: ``CANNOT`` names a mechanism that excludes it; ``UNCONFIRMED`` is doubt, never a refusal."""
 
     verdict: Verdict
     reason: str
@@ -118,7 +112,7 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
     """
     reason = _obstacle(image, instance_type, release)
     if reason is not None:
-        return Compatibility(verdict=Verdict.CANNOT, reason=reason)
+        return Compatibility(Verdict.CANNOT, reason)
     answer = _driver_answer(image, instance_type, release)
     if answer.verdict is Verdict.CANNOT:
         return answer
@@ -127,10 +121,10 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
     change = line.missing(number, instance_type.family) if line and number else None
     if change is not None:
         reason = f"{_named_with_release(image, release)} is from before {change.since}, which brought {change.what}"
-        return Compatibility(verdict=change.without, reason=reason)
+        return Compatibility(change.without, reason)
     for exception in EXCEPTIONS:
         if _applies(exception, image, instance_type, release):
-            return Compatibility(verdict=exception.verdict, reason=exception.reason)
+            return Compatibility(exception.verdict, exception.reason)
     return answer
 
 
@@ -263,30 +257,28 @@ def _applies(exception: ImageException, image: Image, instance_type: InstanceTyp
 def _driver_answer(image: Image, instance_type: InstanceType, release: str | None) -> Compatibility:
     devices = instance_type.accelerators
     if devices is None:
-        return Compatibility(verdict=Verdict.DRIVES, reason=f"{instance_type} has nothing to drive")
+        return Compatibility(Verdict.DRIVES, f"{instance_type} has nothing to drive")
     drivers = drivers_of(image, release)
     if drivers is None and devices.vendor is Vendor.NVIDIA:
-        return Compatibility(verdict=Verdict.UNCONFIRMED, reason=f"{image} does not say which driver branch it has")
+        return Compatibility(Verdict.UNCONFIRMED, f"{image} does not say which driver branch it has")
     if drivers is None or devices.compute_capability is None:
-        return Compatibility(verdict=Verdict.DRIVES, reason=f"{image} has the driver of {devices.model}")
+        return Compatibility(Verdict.DRIVES, f"{image} has the driver of {devices.model}")
     return _of_drivers(drivers, devices, image, release)
 
 
 def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: str | None) -> Compatibility:
     support = driver_support(devices)
     if support is None:
-        return Compatibility(
-            verdict=Verdict.UNCONFIRMED, reason=f"which driver is the first for {devices.model} is not recorded"
-        )
+        return Compatibility(Verdict.UNCONFIRMED, f"which driver is the first for {devices.model} is not recorded")
     has = f"{_named_with_release(image, release)} has {drivers}"
     first = shown_version(support.since[0]) if support.since else ""
     number = _number(image, release)
     if support.published is not None and number and len(number) == 1 and number < (int(f"{support.published:%Y%m%d}"),):
         older = f"{_named_with_release(image, release)} is older than driver {first} of {support.published}"
-        return Compatibility(verdict=Verdict.CANNOT, reason=f"{older}, the first that drives {devices.model}")
+        return Compatibility(Verdict.CANNOT, f"{older}, the first that drives {devices.model}")
     answer = drives(drivers, support)
     if answer:
-        return Compatibility(verdict=Verdict.DRIVES, reason=f"{drivers} drives {devices.model}")
+        return Compatibility(Verdict.DRIVES, f"{drivers} drives {devices.model}")
     is_old_gpu = support.last_branch is not None
     bound = f"{support.last_branch} is the last" if is_old_gpu else f"{first} is the first"
     if answer is None and support.certain_until is not None:
@@ -294,7 +286,7 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
     if answer is None and support.certain_since:
         bound = f"{shown_version(support.certain_since)} is the first for certain"
     verdict = Verdict.UNCONFIRMED if answer is None else Verdict.CANNOT
-    return Compatibility(verdict=verdict, reason=f"{has}, {bound} that drives {devices.generation} ({devices.model})")
+    return Compatibility(verdict, f"{has}, {bound} that drives {devices.generation} ({devices.model})")
 
 
 def _instead(instance_type: InstanceType) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import accumulate
+from typing import NamedTuple
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload, all_of
@@ -19,14 +20,8 @@ from gpu_constructs.placement.packing import UNITS, Load, Packing, Room, copies_
 from gpu_constructs.placement.pool_profile import PoolProfile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """Hosts that no packing can do without.
-
-    Attributes:
-        hosts: How many.
-        of: What it is that they are needed for, in words.
-    """
+class Bound(NamedTuple):
+    """Hosts that no packing can do without, and what they are needed for, in words."""
 
     hosts: int
     of: str
@@ -40,7 +35,7 @@ def least_hosts(loads: Sequence[Load], room: Room) -> Bound | None:
 
 
 def _bounds(loads: Sequence[Load], room: Room) -> Iterator[Bound]:
-    yield Bound(hosts=0, of="nothing")
+    yield Bound(0, "nothing")
     for index, available in enumerate(room.units):
         sizes: dict[int, int] = {}
         for load in loads:
@@ -48,19 +43,19 @@ def _bounds(loads: Sequence[Load], room: Room) -> Iterator[Bound]:
             if size:
                 sizes[size] = sizes.get(size, 0) + load.copies
         if sizes:
-            yield Bound(hosts=_least_of_one_resource(sizes, available), of=UNITS[index])
+            yield Bound(_least_of_one_resource(sizes, available), UNITS[index])
     for load in loads:
-        yield Bound(hosts=-(-load.copies // copies_per_host(load.need, room, load.most)), of="a host for each copy")
+        yield Bound(-(-load.copies // copies_per_host(load.need, room, load.most)), "a host for each copy")
     memory = room.gpu_memory_mib
     if any(load.need.shared_mib for load in loads):
         asked = sum(load.copies * (load.need.units[0] * memory + load.need.shared_mib) for load in loads)
-        yield Bound(hosts=-(-asked // (room.units[0] * memory + sum(room.shared))), of="GPU memory")
+        yield Bound(-(-asked // (room.units[0] * memory + sum(room.shared))), "GPU memory")
     by_port: dict[tuple[int, str], int] = {}
     for load in loads:
         for port in load.need.ports:
             by_port[port] = by_port.get(port, 0) + load.copies
     for (number, protocol), copies in by_port.items():
-        yield Bound(hosts=copies, of=f"host port {number}/{protocol}")
+        yield Bound(copies, f"host port {number}/{protocol}")
 
 
 def _least_of_one_resource(sizes: Mapping[int, int], available: int) -> int:

@@ -43,7 +43,7 @@ from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, offer_of, pools_of,
 SQUARES_OF_STEP = 10
 """Time to pack different tasks grows with the square of their number: so many squares are a step, as measured."""
 
-_NO_HOSTS = Bound(hosts=0, of="nothing")
+_NO_HOSTS = Bound(0, "nothing")
 
 
 def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
