@@ -101,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(written(arguments.format, checked))
     for kind, file in outputs:
-        _write(file, _as_text(checked) if kind == _TEXT else written(kind, checked))
+        told = map(unstyled, lines(result, verbose=verbose))
+        _write(file, "".join(f"{each}\n" for each in told) if kind == _TEXT else written(kind, checked))
     return _UNREADABLE if result.unreadable else int(_is_too_grave(result.findings, fail_on))
 
 
@@ -134,10 +135,6 @@ def _outputs(given: Sequence[str], inputs: Sequence[str]) -> list[tuple[str, str
             raise InvalidValueError(f"{shown(file)} is what is checked", argument="--output", allowed="another file")
         found.append((kind, file))
     return found
-
-
-def _as_text(checked: Checked) -> str:
-    return "".join(f"{unstyled(each)}\n" for each in lines(checked.review, verbose=checked.verbose))
 
 
 def _write(file: str, report: str) -> None:
@@ -237,15 +234,11 @@ def _of_worlds(review: Report) -> str:
     return f", in {review.worlds} groups, each checked by itself" if review.worlds > 1 else ""
 
 
-def _is_shown(finding: Finding, *, verbose: bool) -> bool:
-    return finding.rule != UNCHECKED and (verbose or finding.severity is not Severity.INFO)
-
-
 def _alike(findings: Iterable[Finding], *, verbose: bool) -> Iterable[list[Finding]]:
     """What is shown, each with what is the same in other places."""
     alike: dict[object, list[Finding]] = {}
     for each in findings:
-        if _is_shown(each, verbose=verbose):
+        if each.rule != UNCHECKED and (verbose or each.severity is not Severity.INFO):
             alike.setdefault(_what(each), []).append(each)
     return alike.values()
 

@@ -19,7 +19,7 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.fit import alternatives
 from gpu_constructs.placement.reach import tasks_of
-from gpu_constructs.placement.route import Answer, Elsewhere, Route, TypeFit
+from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity, rules_without
 from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host
@@ -191,7 +191,8 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         answer = _word(host.answer)
         start = f"  {host.instance_type.label:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
-        said = "; ".join(host.reasons) or _price(host, found)
+        price = on_demand_price(host.instance_type.name, found.destination.pool.region)
+        said = "; ".join(host.reasons) or str(price or "")
         head = [(start, ""), (answer, _STYLES[answer])]
         gap = " " * (indent - len(start) - len(answer))
         yield from hanging([*head, (gap, "")], brief(said, MESSAGE), width) if said else [head]
@@ -199,11 +200,6 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         yield from pieces("  ", brief(reason, MESSAGE), width)
     yield from fix_lines(2, found.fix, width)
     yield from pieces("  considered: ", found.choice, width, style="aside")
-
-
-def _price(host: TypeFit, found: PoolAnswer) -> str:
-    price = on_demand_price(host.instance_type.name, found.destination.pool.region)
-    return "" if price is None else f"{price}"
 
 
 def _asked(task: Task) -> str:

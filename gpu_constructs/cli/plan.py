@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Sequence
 from itertools import chain
 
-from gpu_constructs.check.configuration import Configuration, found_configuration
+from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import over_budget
 from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.planning.updates import Update, update_of
-from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import write_report
@@ -62,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     configuration = found_configuration(arguments.config, arguments.diff or arguments.paths)
     _require_paths(arguments)
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
-    results = [_read(arguments, configuration, paths) for paths in sides]
+    asked = [argparse.Namespace(**{**vars(arguments), "paths": list(paths)}) for paths in sides]
+    results = [reviewed(each, configuration, rules=()) for each in asked]
     plans = [plan(each.fleet) for each in results]
     against = () if budget is None else over_budget(plans[-1], budget)
     # Terraform replaces what CloudFormation refuses to.
@@ -83,11 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         ),
     )
     return 1 if against or update.refused else 0
-
-
-def _read(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> Report:
-    asked = argparse.Namespace(**{**vars(arguments), "paths": list(paths)})
-    return reviewed(asked, configuration, rules=())
 
 
 def _require_paths(arguments: argparse.Namespace) -> None:

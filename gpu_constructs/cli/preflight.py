@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
+from gpu_constructs.account.preflight.check import Ask, Result, Verdict
 from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
@@ -66,7 +66,8 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Asks, and writes what was found out."""
-    checks = _checks(arguments.check)
+    asked = arguments.check or [each.id for each in CHECKS if not each.on_request]
+    checks = [each for each in CHECKS if each.id in asked]
     if arguments.policy:
         sys.stdout.write(json_text(policy(checks if arguments.check else CHECKS, arguments.region)))
         return 0
@@ -80,10 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     results = preflight(fleet, asks, checks)
     write_report(arguments, lambda: _facts(results), lambda width: _lines(results, width))
     return _code(results, strict=arguments.strict)
-
-
-def _checks(names: Sequence[str]) -> tuple[Check, ...]:
-    return tuple(each for each in CHECKS if each.id in names or (not names and not each.on_request))
 
 
 def _region(profile: str | None) -> str | None:

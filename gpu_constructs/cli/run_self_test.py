@@ -6,7 +6,7 @@ import argparse
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
@@ -17,7 +17,7 @@ from typing import NoReturn
 from gpu_constructs.account.live.self_test import FAMILY, IMAGE, Request
 from gpu_constructs.cli.live_answers import account_part, add_waiting, clusters_named, facts_of, lines_of
 from gpu_constructs.cli.options import add_repeated
-from gpu_constructs.cli.output import Line, json_text, pieces, say, write_report
+from gpu_constructs.cli.output import json_text, pieces, say, write_report
 from gpu_constructs.errors import InvalidValueError
 
 _MINUTES = 20
@@ -79,7 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
     write_report(
         arguments,
         lambda: {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)},
-        lambda width: chain(lines_of(cluster, end.checks, width=width), _left(end.left, width)),
+        lambda width: chain(
+            lines_of(cluster, end.checks, width=width),
+            *(pieces("  left behind:   ", each, width, mark="aside") for each in end.left),
+        ),
     )
     return 0 if end.succeeded else 1
 
@@ -93,11 +96,6 @@ def _cluster(arguments: argparse.Namespace, clients: object) -> str:
             allowed=f"--cluster {' or '.join(map(shlex.quote, names))}",
         )
     return str(names[0])
-
-
-def _left(left: Sequence[str], width: int) -> Iterator[Line]:
-    for each in left:
-        yield from pieces("  left behind:   ", each, width, mark="aside")
 
 
 @contextmanager

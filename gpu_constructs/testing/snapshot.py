@@ -76,7 +76,8 @@ def normalized(template: Mapping[str, Any] | HasTemplate) -> dict[str, Any]:
     renamed = _new_ids(_ids(kept))
 
     def rewritten(text: str) -> str:
-        return _stable(_WORD.sub(lambda word: renamed.get(word[0], word[0]), text))
+        named = _stable_release(_WORD.sub(lambda word: renamed.get(word[0], word[0]), text))
+        return _AMI_ID.sub(_AMI, _ACCOUNT_ID.sub(_ACCOUNT, _HASH.sub(_ASSET, named)))
 
     try:
         result: dict[str, Any] = _rewritten(kept, rewritten)
@@ -146,10 +147,6 @@ def _wanted(logical_id: str, value: Any) -> str:  # noqa: ANN401 - JSON
 
 def _letters(text: str) -> str:
     return "".join(_WORD.findall(text))
-
-
-def _stable(text: str) -> str:
-    return _AMI_ID.sub(_AMI, _ACCOUNT_ID.sub(_ACCOUNT, _HASH.sub(_ASSET, _stable_release(text))))
 
 
 def _stable_release(text: str) -> str:

@@ -23,7 +23,7 @@ from gpu_constructs.facts.cuda import first_branch
 from gpu_constructs.facts.images import default_image, drivers_of
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Task
-from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.finding import and_list
 
@@ -143,7 +143,9 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     fleet = check_files([as_template(answers, definition=subject.definition, sent=sent)], region=region, rules=()).fleet
     workload = fleet.workloads[0]
     task = workload.task or fleet.tasks[0]
-    _require_known(subject, demand_of(task, workload.constraints))
+    if unknown := demand_of(task, workload.constraints).unknown:
+        called = f"{subject.kind} {shown(subject.name)}"
+        raise InvalidValueError(f"what {called} asks for cannot be read: {', '.join(unknown)}")
     hosts = registered_hosts(answers)
     needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
     places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
@@ -257,13 +259,6 @@ def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
             text=f"the cluster has no such capacity provider; it has {and_list(names)}. The strategy may name one of "
             "these, or the cluster gets one more; the command replaces the whole list",
             fix=aws("ecs", "put-cluster-capacity-providers", None, **options),
-        )
-
-
-def _require_known(subject: Subject, demand: Demand) -> None:
-    if demand.unknown:
-        raise InvalidValueError(
-            f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}"
         )
 
 

@@ -87,7 +87,7 @@ class PoolPlan:
     @property
     def is_scaled(self) -> bool:
         """Whether ECS moves the number of its hosts, up to MaxSize."""
-        return _is_scaled(self.pool)
+        return self.pool.kind is PoolKind.AUTO_SCALING_GROUP and self.pool.is_scaled_by_ecs
 
     @property
     def why_unpriced(self) -> str:
@@ -271,10 +271,6 @@ def _copies_to_deploy(workload: Workload) -> int | Unknown:
     if workload.runs_twice_to_deploy:
         return _BOTH_VERSIONS * wanted
     return UNKNOWN if percent is None else max(wanted, wanted * percent.max_healthy_percent // 100)
-
-
-def _is_scaled(pool: Pool) -> bool:
-    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.is_scaled_by_ecs
 
 
 def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:

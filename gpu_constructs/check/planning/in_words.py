@@ -61,9 +61,11 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
     """What a report says of a pool, and two plans are compared by: values by their names."""
     pool, place = each.pool, place_of(each.pool)
     levels = (each.minimum, each.desired, each.maximum)
+    of_types = (*(of.label for of in pool.instance_types), *pool.batch_words)
+    types = listed(of_types, "or") if of_types else "types not known"
     rows = {
         "region": ", ".join(of for of in (place.region, place.account) if of is not None),
-        "types": f"{_types_of(pool)}, {pool.bought.option}, {pool.kind.value}",
+        "types": f"{types}, {pool.bought.option}, {pool.kind.value}",
         "hosts": "{} at minimum, {} at the desired counts, {} at MaxSize".format(*(number(of.hosts) for of in levels)),
         "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
         "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
@@ -79,11 +81,6 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
         low, wanted, most = (amount(of.usd_per_hour) for of in levels)
         rows["an hour"] = f"{low}, {wanted}, {most}; one host {amount(each.price.of_one)}"
     return {name: text for name, text in rows.items() if text}
-
-
-def _types_of(pool: Pool) -> str:
-    found = (*(each.label for each in pool.instance_types), *pool.batch_words)
-    return listed(found, "or") if found else "types not known"
 
 
 def _task(workload: Workload, copies: int | Unknown, pool: Pool) -> str:

@@ -222,18 +222,14 @@ def _bytes(count: float) -> str:
     return f"{count:g} byte{'' if count == 1 else 's'}"
 
 
-def _values_of_a_layer(shape: ModelShape) -> int:
-    return shape.latent or 2 * shape.kv_heads * shape.head_size
-
-
 def _cache(shape: ModelShape, context: int, sequences: int) -> Part:
     each = f"{shape.latent} latent" if shape.latent else f"2 x {shape.kv_heads} heads x {shape.head_size}"
-    full = shape.layers - shape.windowed_layers
+    values, full = shape.latent or 2 * shape.kv_heads * shape.head_size, shape.layers - shape.windowed_layers
     kept = full * context + shape.windowed_layers * min(context, shape.window)
     windows = f" ({shape.windowed_layers} of them {min(context, shape.window):,})" if shape.windowed_layers else ""
     return Part(
         name="KV cache",
-        gib=_values_of_a_layer(shape) * kept * _CACHED * sequences / _GIB,
+        gib=values * kept * _CACHED * sequences / _GIB,
         formula=f"{each} x {_bytes(_CACHED)} x {shape.layers} layers x {context:,} tokens{windows} x {sequences:,}",
         basis=Basis.ASSUMED if shape.assumed else Basis.DERIVED,
         copies_from=shape.kv_heads,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter
 
 from gpu_constructs.check.planning.fleet_plan import FleetPlan, Level, PoolPlan
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH
@@ -105,7 +106,7 @@ def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
 def _pairs(old: Sequence[PoolPlan], new: Sequence[PoolPlan]) -> list[_Pair]:
     """Which pool became which: another stack may change the names of all, and a stack may be renamed."""
     left, became = list(old), dict[str, PoolPlan]()
-    for key in (_in_place, _called):
+    for key in (_in_place, attrgetter("pool.name")):
         waiting = [each for each in new if each.pool.name not in became]
         before, after = (_alone(key, of) for of in (left, waiting))
         found = {after[each].pool.name: before[each] for each in after if each in before}
@@ -124,10 +125,6 @@ def _alone(key: Callable[[PoolPlan], Hashable], plans: Sequence[PoolPlan]) -> di
 def _in_place(plan: PoolPlan) -> Hashable:
     origin = plan.pool.origin
     return None if origin is None or origin.stack is None else (origin.stack, origin.resource, place_of(plan.pool))
-
-
-def _called(plan: PoolPlan) -> Hashable:
-    return plan.pool.name
 
 
 def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Compared, ...]:

@@ -15,7 +15,7 @@ from gpu_constructs.cli.formats import UNREAD, Checked, fingerprint, place_of, w
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import brief, clean, counted
 from gpu_constructs.facts.budget import MESSAGE
-from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+from gpu_constructs.rules import Finding, Severity, catalogue
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -83,7 +83,7 @@ def junit(checked: Checked) -> str:
     for each in (*checked.unread, *checked.review.findings):
         found[each.rule].append(each)
     cases = [
-        *(_case(each.id, _name(each), checked, found[each.id]) for each in catalogue.RULES),
+        *(_case(each.id, f"{each.id} {each.question}", checked, found[each.id]) for each in catalogue.RULES),
         *(_case(each, each, checked, of_rule) for each, of_rule in found.items() if each not in ids),
     ]
     counts = f'tests="{len(cases)}" failures="{sum("<failure" in each for each in cases)}" errors="0"'
@@ -94,10 +94,6 @@ def junit(checked: Checked) -> str:
         f'<testsuites name="{_SUITE}" {counts}>\n<testsuite name="{_SUITE}" {counts} skipped="{skipped}">\n{text}\n'
         "</testsuite>\n</testsuites>\n"
     )
-
-
-def _name(rule: Rule) -> str:
-    return f"{rule.id} {rule.question}"
 
 
 def _case(id_: str, name: str, checked: Checked, found: list[Finding]) -> str:

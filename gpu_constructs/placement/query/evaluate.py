@@ -156,9 +156,9 @@ def evaluate(query: Query, host: Host) -> bool | Unknown:
 def judge(query: Query, host: Host) -> QueryAnswer:
     """Whether a host satisfies an expression, with the reasons if it cannot be known."""
     if isinstance(query, And):
-        return _all(judge(term, host) for term in query.terms)
+        return _joined((judge(term, host) for term in query.terms), decisive=_FALSE)
     if isinstance(query, Or):
-        return _any(judge(term, host) for term in query.terms)
+        return _joined((judge(term, host) for term in query.terms), decisive=_TRUE)
     if isinstance(query, Not):
         return _contrary(judge(query.term, host))
     if query.subject is Field.TASK_GROUP:
@@ -223,7 +223,7 @@ def _of_value(condition: Condition, value: str | int | Beginning) -> QueryAnswer
         equal = _equal(condition, value, condition.argument)
         return _contrary(equal) if condition.operator is Operator.NOT_EQUALS else equal
     if isinstance(condition, In):
-        found = _any(_equal(condition, value, each) for each in condition.values)
+        found = _joined((_equal(condition, value, each) for each in condition.values), decisive=_TRUE)
         return _contrary(found) if condition.negated else found
     if isinstance(condition, Matches):
         return _matched(condition, str(value))
@@ -284,18 +284,11 @@ def _contrary(verdict: QueryAnswer) -> QueryAnswer:
     return _bool(not verdict.holds)
 
 
-def _all(verdicts: Iterable[QueryAnswer]) -> QueryAnswer:
-    return _joined(verdicts, decisive=_FALSE, otherwise=_TRUE)
-
-
-def _any(verdicts: Iterable[QueryAnswer]) -> QueryAnswer:
-    return _joined(verdicts, decisive=_TRUE, otherwise=_FALSE)
-
-
-def _joined(verdicts: Iterable[QueryAnswer], *, decisive: QueryAnswer, otherwise: QueryAnswer) -> QueryAnswer:
+def _joined(verdicts: Iterable[QueryAnswer], *, decisive: QueryAnswer) -> QueryAnswer:
+    """One answer that decides is enough: no among all of them, yes where one has to hold."""
     reasons: list[str] = []
     for verdict in verdicts:
         if verdict.holds is decisive.holds:
             return decisive
         reasons.extend(verdict.reasons)
-    return QueryAnswer(UNKNOWN, tuple(dict.fromkeys(reasons))) if reasons else otherwise
+    return QueryAnswer(UNKNOWN, tuple(dict.fromkeys(reasons))) if reasons else _contrary(decisive)
