@@ -25,7 +25,6 @@ class CudaImage:
     """The CUDA of a container image.
 
     Attributes:
-        cuda: Its version.
         has_kernels: Whether the image brings a framework that is compiled for GPUs, and not the toolkit alone.
         has_libraries: Whether it brings the libraries of the toolkit at least.
         is_compatible: Whether it uses its forward compatibility package by itself where the driver is older.

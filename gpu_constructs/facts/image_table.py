@@ -37,7 +37,6 @@ class Image:
 
     Attributes:
         name: Name in this table, such as ``al2023-gpu``.
-        operating_system: What it runs.
         architecture: Processor architecture it is built for; None for an image of a user that is declared without.
         accelerator: Whose devices it has a driver for; None for a plain image.
         ssm_parameter: Public SSM parameter of the newest AMI id; what it resolves to changes with each release.
@@ -98,7 +97,6 @@ class ImageException:
     Attributes:
         operating_system: System of the images it is about.
         families: Instance families it is about.
-        verdict: What holds instead.
         reason: Why.
         source: Who says so.
         architecture: Architecture of these images; None for all.

@@ -50,8 +50,6 @@ class ReleaseChange:
     """What a release brought for GPUs.
 
     Attributes:
-        since: The release.
-        what: What it brought.
         source: Who says so.
         families: Instance families that need it; empty where none depends on it.
         without: What an image without it is on them.

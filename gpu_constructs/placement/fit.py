@@ -256,26 +256,18 @@ def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType,
 
 def runs_somewhere(task: Task) -> bool:
     """Whether any instance type of the catalogue, offered or not, may run a task that asks for accelerators."""
-    return _may_run(demand_of(task))
-
-
-@by_identity(maxsize=1024)
-def _may_run(demand: Demand) -> bool:
-    return _runs_somewhere(_in_numbers(demand))
+    return _runs_somewhere(demand_of(task))
 
 
 def _in_numbers(demand: Demand) -> Demand:
     return replace(demand, expressions=(), node_type=None, unknown=(), windows=False)
 
 
-@lru_cache(maxsize=1024)
+@by_identity(maxsize=1024)
 def _runs_somewhere(demand: Demand) -> bool:
-    return any(on_host(demand, each, offer).answer is not False for each in _largest_first() for offer in _KINDS)
-
-
-@lru_cache(maxsize=1)
-def _largest_first() -> tuple[InstanceType, ...]:
-    return tuple(sorted(accelerated(), key=lambda each: (-each.gpus, -each.memory_mib)))
+    asked = _in_numbers(demand)
+    largest_first = sorted(accelerated(), key=lambda each: (-each.gpus, -each.memory_mib))
+    return any(on_host(asked, each, offer).answer is not False for each in largest_first for offer in _KINDS)
 
 
 @lru_cache(maxsize=1024)

@@ -221,10 +221,8 @@ class UnmetNeed:
     """A need that the GPUs of a host do not serve.
 
     Attributes:
-        need: What is needed.
         asked: How much, in words: ``40 GiB``.
         has: What the GPUs of the host have, in words: ``22.35 GiB (L4)``.
-        instance_type: What the host is.
         container: Name of the container that needs it.
     """
 

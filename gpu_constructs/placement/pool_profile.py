@@ -214,8 +214,6 @@ class PoolProfile:
     """What a pool offers to one task; equal to itself only.
 
     Attributes:
-        instance_types: What it may launch.
-        kind: What launches its hosts.
         reserved_mib: Memory in MiB that its agents keep for certain; unknown where they are given a number that only
             exists at deploy time.
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.

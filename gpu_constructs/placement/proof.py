@@ -87,9 +87,6 @@ class Tenant:
     """Copies of one workload that come to one pool.
 
     Attributes:
-        workload: The workload.
-        demand: What one copy asks for.
-        pool: The pool.
         least: Copies that come at least.
         most: Copies that come at most; None if that is not known.
         fits: Whether one copy fits on every host that the pool may launch.
@@ -127,7 +124,6 @@ class PoolLoad:
     """A pool with what comes to it.
 
     Attributes:
-        pool: The pool.
         offer: What it has beside its daemons.
         tenants: Workloads that it may take.
         is_crowded: Whether there are workloads whose task is not known.
@@ -195,9 +191,7 @@ class WorkloadProof:
     """Whether the copies of one workload have room in addition to everything else.
 
     Attributes:
-        workload: The workload.
         copies: Copies that are to run; unknown for daemons, which run on every host.
-        tenants: What of them comes to each pool.
         placed: Copies that certainly have room.
         unplaced: Copies that certainly have none.
         answer: Whether all of them have room.
@@ -233,8 +227,6 @@ class PoolProof:
     """What a pool's hosts have to take.
 
     Attributes:
-        pool: The pool.
-        offer: What it has beside its daemons.
         workloads: Names of the workloads that come to it, daemons not among them.
         hosts_needed: Hosts on which a packing of everything was found, however many there may be; unknown where a
             number or a size is.
@@ -266,7 +258,6 @@ class Proof:
     """Whether a fleet has room for everything that is to run on it at once.
 
     Attributes:
-        counts: Which number of copies it is for.
         workloads: The workloads that need hosts, in the order of the fleet; those of Fargate and of external hosts
             need none.
         pools: The pools, in the order of the fleet.

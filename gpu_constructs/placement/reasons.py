@@ -43,8 +43,6 @@ class Shortfall:
     """A resource of which the smallest host has too little.
 
     Attributes:
-        resource: What is short.
-        asked: What the task asks for.
         available: What the host has at most; None where no source says, which never satisfies a need.
         instance_type: The smallest type, measured by this resource.
         note: Why the host has no more, where that can be changed.
@@ -96,7 +94,6 @@ class Obstacle:
     """What excludes some hosts, whatever they have.
 
     Attributes:
-        kind: What it is about.
         text: Why, said of one host: ``has 0.125 of a GPU, and whole GPUs are asked``.
         instance_types: The hosts that it excludes; none where one host is asked about.
     """
@@ -130,7 +127,6 @@ class Doubt:
     """What may keep a task from fitting.
 
     Attributes:
-        kind: What it is about.
         text: Why, in words.
         fix: The smallest change after which it fits; empty where only the user can know.
         most_mib: Memory that certainly fits, where that is what it is about.

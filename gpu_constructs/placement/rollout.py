@@ -171,8 +171,6 @@ class PoolNeed:
     """What one copy of a workload takes of a pool.
 
     Attributes:
-        load: What it takes of a host.
-        room: What a host has.
         slots: Copies that the pool holds at its maximum without others.
     """
 

@@ -41,8 +41,6 @@ class Destination:
     """A pool that copies of a task may be placed on.
 
     Attributes:
-        task: What is to run.
-        pool: The pool.
         offer: What the pool has for the task beside its daemons.
         constraints: Placement constraints besides the task's own.
         is_certain: Whether some of the copies can be placed nowhere else: they were given its capacity provider, or it
@@ -129,12 +127,10 @@ class Route:
     """Where one workload, or a user who runs the task by hand, sends the copies of a task.
 
     Attributes:
-        task: What runs.
         workload: What keeps the copies running; None where it is not known who runs them.
         destinations: The pools of the fleet that may get copies.
         every: Whether each pool gets its own copies, as with a strategy; else one pool that fits is enough.
         is_closed: Whether the copies can run on no other hosts: a strategy names these, or everything was read.
-        elsewhere: What else may get copies.
     """
 
     task: Task

@@ -22,7 +22,6 @@ class Row:
 
     Attributes:
         call: The call that was answered, for errors.
-        values: Its values as they came.
     """
 
     call: str
@@ -79,7 +78,6 @@ class Answer:
 
     Attributes:
         call: The call that was answered, for errors.
-        pages: Its pages as they came.
         has_more: Whether there are more pages than were read.
     """
 
@@ -133,10 +131,8 @@ class Result:
     """What a check found out.
 
     Attributes:
-        check: Its name.
         region: Where; empty where that is not known.
         subject: What it is about, such as the name of a pool; empty where it has nothing to check.
-        verdict: What it came to.
         text: The fact: what there is, by how much it is short, or why it was not checked.
         fix: The command or the change that gets more, or lets it be checked; empty where there is none.
         word: The verdict in the word that suits the thing, such as ``missing`` of an image that is short.
@@ -185,10 +181,7 @@ class Check:
     """A check.
 
     Attributes:
-        id: Its name.
-        question: What it asks.
         calls: The calls that it may make, by their permissions.
-        questions: Its questions about a region.
         without: Why it has no question about files that give it none; empty where all hosts give it one.
         on_request: Whether it is asked only where it is named.
     """

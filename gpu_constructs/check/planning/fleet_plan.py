@@ -112,7 +112,6 @@ class QuotaNeed:
         maximum: vCPUs at MaxSize of every pool, likewise.
         known_desired: The same without the pools of which the hosts are not known.
         known_maximum: Likewise; what is above a quota already is, whatever the other pools take.
-        pools: The pools that count against it.
         unknown_pools: Those of which the hosts at MaxSize are not known.
     """
 
@@ -134,7 +133,6 @@ class FleetPlan:
         minimum: All pools at MinSize. Amounts are the sum of what is known; see `unpriced`.
         desired: All pools at the desired counts of what runs on them.
         maximum: All pools at MaxSize.
-        starts: What one start of each job takes.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
         unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.
     """

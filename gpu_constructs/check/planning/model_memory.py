@@ -75,7 +75,6 @@ class Part:
     """One part of the memory.
 
     Attributes:
-        name: What it is.
         gib: How much, in GiB.
         formula: How it is worked out, with its numbers.
         basis: What the number rests on.
@@ -98,11 +97,8 @@ class ModelMemory:
     """The memory of a model, part by part.
 
     Attributes:
-        shape: The model.
-        precision: The number format of its weights.
         context: Tokens of each sequence.
         sequences: Sequences at a time.
-        parts: What the memory is for.
     """
 
     shape: ModelShape

@@ -30,8 +30,6 @@ class JobStart:
     Attributes:
         job: The stack, where it is known, and the name of what runs or submits it, or of its definition.
         pools: Names of the pools that it may run on, on one of them at a time.
-        hosts: Hosts that it takes together.
-        usd_per_hour: What they cost an hour.
         limit_seconds: The time limit of one attempt.
         usd_until_limit: What the hosts cost until then.
         usd_at_most: What they cost in all attempts together, at most.

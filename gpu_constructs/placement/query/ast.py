@@ -34,7 +34,6 @@ class In:
     """Whether the subject is one of some values: ``in``, ``!in``.
 
     Args:
-        subject: What is looked for.
         values: At least one, in the order in which they are written.
         negated: Whether it must be none of them.
     """

@@ -344,7 +344,6 @@ class QuerySyntaxError(GpuConstructsError):
 
     Args:
         problem: What is wrong, in the user's words.
-        expression: The whole text.
         column: Where, counted from 1; one past the end if something is missing there.
         expected: What may stand there instead.
         fix: The change that most likely does what the user meant.
