@@ -23,7 +23,7 @@ from gpu_constructs.check.planning.in_words import rows_of_level
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.new import files_of, stories
 from gpu_constructs.cli.output import unstyled
-from gpu_constructs.cli.plan_report import lines
+from gpu_constructs.cli.plan import lines
 
 __all__ = ["PRICES", "SETTINGS", "made", "prices", "story_pages"]
 

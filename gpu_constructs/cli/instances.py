@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator, Mapping
+from string import ascii_lowercase
 
 from gpu_constructs.check.planning.model_memory import (
     CONTEXT,
+    MEMORY_FRACTION,
     ModelMemory,
     gpus_that_hold,
     memory_of_model,
 )
 from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
-from gpu_constructs.cli.instance_report import Listing, as_facts, as_lines
 from gpu_constructs.cli.options import add_configuration, add_format, declared_types
-from gpu_constructs.cli.output import write_report
+from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
-from gpu_constructs.facts import InstanceNeeds, choose, instance_type
+from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceNeeds, Offer, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
-from gpu_constructs.facts.filters import SORT_ORDERS, Condition, needs_like
+from gpu_constructs.facts.filters import SORT_ORDERS, Condition, Step, needs_like
+from gpu_constructs.facts.prices import Price
+from gpu_constructs.facts.values import dataclass
 
 EXAMPLES = """\
 examples:
@@ -136,3 +140,187 @@ def _tokens(argument: str, text: str) -> int:
             f"{shown(text)} is not a count", argument=argument, value=text, allowed="such as 4096, or 32k for 32,768"
         )
     return count
+
+
+_MIB_PER_GIB = 1024
+_MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs have longer ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What there is to report; `similar` are the needs of the type that others are to stand in for, as written."""
+
+    choice: Choice
+    needs: InstanceNeeds
+    memory: ModelMemory | None
+    similar: tuple[str, ...] = ()
+
+    def written(self, step: Step) -> str:
+        """What one step asked for."""
+        value = getattr(self.needs, step.name, None)
+        return step.name if value is None else as_written(step.name, value)
+
+
+_HEAD = ("type", "count", "accelerator", "GiB", "vCPUs", "$/hour", "$/GPU", "")
+_NUMBERS = ("count", "GiB", "vCPUs", "$/hour", "$/GPU")
+
+
+def as_lines(found: Listing, width: int) -> Iterator[Line]:
+    """The report for people: what 80 columns are enough for; JSON has every fact."""
+    if found.memory is not None:
+        yield from _memory_lines(found.memory, width)
+    offers = found.choice.offers
+    if not offers:
+        yield [(f"no instance type of the catalogue of {RECORDED} satisfies all of that", "")]
+        for step in found.choice.steps:
+            yield [(f"  {found.written(step)}: {step.left} left", "")]
+            if not step.left:
+                return
+        return
+    lists = dict.fromkeys((each.price.region, each.price.day) for each in offers if each.price is not None)
+    letters = dict(zip(lists, ascii_lowercase, strict=False))
+    rows = [_row(found, each, letters) for each in offers]
+    yield from table(_HEAD, rows, width=width, right=_NUMBERS)
+    yield []
+    for (region, day), letter in letters.items():
+        yield [(f"{letter}: on-demand list price of {region}, {day}", "aside")]
+    if found.similar:
+        yield from pieces("", f"similar means {' '.join(found.similar)}", width, style="aside")
+    if any(each.price is None for each in offers):
+        yield [("without a price: none of the lists that are shipped has one", "aside")]
+    gone = sum(not each.instance_type.is_offered_anywhere for each in offers)
+    if gone:
+        last = "the last one is" if gone == 1 else f"the last {gone} are"
+        yield [(f"{last} offered in no region of the catalogue of {RECORDED}", "aside")]
+
+
+def _row(found: Listing, offer: Offer, letters: Mapping[tuple[str, str], str]) -> list[str]:
+    devices, price = offer.instance_type.accelerators, offer.price
+    model = "" if devices is None else devices.model
+    memory = None if devices is None else devices.memory_mib
+    return [
+        offer.instance_type.label,
+        "" if devices is None else _count(found, offer, devices),
+        model if len(model) <= _MODEL_WIDTH else f"{model[: _MODEL_WIDTH - 1]}…",
+        "" if memory is None else f"{memory * 10 // _MIB_PER_GIB / 10:.1f}",  # rounded down: it may be asked for
+        str(offer.instance_type.vcpus),
+        _dollars(offer.usd_per_hour),
+        _dollars(offer.usd_per_accelerator_hour),
+        "" if price is None else letters.get((price.region, price.day), ""),
+    ]
+
+
+def _count(found: Listing, offer: Offer, devices: Accelerators) -> str:
+    if found.memory is None or devices.is_fractional:
+        return f"{offer.accelerators:g}"
+    return f"{gpus_that_hold(found.memory, offer.instance_type)} of {offer.accelerators:g}"
+
+
+def _capability(devices: Accelerators) -> str | None:
+    pair = devices.compute_capability
+    return None if pair is None else f"{pair[0]}.{pair[1]}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.2f}"
+
+
+def as_facts(found: Listing) -> dict[str, object]:
+    """The report for programs."""
+    return {
+        "catalogue": str(RECORDED),
+        "model_memory": None if found.memory is None else _memory_facts(found.memory),
+        "found": len(found.choice.offers),
+        "instance_types": [_facts(found, each) for each in found.choice.offers],
+        "similar_means": list(found.similar),
+        "needs": [
+            {"need": each.name, "written": found.written(each), "left": each.left} for each in found.choice.steps
+        ],
+    }
+
+
+def _facts(found: Listing, offer: Offer) -> dict[str, object]:
+    each, devices = offer.instance_type, offer.instance_type.accelerators
+    return {
+        "name": each.name,
+        "vcpus": each.vcpus,
+        "memory_mib": each.memory_mib,
+        "architecture": str(each.architecture),
+        "gpus": each.gpus,
+        "accelerators": None
+        if devices is None
+        else {
+            "vendor": str(devices.vendor),
+            "model": devices.model,
+            "count": devices.count,
+            "partition": devices.partition,
+            "memory_mib": devices.memory_mib,
+            "compute_capability": _capability(devices),
+            "interconnect": devices.interconnect,
+        },
+        "gpus_for_the_model": None if found.memory is None else gpus_that_hold(found.memory, each),
+        "price": None if offer.price is None else _price_facts(offer, offer.price),
+        "network_gbps": each.network.gbps,
+        "efa": each.network.efa_supported,
+        "instance_store_gb": each.local_storage_gb,
+        "purchase": list(map(str, each.purchase_classes)),
+        "regions": list(each.regions),
+        "offered": each.is_offered_anywhere,
+        "note": each.note,
+        "replaced_by": each.replaced_by,
+        "declared": each.declared,
+        "current_generation": each.current_generation,
+        "bare_metal": each.bare_metal,
+        "burstable": each.burstable,
+    }
+
+
+def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
+    return {
+        "usd_per_hour": price.usd_per_hour,
+        "usd_per_accelerator_hour": offer.usd_per_accelerator_hour,
+        "region": price.region,
+        "recorded": str(price.recorded),
+        "dated": price.dated,
+        "source": price.source,
+    }
+
+
+def _memory_lines(memory: ModelMemory, width: int) -> Iterator[Line]:
+    shape = memory.shape
+    tokens = f", {memory.sequences:,} x {memory.context:,} tokens" if shape.layers else ""
+    yield [(f"memory of {memory.name}{tokens}", "title")]
+    rows = [(each.name, f"{each.gib:.1f}", f"{each.formula} ({each.basis})") for each in memory.parts]
+    rows.append(("on one GPU", f"{memory.gib_on_each():.1f}", "all of it"))
+    yield from table(("part", "GiB", "how it is worked out"), rows, width=width, right=("GiB",))
+    if shape.assumed:
+        yield [(f"its shape is assumed to be that of {shape.name}", "")]
+    elif 0 < shape.longest < memory.context:
+        yield [(f"the longest context of {shape.name} has {shape.longest:,} tokens", "warning")]
+    yield [(f"a server uses {MEMORY_FRACTION:.0%} of what CUDA shows; several GPUs share weights and cache", "")]
+    yield []
+
+
+def _memory_facts(memory: ModelMemory) -> dict[str, object]:
+    return {
+        "model": None if memory.shape.assumed else memory.shape.name,
+        "shape_of": memory.shape.name,
+        "parameters_billion": memory.shape.parameters,
+        "precision": memory.precision,
+        "context": memory.context,
+        "longest_context": None if memory.shape.assumed else memory.shape.longest or None,
+        "shape_source": memory.shape.source or None,
+        "sequences": memory.sequences,
+        "parts": [
+            {
+                "name": each.name,
+                "gib": round(each.gib, 3),
+                "formula": each.formula,
+                "basis": str(each.basis),
+                "shared_by_gpus_at_most": each.copies_from,
+            }
+            for each in memory.parts
+        ],
+        "gib_on_one_gpu": round(memory.gib_on_each(), 3),
+        "memory_fraction": MEMORY_FRACTION,
+    }

@@ -9,7 +9,7 @@ from gpu_constructs.check.planning.in_words import over_budget, summary
 from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.planning.updates import Update
 from gpu_constructs.check.report import check_files
-from gpu_constructs.cli import plan_report
+from gpu_constructs.cli import plan as command
 from gpu_constructs.cli.output import unstyled
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, known
 from gpu_constructs.template import UnreadableError
@@ -66,11 +66,11 @@ def test_a_template_has_a_plan() -> None:
         except UnreadableError:
             continue
         found = plan(fleet)
-        json.dumps(plan_report.facts_of(found))
+        json.dumps(command.facts_of(found))
         for lines in (
-            plan_report.lines(found, width=80),
-            plan_report.difference_lines(difference(plan(fleet), found), Update(), [found], width=80),
-            plan_report.budget_lines(1, over_budget(found, 1), width=80),
+            command.lines(found, width=80),
+            command.difference_lines(difference(plan(fleet), found), Update(), [found], width=80),
+            command.budget_lines(1, over_budget(found, 1), width=80),
         ):
             shown = list(map(unstyled, lines))
             assert fills(shown), file
