@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Lists the instance types that satisfy every need, cheapest first; 0 also where there is none."""
     with for_one_check(declared_types(arguments)):
         found = _found(arguments)
-        write_report(arguments, lambda: as_facts(found), lambda width: as_lines(found, width))
+        write_report(arguments, lambda: _facts(found), lambda width: _lines(found, width))
     return 0
 
 
@@ -165,7 +165,7 @@ _HEAD = ("type", "count", "accelerator", "GiB", "vCPUs", "$/hour", "$/GPU", "")
 _NUMBERS = ("count", "GiB", "vCPUs", "$/hour", "$/GPU")
 
 
-def as_lines(found: Listing, width: int) -> Iterator[Line]:
+def _lines(found: Listing, width: int) -> Iterator[Line]:
     """The report for people: what 80 columns are enough for; JSON has every fact."""
     if found.memory is not None:
         yield from _memory_lines(found.memory, width)
@@ -225,13 +225,12 @@ def _dollars(amount: float | None) -> str:
     return "" if amount is None else f"{amount:.2f}"
 
 
-def as_facts(found: Listing) -> dict[str, object]:
-    """The report for programs."""
+def _facts(found: Listing) -> dict[str, object]:
     return {
         "catalogue": str(RECORDED),
         "model_memory": None if found.memory is None else _memory_facts(found.memory),
         "found": len(found.choice.offers),
-        "instance_types": [_facts(found, each) for each in found.choice.offers],
+        "instance_types": [_of_offer(found, each) for each in found.choice.offers],
         "similar_means": list(found.similar),
         "needs": [
             {"need": each.name, "written": found.written(each), "left": each.left} for each in found.choice.steps
@@ -239,7 +238,7 @@ def as_facts(found: Listing) -> dict[str, object]:
     }
 
 
-def _facts(found: Listing, offer: Offer) -> dict[str, object]:
+def _of_offer(found: Listing, offer: Offer) -> dict[str, object]:
     each, devices = offer.instance_type, offer.instance_type.accelerators
     return {
         "name": each.name,

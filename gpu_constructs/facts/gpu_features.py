@@ -8,10 +8,10 @@ of the weights alone are another matter: a kernel unpacks them and computes in 1
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.values import dataclass
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support per compute capability)"
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
@@ -21,16 +21,8 @@ _MXFP4 = "https://huggingface.co/docs/transformers/quantization/mxfp4"
 _BLACKWELL = f"{_TENSORRT}; https://nvidia.github.io/Model-Optimizer/guides/0_support_matrix.html (FP4: Blackwell)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precision:
-    """One number format and the GPUs that compute in it.
-
-    Attributes:
-        name: As it is written in a need, such as ``bf16``.
-        lowest: The lowest CUDA compute capability that computes in it, or has kernels that unpack it, as
-            (major, minor).
-        source: Where that is from.
-    """
+class Precision(NamedTuple):
+    """One number format, and the lowest CUDA compute capability that computes in it, or has kernels that unpack it."""
 
     name: str
     lowest: tuple[int, int]
@@ -40,22 +32,22 @@ class Precision:
 # As of 2026-11-21. 6.0 has no dp4a instruction, 6.1 does; half precision arithmetic starts with 5.3. INT4 is left out:
 # Turing to Ada compute in it, Hopper and Blackwell do not, and libraries that speak of it mean weights only.
 PRECISIONS: tuple[Precision, ...] = (
-    Precision(name="fp64", lowest=(1, 3), source=_CUDA),
-    Precision(name="fp32", lowest=(1, 0), source=_CUDA),
-    Precision(name="tf32", lowest=(8, 0), source=_CUDA),
-    Precision(name="fp16", lowest=(5, 3), source=_CUDA),
-    Precision(name="bf16", lowest=(8, 0), source=_CUDA),
-    Precision(name="int8", lowest=(6, 1), source=_CUDA),
-    Precision(name="fp8", lowest=(8, 9), source=_TENSORRT),
-    Precision(name="fp6", lowest=(10, 0), source=_CUDA),
-    Precision(name="fp4", lowest=(10, 0), source=_BLACKWELL),
+    Precision("fp64", (1, 3), _CUDA),
+    Precision("fp32", (1, 0), _CUDA),
+    Precision("tf32", (8, 0), _CUDA),
+    Precision("fp16", (5, 3), _CUDA),
+    Precision("bf16", (8, 0), _CUDA),
+    Precision("int8", (6, 1), _CUDA),
+    Precision("fp8", (8, 9), _TENSORRT),
+    Precision("fp6", (10, 0), _CUDA),
+    Precision("fp4", (10, 0), _BLACKWELL),
     # Of the rest only weights are stored, and the GPU computes in 16 bits.
     # Of several programs that unpack a format, the one that takes the oldest GPU decides.
-    Precision(name="awq", lowest=(7, 5), source=_VLLM),
-    Precision(name="bitsandbytes", lowest=(7, 0), source=_VLLM),
-    Precision(name="fp8-weights", lowest=(7, 5), source=_FP8_WEIGHTS),
-    Precision(name="gptq", lowest=(7, 0), source=_VLLM),
-    Precision(name="mxfp4", lowest=(7, 5), source=_MXFP4),
+    Precision("awq", (7, 5), _VLLM),
+    Precision("bitsandbytes", (7, 0), _VLLM),
+    Precision("fp8-weights", (7, 5), _FP8_WEIGHTS),
+    Precision("gptq", (7, 0), _VLLM),
+    Precision("mxfp4", (7, 5), _MXFP4),
 )
 
 # Names of the same formats in PyTorch, NVIDIA's own tools and papers.

@@ -200,26 +200,19 @@ def bare_pattern_end(text: str, start: int) -> tuple[int, bool]:
     return (rest.end(), False) if rest else (at, groups == 0)
 
 
-def write_value(value: str) -> str:
-    """A value as an argument: bare where it can be, else quoted."""
-    bare = value not in CONNECTIVES and bare_value_end(value, 0) == len(value)
-    return value if bare else _quoted(value)
-
-
-def write_pattern(pattern: str) -> str:
-    """A pattern as an argument: bare where it can be, else quoted."""
-    bare = pattern not in CONNECTIVES and bare_pattern_end(pattern, 0) == (len(pattern), True)
-    return pattern if bare else _quoted(pattern)
-
-
 def _goes_on(text: str, at: int) -> bool:
     each = text[at]
     return each.isprintable() and not each.isspace() and text[at : at + 2] not in {"&&", "||"}
 
 
-def _quoted(text: str) -> str:
+def _argument(text: str, *, is_bare: bool) -> str:
+    """A value or a pattern as an argument: bare where it can be, else quoted."""
     quote = '"' if "'" in text else "'"
-    return f"{quote}{text}{quote}"
+    return text if is_bare and text not in CONNECTIVES else f"{quote}{text}{quote}"
+
+
+def _value(value: str) -> str:
+    return _argument(value, is_bare=bare_value_end(value, 0) == len(value))
 
 
 def render(query: Query) -> str:
@@ -263,7 +256,8 @@ def _condition(condition: Condition) -> str:
     if isinstance(condition, Exists):
         return start
     if isinstance(condition, Comparison):
-        return f"{start} {write_value(condition.argument)}"
+        return f"{start} {_value(condition.argument)}"
     if isinstance(condition, In):
-        return f"{start} [{', '.join(map(write_value, condition.values))}]"
-    return f"{start} {write_pattern(condition.pattern)}"
+        return f"{start} [{', '.join(map(_value, condition.values))}]"
+    pattern = condition.pattern
+    return f"{start} {_argument(pattern, is_bare=bare_pattern_end(pattern, 0) == (len(pattern), True))}"
