@@ -337,8 +337,9 @@ def _architecture(value: object) -> str | None:
     return next((each.value for each in Architecture if value in (each, each.value)), None)
 
 
-def _model(value: object) -> str | None:
-    return value if isinstance(value, str) and _MODEL.fullmatch(value) else None
+def text_like(pattern: re.Pattern[str]) -> Callable[[object], str | None]:
+    """What keeps a text of a form."""
+    return lambda value: value if isinstance(value, str) and pattern.fullmatch(value) else None
 
 
 def _capability(value: object) -> tuple[int, int] | None:
@@ -355,11 +356,11 @@ TYPE_FIELDS: Fields = {
     "memory_mib": ("MiB as a whole number from 1 to 1000000000", whole_number(1, 10**9)),
     "architecture": ("x86_64 or arm64", _architecture),
     "gpus": (f"a whole number from 0 to {MOST_DEVICES}", whole_number(0, MOST_DEVICES)),
-    "gpu_model": (_MODELS, _model),
+    "gpu_model": (_MODELS, text_like(_MODEL)),
     "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", whole_number(1, 10**8)),
     "compute_capability": ("major and minor of one digit, such as (10, 3), or the string '10.3'", _capability),
     "neuron_devices": (f"a whole number from 0 to {MOST_DEVICES}", whole_number(0, MOST_DEVICES)),
-    "neuron_model": (_MODELS, _model),
+    "neuron_model": (_MODELS, text_like(_MODEL)),
     "neuron_cores": ("a whole number from 1 to 1000", whole_number(1, 1000)),
     "max_interfaces": ("a whole number from 1 to 1000", whole_number(1, 1000)),
     "efa_cards": ("a list of indexes of network cards from 0, each once, such as [0]", _numbers(0, 1000, once=True)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.facts.declared import Fields, as_properties, checked_value, fields_by_key, whole_number
+from gpu_constructs.facts.declared import Fields, as_properties, checked_value, fields_by_key, text_like, whole_number
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, Image, OperatingSystem
 from gpu_constructs.facts.model import Architecture, Vendor
 
@@ -90,10 +90,6 @@ def image_metadata(image: Image) -> dict[str, object]:
     return as_properties({name: str(value) if isinstance(value, Enum) else value for name, value in facts.items()})
 
 
-def _text(pattern: re.Pattern[str]) -> Callable[[object], str | None]:
-    return lambda value: value if isinstance(value, str) and pattern.fullmatch(value) else None
-
-
 def _one_of(*allowed: str) -> tuple[str, Callable[[object], str | None]]:
     return " or ".join(map(repr, allowed)), lambda value: next((each for each in allowed if value == each), None)
 
@@ -102,10 +98,10 @@ _FIELDS: Fields = {
     "architecture": _one_of(*(each.value for each in Architecture)),
     "accelerator": _one_of(*(each.value for each in Vendor), NO_ACCELERATOR),
     "driver_branch": ("a whole number from 1 to 9999, such as 580", whole_number(1, 9999)),
-    "driver_version": ("a version of the NVIDIA driver, such as 580.95.05", _text(_VERSION)),
-    "agent_version": ("a version of the ECS agent, such as 1.107.0", _text(_AGENT_VERSION)),
+    "driver_version": ("a version of the NVIDIA driver, such as 580.95.05", text_like(_VERSION)),
+    "agent_version": ("a version of the ECS agent, such as 1.107.0", text_like(_AGENT_VERSION)),
     "has_mps_service": ("true or false", lambda value: value if isinstance(value, bool) else None),
     "operating_system": _one_of(*(each.value for each in OperatingSystem)),
-    "root_device": ("the name of a device, such as /dev/xvda", _text(_DEVICE)),
-    "image_device": ("the name of a device, such as /dev/xvda", _text(_DEVICE)),
+    "root_device": ("the name of a device, such as /dev/xvda", text_like(_DEVICE)),
+    "image_device": ("the name of a device, such as /dev/xvda", text_like(_DEVICE)),
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from gpu_constructs.account.answers import UnansweredError, aws
+from gpu_constructs.account.answers import UnansweredError, aws, when
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
@@ -23,7 +23,7 @@ from gpu_constructs.account.preflight.check import (
 )
 from gpu_constructs.account.preflight.offers import type_names
 from gpu_constructs.account.preflight.quotas import INSTANCES, RunningHost, logical_id, own, running
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Block, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
 _RESERVED = "ec2:DescribeCapacityReservations"
@@ -248,9 +248,9 @@ def _offered(pool: Pool, region: str, ask: Ask) -> Result:
         return short(f"AWS offers no {block}", fix, "not offered")
     first = min(offers, key=lambda each: each.time("StartDate") or dt.datetime.max.replace(tzinfo=dt.timezone.utc))
     start, fee = first.time("StartDate"), first.text("UpfrontFee")
-    when = f" from {_at(start)}" if start is not None else ""
+    since = f" from {_at(start)}" if start is not None else ""
     price = f" for {fee} {first.text('CurrencyCode')}" if fee else ""
-    return ok(f"AWS offers a {block} in {first.text('AvailabilityZone')}{when}{price}")
+    return ok(f"AWS offers a {block} in {first.text('AvailabilityZone')}{since}{price}")
 
 
 def _at(time: dt.datetime | None) -> str:
@@ -258,21 +258,12 @@ def _at(time: dt.datetime | None) -> str:
 
 
 def _starts(pool: Pool) -> dt.datetime | None:
-    return None if pool.bought.block is None else _time(pool.bought.block.starts)
-
-
-def _time(written: object) -> dt.datetime | None:
-    if not isinstance(written, str):
-        return None
-    try:
-        return dt.datetime.strptime(written, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=dt.timezone.utc)
-    except ValueError:
-        return None
+    return when((pool.bought.block or Block()).starts)
 
 
 def _hours(pool: Pool) -> int:
     """How many hours a block has to last: a day where the files do not say."""
-    start, end = _starts(pool), None if pool.bought.block is None else _time(pool.bought.block.ends)
+    start, end = _starts(pool), when((pool.bought.block or Block()).ends)
     if start is None or end is None or end <= start:
         return _HOURS
     days = -(-(end - start) // dt.timedelta(days=1))
