@@ -17,7 +17,7 @@ pieces are attributes, so that a program can use them. Where a rule decides, the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 __version__ = "0.1.0"
@@ -146,6 +146,16 @@ def argument_named(argument: str) -> Iterator[None]:
         yield
     except GpuConstructsError as error:
         error.argument = error.argument or argument
+        raise
+
+
+@contextmanager
+def arguments_written(names: Mapping[str, str]) -> Iterator[None]:
+    """Names arguments in errors as whoever gave them wrote them, by the names that their reader has for them."""
+    try:
+        yield
+    except GpuConstructsError as error:
+        error.argument = names.get(error.argument or "", error.argument)
         raise
 
 

@@ -15,7 +15,7 @@ from gpu_constructs.check.repository import Selection, worlds_of
 from gpu_constructs.check.worlds import check_worlds
 from gpu_constructs.cli.options import add_configuration, add_repeated
 from gpu_constructs.cli.output import progress, say
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, arguments_written, shown
 from gpu_constructs.facts import regions
 from gpu_constructs.facts.budget import BYTES, HOSTS
 from gpu_constructs.facts.catalogue import for_one_check
@@ -24,7 +24,6 @@ from gpu_constructs.rules import Choice
 from gpu_constructs.template import UnreadableError
 
 _STDIN = "-"
-_OPTIONS = {"region": "--region", "hosts": "--hosts"}
 
 
 def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+", directories: bool = False) -> None:
@@ -93,7 +92,7 @@ def _asked(
     """The paths but for the configuration, and what is asked about them."""
     paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
     region = configuration.region if arguments.region is None else arguments.region
-    try:
+    with arguments_written({"region": "--region", "hosts": "--hosts"}):
         asked = Asked(
             rules=rules,
             given=_parameters(arguments.parameter) or configuration.parameters,
@@ -104,9 +103,6 @@ def _asked(
         )
         with for_one_check(configuration.instance_types):
             yield paths, asked
-    except InvalidValueError as error:
-        error.argument = _OPTIONS.get(error.argument or "", error.argument)
-        raise
     if region is not None and region not in regions():
         doubt = "" if region in REGIONS else ", which is newer than this library or misspelt"
         say(f"nothing is recorded about region {region}{doubt}: what is offered there was not checked")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import EnumMeta
 from typing import Any, NamedTuple
 
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import InvalidValueError, argument_named, arguments_written, shown
 from gpu_constructs.facts import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
 from gpu_constructs.facts.values import dataclass
 
@@ -146,12 +146,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:
     """The needs that the arguments ask for; `argument` of an error is how it is written."""
-    try:
+    with arguments_written({field: flag.name for field, flag in FLAGS.items()}):
         return InstanceNeeds(**dict(_given(arguments)))
-    except GpuConstructsError as error:
-        if error.argument in FLAGS:
-            error.argument = FLAGS[error.argument].name
-        raise
 
 
 def _given(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:

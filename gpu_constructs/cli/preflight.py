@@ -16,7 +16,7 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.live_answers import account_part, deadline
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, fix_lines, json_text, pieces, write_report
-from gpu_constructs.errors import InvalidValueError, __version__
+from gpu_constructs.errors import InvalidValueError, __version__, arguments_written
 from gpu_constructs.facts.names import require_region
 
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
@@ -89,11 +89,8 @@ def _region(profile: str | None) -> str | None:
     if found is None:
         return None
     region, source = found
-    try:
+    with arguments_written({"region": source}):
         require_region(region)
-    except InvalidValueError as error:
-        error.argument = source
-        raise
     return region
 
 

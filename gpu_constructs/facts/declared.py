@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, arguments_written, shown
 from gpu_constructs.facts import catalogue
 from gpu_constructs.facts.budget import ENTRIES, NAME
 from gpu_constructs.facts.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
@@ -218,11 +218,8 @@ def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstan
         if field not in keys:
             raise InvalidValueError(f"{field} of {shown(name)} is missing", value=name, fix=f"{field}: …")
     values: dict[str, Any] = {field: written[key] for field, key in keys.items()}
-    try:
+    with arguments_written(keys):
         return DeclaredInstanceType(name, **values)
-    except InvalidValueError as error:
-        error.argument = keys.get(error.argument or "", error.argument)
-        raise
 
 
 def metadata_of(declared: Sequence[InstanceType]) -> dict[str, object]:

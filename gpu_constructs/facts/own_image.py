@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import InvalidValueError, arguments_written
 from gpu_constructs.facts.declared import Fields, as_properties, checked_value, fields_by_key, text_like, whole_number
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, Image, OperatingSystem
 from gpu_constructs.facts.model import Architecture, Vendor
@@ -74,11 +74,8 @@ def own_image_of(written: Mapping[str, object]) -> Image:
         UnknownNameError: There is no such fact.
     """
     keys = fields_by_key(written, _FIELDS, "a machine image")
-    try:
+    with arguments_written(keys):
         return own_image({field: written[key] for field, key in keys.items()})
-    except InvalidValueError as error:
-        error.argument = keys.get(error.argument or "", error.argument)
-        raise
 
 
 def image_metadata(image: Image) -> dict[str, object]:
