@@ -44,7 +44,6 @@ _OF_REPORTS = (
 _ON_THE_STAGE = (
     "tests/e2e/test_reference_stacks.py",
     "tests/e2e/test_after_deploy.py",
-    "tests/e2e/test_smoke.py",
 )
 """Files with stories on one emulator, which is a process of its own."""
 

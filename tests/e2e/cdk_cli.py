@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ecs_emulator.process import ACCOUNT, REGION
 
-__all__ = ["ROOT", "Cdk", "CdkError"]
+__all__ = ["ROOT", "Cdk", "CdkError", "about"]
 
 ROOT = Path(__file__).parents[2]
 """The checkout."""
@@ -20,6 +20,14 @@ ROOT = Path(__file__).parents[2]
 TIME_LIMIT_SECONDS = 300
 COMPILED = ROOT / "node_modules/.cache/node"
 """What Node has compiled of the command line, which takes a fifth of the time of a command."""
+
+
+_PLAIN = ("--no-notices", "--no-color")
+
+
+def about(assembly: Path, command: str, stack: str, *options: str) -> list[str]:
+    """A command about one stack of an assembly."""
+    return ["cdk", "--app", str(assembly), command, stack, *options, *_PLAIN]
 
 
 class CdkError(RuntimeError):
@@ -55,12 +63,13 @@ class Cdk:
         """
         assembly = self.work / f"assembly-{len(list(self.work.glob('assembly-*')))}"
         settings = [argument for key, value in context.items() for argument in ("-c", f"{key}={value}")]
-        self._run(["synth", stack, "--quiet", "--output", str(assembly), *settings], cwd=self.project, starts_app=True)
+        words = ["cdk", "synth", stack, "--quiet", "--output", str(assembly), *settings, *_PLAIN]
+        self._run(words, cwd=self.project, starts_app=True)
         return assembly
 
     def bootstrap(self) -> None:
         """Bootstrap the emulator's account."""
-        self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
+        self._run(["cdk", "bootstrap", f"aws://{ACCOUNT}/{REGION}", *_PLAIN])
 
     def deploy(self, assembly: Path, stack: str) -> dict[str, str]:
         """Deploy a stack.
@@ -71,29 +80,28 @@ class Cdk:
         outputs = self.work / "outputs.json"
         outputs.unlink(missing_ok=True)
         # A change set, the default, takes longer; `emulator/test_installed` has it.
-        how = ["--method", "direct", "--require-approval", "never", "--outputs-file", str(outputs)]
-        self._run(["-a", str(assembly), "deploy", stack, *how])
+        how = ["--require-approval", "never", "--method", "direct", "--outputs-file", str(outputs)]
+        self._run(about(assembly, "deploy", stack, *how))
         read: dict[str, dict[str, str]] = json.loads(outputs.read_text())
         return read.get(stack, {})
 
     def differs(self, assembly: Path, stack: str) -> bool:
         """Whether the assembly differs from what is deployed, by ``cdk diff``."""
-        code = self._run(["-a", str(assembly), "diff", stack, "--method", "template", "--fail"], accept=(0, 1))
+        code = self._run(about(assembly, "diff", stack, "--method", "template", "--fail"), accept=(0, 1))
         return code == 1
 
     def destroy(self, assembly: Path, stack: str) -> None:
         """Delete a stack."""
-        self._run(["-a", str(assembly), "destroy", stack, "--force"])
+        self._run(about(assembly, "destroy", stack, "--force"))
 
     def _run(
         self,
-        arguments: list[str],
+        command: list[str],
         *,
         cwd: Path | None = None,
         accept: tuple[int, ...] = (0,),
         starts_app: bool = False,
     ) -> int:
-        command = ["cdk", *arguments, "--no-notices", "--no-color"]
         environment = {
             **self.environment,
             "CDK_HOME": str(self.work / "cdk-home"),
@@ -127,5 +135,5 @@ class Cdk:
                 watchdog.cancel()
                 process.kill()
         if code not in accept:
-            raise CdkError(f"`cdk {arguments[0]}` ended with {code}: {' '.join(command)}\n{''.join(printed)}")
+            raise CdkError(f"`{' '.join(command)}` ended with {code}:\n{''.join(printed)}")
         return code

@@ -1,81 +1,215 @@
-"""``make smoke`` on the emulator, from the question to the end, and what its recordings are good for."""
+"""``make smoke`` on the emulator in this process: what it records, and with each call of each step refused in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+import subprocess
+from contextlib import redirect_stderr
+from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
+import boto3
 import pytest
 from botocore.client import BaseClient
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
+from ecs_emulator.local import Deployed, Local, local
 from gpu_constructs.account import self_test
 from gpu_constructs.facts.names import SELF_TEST
 from tools.smoke.__main__ import main
 from tools.smoke.account import Account
-from tools.smoke.app import JOB
+from tools.smoke.app import JOB, STACK, assembly
 from tools.smoke.findings import SHOWN_BY
 from tools.smoke.steps import DESTROY, STEPS
 
 from tests.replayed import COMMANDS, replayed, said_otherwise
 
-from .cdk_cli import COMPILED
-from .stage import Stage
+from .cdk_cli import about
+
+BEFORE = "before"
+FIX = "credentials that may, and a region, as the AWS CLI takes them"
+OPTIONS = {"deploy": ("--require-approval", "never"), DESTROY: ("--force",)}
+STAYS = {
+    ("self-test", "ecs:DeregisterTaskDefinition"): f"task definition {SELF_TEST}:1, which is still active",
+    (DESTROY, "logs:DeleteLogGroup"): f"\n  aws logs delete-log-group --log-group-name {SELF_TEST}\n",
+}
+"""Calls without which something is left that costs nothing, and what is said of it."""
 
 
-@pytest.fixture
-def of_the_emulator(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever asks AWS asks the emulator, where the tasks of the self-test and of the job end well."""
-    for name, value in {**stage.cdk.environment, "NODE_COMPILE_CACHE": str(COMPILED)}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
-    parameters = stage.account.client("ssm")
-    names = [f"/emulator/ends/{family}" for family in (SELF_TEST, JOB)]
-    for each in names:
-        parameters.put_parameter(Name=each, Value="0", Type="String")
-    yield
-    for each in names:
-        parameters.delete_parameter(Name=each)
+def _error(code: str, call: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "User: arn:aws:iam::111122223333:user/x"}}, call)
 
 
-@pytest.mark.usefixtures("of_the_emulator")
-def test_it_deploys_tries_records_and_destroys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "the emulator, which shows nothing about AWS"
-    code = main(["--record", str(folder)], of=lambda of: Account(of, sleep=lambda _: None), ask=lambda _: "y")
-    said = capsys.readouterr().err
-    assert code == 0, said
+class Smoke(StringIO):
+    """One run of ``make smoke`` in which calls of steps raise an error: what it asked, did, said, and left."""
+
+    def __init__(
+        self,
+        apps: dict[int, Path],
+        folder: Path,
+        *refused: tuple[str, str],
+        error: BaseException | None = None,
+        had: str = "",
+    ) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, str]] = []
+        self.did: list[str] = []
+        self.step, asked = BEFORE, BaseClient._make_api_call
+
+        def answer(client: BaseClient, operation: str, given: object) -> Any:
+            self.asked.append((self.step, f"{client.meta.service_model.signing_name}:{operation}"))
+            if self.asked[-1] in refused:
+                raise error or _error("AccessDeniedException", operation)
+            return asked(client, operation, given)
+
+        def cdk(words: list[str], **_: object) -> SimpleNamespace:
+            self.did.append(words[3])
+            # The command line takes these words: `test_reference_stacks` deploys and destroys with them.
+            assert words == about(Path(words[2]), words[3], STACK, *OPTIONS[words[3]])
+            with patch.object(BaseClient, "_make_api_call", asked):
+                _cdk(cloud, Path(words[2]), words[3])
+            return SimpleNamespace(returncode=0)
+
+        with local() as cloud, pytest.MonkeyPatch.context() as patched, redirect_stderr(self):
+            for family in (SELF_TEST, JOB):
+                cloud.switch(f"ends/{family}", "0")
+            if had:
+                cloud.account.client("logs").create_log_group(logGroupName=had)
+            session = SimpleNamespace(client=lambda name, **_: cloud.account.client(name), region_name="us-east-1")
+            patched.setattr(boto3, "Session", lambda **_: session)
+            patched.setattr(subprocess, "run", cdk)
+            patched.setattr(self_test, "_POLL_SECONDS", 0)
+            patched.setattr(Account, "assembly", lambda _, copies: apps[copies])
+            with patch.object(BaseClient, "_make_api_call", answer):
+                of: Any = lambda folder: Account(folder, sleep=lambda _: None)  # noqa: E731
+                self.code = main(["--record", str(folder), "--yes"], of=of)
+            kinds = ("cluster", "stack", "log group", "task definition")
+            self.left = [f"{kind} {name}" for kind, name in cloud.inventory() if kind in kinds]
+
+    def write(self, text: str) -> int:
+        self.step = text.removesuffix(" …\n") if text.endswith(" …\n") else self.step
+        return super().write(text)
+
+
+def _cdk(cloud: Local, app: Path, command: str) -> None:
+    stacks = cloud.account.client("cloudformation").describe_stacks()["Stacks"]
+    there = next((Deployed(each["StackId"], {}) for each in stacks if each["StackName"] == STACK), None)
+    if there is None:
+        cloud.deploy_assembly(app, STACK)
+    elif command == DESTROY:
+        cloud.destroy(there)
+    else:
+        cloud.update(there, json.loads((app / f"{STACK}.template.json").read_text()))
+
+
+@pytest.fixture(scope="module")
+def apps(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    return {copies: assembly(tmp_path_factory.mktemp("app") / "out", copies=copies) for copies in (0, 1)}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recordings") / "the emulator, which shows nothing about AWS"
+
+
+@pytest.fixture(scope="module")
+def whole(apps: dict[int, Path], recorded: Path) -> Smoke:
+    """A run in which nothing is refused."""
+    return Smoke(apps, recorded)
+
+
+def test_it_deploys_tries_and_destroys(whole: Smoke) -> None:
+    said = whole.getvalue()
+    assert (whole.code, whole.did, whole.left) == (0, ["deploy", "deploy", DESTROY], []), said
+    assert "got no answer" not in said
     assert "$0.26  one g4dn.xlarge\n" in said
     assert "$0.73  in all, in half an hour\n" in said
     for row in SHOWN_BY:
         assert f"  ok         {row}: " in said
     assert "  not tried  EFA\n" in said
 
+
+@pytest.mark.usefixtures("whole")
+def test_what_it_records_names_nobody_and_is_read_again(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
     names = [*(name for name, _, _ in STEPS), DESTROY]
-    assert [each.name for each in sorted(folder.iterdir())] == [f"{at}-{name}.json" for at, name in enumerate(names, 1)]
-    recorded = "".join(each.read_text(encoding="utf-8") for each in folder.iterdir())
+    files = [f"{at}-{name}.json" for at, name in enumerate(names, 1)]
+    assert [each.name for each in sorted(recorded.iterdir())] == files
+    text = "".join(each.read_text(encoding="utf-8") for each in recorded.iterdir())
     for secret in ("123456789012", "10.0.", "ec2.internal"):
-        assert secret not in recorded
-    assert len(list(replayed(folder))) == len(COMMANDS)
-    assert said_otherwise(tmp_path) == []
-    changed = folder / f"{names.index('verify') + 1}-verify.json"
+        assert secret not in text
+    assert [then == now for then, now in replayed(recorded)] == [True] * len(COMMANDS)
+    changed = recorded / files[names.index("verify")]
     changed.write_text(changed.read_text(encoding="utf-8").replace('"ACTIVE"', '"DRAINING"'), encoding="utf-8")
-    assert said_otherwise(tmp_path) == [folder.name]
+    assert said_otherwise(recorded.parent) == [recorded.name]
 
 
-@pytest.mark.usefixtures("of_the_emulator")
-def test_it_destroys_where_a_call_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def calls_of(whole: Smoke, step: str) -> list[tuple[str, str]]:
+    calls = dict.fromkeys(each for each in whole.asked if each[0] == step)
+    assert calls
+    return [*calls]
+
+
+def test_each_call_before_the_first_step_may_be_refused(whole: Smoke, apps: dict[int, Path], tmp_path: Path) -> None:
+    for _, call in calls_of(whole, BEFORE):
+        run = Smoke(apps, tmp_path / "r", (BEFORE, call))
+        assert (run.code, run.did, run.left) == (2, [], [])
+        said = f"nothing was deployed: the credentials may not call {call}; fix: {FIX}\n"
+        assert run.getvalue().endswith(said)
+
+
+def test_each_call_of_each_step_may_be_refused(whole: Smoke, apps: dict[int, Path], tmp_path: Path) -> None:
+    """A run refuses one call of each step: what it refuses of one does not change what the next one asks."""
+    # From the last one on: what ends the self-test before it makes its log group leaves none to delete.
+    of_each = [reversed(calls_of(whole, name)) for name in [*(name for name, _, _ in STEPS), DESTROY]]
+    for number, calls in enumerate(zip_longest(*of_each)):
+        refused = [each for each in calls if each]
+        run = Smoke(apps, folder := tmp_path / str(number), *refused)
+        said = run.getvalue()
+        assert "Error" not in said
+        assert (run.code, run.did[-1]) == (1, DESTROY)
+        for step, call in refused:
+            may_not = f"the credentials may not call {call}"
+            assert f"\n{step} got no answer: {may_not}\n" in said
+            assert not re.search(rf"^  ok .*\b{step} in ", said, re.MULTILINE)
+            (recorded,) = folder.glob(f"*-{step}.json")
+            assert may_not in [call.get("unanswered") for call in json.loads(recorded.read_text())["calls"]]
+        stays = [STAYS[each] for each in refused if each in STAYS]
+        assert len(run.left) == len(stays), run.left
+        assert [each for each in stays if each not in said] == []
+        # It is this call that says whether the stack is gone.
+        is_unknown = (DESTROY, "cloudformation:DescribeStacks") in refused
+        assert (f"there may be a stack {STACK}, or a part of it" in said) is is_unknown
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (_error("ThrottlingException", "it"), "AWS limits the rate of {call}, after several tries"),
+        (ReadTimeoutError(endpoint_url="https://aws.test"), "{call}: "),
+    ],
+)
+def test_a_call_may_be_throttled_or_time_out(
+    error: Exception, words: str, apps: dict[int, Path], tmp_path: Path
 ) -> None:
-    asked = BaseClient._make_api_call
+    refused = [("self-test", "ecs:RunTask"), ("job", "states:DescribeExecution")]
+    refused += [(DESTROY, "cloudformation:DescribeStacks")]
+    run = Smoke(apps, tmp_path / "r", *refused, error=error)
+    assert (run.code, run.did[-1], run.left) == (1, DESTROY, [])
+    for step, call in refused:
+        assert f"\n{step} got no answer: {words.format(call=call)}" in run.getvalue()
 
-    def answer(client: BaseClient, operation: str, given: object) -> Any:
-        if operation == "PutRetentionPolicy":
-            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, operation)
-        return asked(client, operation, given)
 
-    monkeypatch.setattr(BaseClient, "_make_api_call", answer)
-    words = ["--record", str(tmp_path / "r"), "--yes"]
-    assert main(words, of=lambda of: Account(of, sleep=lambda _: None)) == 1
-    said = capsys.readouterr().err
-    assert "\nself-test got no answer: the credentials may not call logs:PutRetentionPolicy\n" in said
-    assert "\n  ok         deletion: destroy in " in said
+def test_after_ctrl_c_in_a_command_nothing_else_is_tried(apps: dict[int, Path], tmp_path: Path) -> None:
+    run = Smoke(apps, tmp_path / "r", ("self-test", "ecs:DescribeTasks"), error=KeyboardInterrupt())
+    assert (run.code, run.did, run.left) == (1, ["deploy", DESTROY], [])
+    assert 'self-test failed: {"error": "it was interrupted"}' in run.getvalue()
+
+
+def test_a_log_group_that_was_there_before_is_kept(apps: dict[int, Path], tmp_path: Path) -> None:
+    run = Smoke(apps, tmp_path / "r", had=SELF_TEST)
+    assert (run.code, run.left) == (0, [f"log group {SELF_TEST}"])
