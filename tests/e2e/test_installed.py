@@ -150,7 +150,7 @@ def test_the_command_line_runs_without_cdk_and_node(
 
     asked = [["rules", "GPU028"], ["instances", "--gpus", "1"], ["check", str(template)]]
     asked += [["new", "chat", str(tmp_path / "chat")], ["why", "Train"]]
-    ended = run(python, "-S", "-c", COMMANDS, json.dumps(asked), **world)
+    ended = run(python, "-S", "-c", COMMANDS, json.dumps(asked), cwd=tmp_path, **world)
     assert ended.returncode == 0, ended.stderr
     rules, instances, check, new, why = json.loads(ended.stdout)
     assert (rules[0], new[0]) == (0, 0)
