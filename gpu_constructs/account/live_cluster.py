@@ -113,14 +113,10 @@ def about(
     region: str | None = None,
     deadline: Deadline | None = None,
 ) -> Answers:
-    """Describes a cluster: its services, its hosts, and what starts hosts for it.
+    """Describes a cluster, by its name or ARN: its services, its hosts, and what starts hosts for it.
 
-    Args:
-        clients: Clients of boto3.
-        cluster: Its name or ARN.
-        name: The service or task that is asked about, with its task definition; None for neither tasks nor definitions.
-        region: Where it is; None for the one that the AWS CLI takes.
-        deadline: That of the whole command; by default that of this call.
+    Of the service or task that is asked about, `name`, also its task definition; without one neither tasks nor those.
+    The deadline is that of the whole command; by default that of this call.
 
     Raises:
         UnknownNameError: No service and no task is called so.

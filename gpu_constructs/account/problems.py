@@ -129,13 +129,9 @@ SERVICES = {"servicequotas": "service-quotas", "states": "stepfunctions"}
 
 
 def unanswered(error: Exception, permission: str, region: str | None, *, if_denied: str = "") -> UnansweredError:
-    """Why a call was not answered.
+    """Why a call, by its permission such as ``ecs:DescribeTasks``, was not answered, as one of `ERRORS` says it.
 
-    Args:
-        error: One of `ERRORS`.
-        permission: What the call takes, such as ``ecs:DescribeTasks``.
-        region: Where; None for the one that the AWS CLI takes.
-        if_denied: What to do where the credentials may not make it; empty where that is not known.
+    `if_denied` is what to do where the credentials may not make it; empty where that is not known.
     """
     where = "" if region is None else f" in {region}"
     if isinstance(error, ClientError):

@@ -59,13 +59,9 @@ class LooseTask:
 
 
 class StopTasks:
-    """The tasks of one cluster that no service keeps.
+    """The tasks of one cluster, by its name or ARN, that no service keeps; where capacity providers are named, theirs.
 
-    Args:
-        clients: Clients of boto3.
-        cluster: Name or ARN of the cluster.
-        region: Where it is; None for the one that the AWS CLI takes.
-        capacity: Capacity providers whose tasks are meant; those of any where there is none.
+    Without a region it is in the one that the AWS CLI takes.
     """
 
     def __init__(

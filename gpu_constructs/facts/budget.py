@@ -116,9 +116,6 @@ class Work:
 
     What short files can multiply draws on it: values that are worked out, fixes and values of parameters that are
     tried, pairs that are compared. Who asks for more than is left does without it, and what was not judged is said.
-
-    Args:
-        steps: How many steps there are, never fewer than none.
     """
 
     __slots__ = ("left",)

@@ -39,11 +39,7 @@ def read(name: str) -> Row:
 
 
 class InstanceTypes(Mapping[str, InstanceType]):
-    """The types of a file by name, in the file's order, each of them made when it is first asked for.
-
-    Args:
-        file: Types with what many of them share.
-    """
+    """The types of a file by name, in the file's order, each of them made when it is first asked for."""
 
     def __init__(self, file: Row) -> None:
         self._rows: Row = file["instance_types"]

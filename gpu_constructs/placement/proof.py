@@ -65,9 +65,7 @@ def _least_of_one_resource(sizes: Mapping[int, int], available: int) -> int:
     copy that takes more than all but `small`, nothing of `small` or more has room, and no two large ones share a host.
     Sums up to each size answer for every `small`, so the time grows with the sizes and hardly faster.
 
-    Args:
-        sizes: What one copy takes to how many there are; none takes more than a host has.
-        available: What a host has.
+    `sizes` are what one copy takes to how many there are; none takes more than a host has.
     """
     ordered = sorted(sizes)
     copies = (0, *accumulate(sizes[size] for size in ordered))

@@ -51,15 +51,8 @@ def task_slots(
 ) -> int | Unknown:
     """How many copies of a task a pool holds when it is at its maximum and runs nothing else but daemons.
 
-    Args:
-        task: What is to run.
-        pool: Where.
-        constraints: Placement constraints besides the task's own, such as those of its service.
-        assumption: Whether what hosts are certain to have counts, or all that they may have.
-        offer: What the pool has beside its daemons; by default it has none.
-
-    Returns:
-        Unknown where it is not known, or may be none.
+    Unknown where it is not known, or may be none. `constraints` are those besides the task's own, such as those of its
+    service, and `offer` is what the pool has beside its daemons; by default it has none.
     """
     worst, best = rooms_of(offer or profile_of(pool))
     room = worst if assumption is Assumption.WORST else best
@@ -313,16 +306,9 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
 def rollout_percentages(
     desired_count: int | Unknown, slots: int | Unknown, low: int | Unknown | None, high: int | Unknown | None
 ) -> tuple[int, int]:
-    """The percentages where a user gave one or none: what was given stays, and the other goes with it.
+    """Minimum and maximum where a user gave one or none, which is None: what was given stays, the other goes with it.
 
-    Args:
-        desired_count: Tasks of the service.
-        slots: Tasks that fit on all hosts at most.
-        low: The minimum that was given; None if it was not.
-        high: The maximum that was given; None if it was not.
-
-    Returns:
-        Minimum and maximum; of one that is unknown any number, since what was given is used.
+    Of one that is unknown it is any number, since what was given is used. `slots` are tasks that all hosts hold.
     """
     default = rollout(desired_count, slots)
     most = default.max_healthy_percent if high is None else known(high, otherwise=DEFAULT_MAX_HEALTHY_PERCENT)

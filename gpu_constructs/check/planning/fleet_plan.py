@@ -162,11 +162,7 @@ class FleetPlan:
 
 
 def plan(fleet: Fleet) -> FleetPlan:
-    """What a fleet costs and needs.
-
-    Args:
-        fleet: What was asked for, such as `gpu_constructs.check.report.Report.fleet`.
-    """
+    """What a fleet costs and needs, such as that of a `gpu_constructs.check.report.Report`."""
     wanted = _with_copies(fleet, _least_copies)
     proof = prove(wanted)
     deploying = _with_copies(wanted, _copies_to_deploy)

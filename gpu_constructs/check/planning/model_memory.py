@@ -153,15 +153,10 @@ def memory_of_model(
 
 
 def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | None:
-    """The fewest GPUs of one host that hold a model, and divide its attention heads.
+    """The fewest GPUs of one host that hold a model in the memory that CUDA shows, and divide its attention heads.
 
-    Args:
-        memory: What the model needs.
-        instance_type: What the host is. The memory that CUDA shows of its GPUs counts.
-
-    Returns:
-        None if all of them are too small or too few, or their memory is not known, or vLLM runs the number format of
-        the weights on newer ones alone.
+    None if all of them are too small or too few, or their memory is not known, or vLLM runs the number format of the
+    weights on newer ones alone.
     """
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA or not vllm_takes(memory, instance_type):

@@ -166,10 +166,7 @@ _FORMATS = {
 
 
 def model_shape(name: str) -> ModelShape:
-    """Look a model up.
-
-    Args:
-        name: One of `MODEL_SHAPES`, in any case.
+    """Looks a model up by its name in `MODEL_SHAPES`, in any case.
 
     Raises:
         UnknownNameError: There is none of this name; carries the nearest names.
@@ -188,8 +185,7 @@ def model_shape(name: str) -> ModelShape:
 def model_named(name: str) -> tuple[ModelShape, str] | None:
     """The model behind the name of a checkpoint and the format of its weights; None where the name does not say both.
 
-    Args:
-        name: As on Hugging Face, such as ``Qwen/Qwen2.5-32B-Instruct-AWQ``; a directory may hold anything.
+    Names are as on Hugging Face, such as ``Qwen/Qwen2.5-32B-Instruct-AWQ``; a directory may hold anything.
     """
     owner, slash, rest = name[: 2 * NAME].lower().partition("/")
     if not slash or "/" in rest or not owner.strip("."):
@@ -206,10 +202,7 @@ def model_named(name: str) -> tuple[ModelShape, str] | None:
 
 
 def shape_of_size(parameters: float) -> ModelShape:
-    """The shape that a model of a size may have: that of the published dense model that is nearest in size.
-
-    Args:
-        parameters: Its parameters in units of 10^9.
+    """The shape that a model of so many 10^9 parameters may have: that of the published dense one nearest in size.
 
     Raises:
         InvalidValueError: No model has so many.

@@ -73,10 +73,6 @@ class Host:
         complete: Whether `attributes` lists everything the host has, so that what is missing does not exist. Where it
             does not, a missing one may exist; the built-in ones always do.
         absent: Attributes that it does not have, where others that are missing may exist.
-        agent_connected: Whether its agent is connected.
-        agent_version: The agent's version, such as ``1.14.5``.
-        ec2_instance_id: The instance, such as ``i-abcd1234``.
-        running_tasks_count: How many tasks run on it.
     """
 
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict, hash=False)
