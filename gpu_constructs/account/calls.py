@@ -44,13 +44,9 @@ https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-envvars.html
 
 
 class Calls:
-    """Calls in one region.
+    """Calls in one region; None is the one that the AWS CLI takes.
 
-    Args:
-        clients: Clients of boto3.
-        region: Where; None for the region that the AWS CLI takes.
-        if_denied: What helps where the credentials may not.
-        deadline: That of all calls together; None for the time-outs of boto3 alone.
+    `if_denied` is what helps where the credentials may not. Without a deadline the time-outs of boto3 count alone.
     """
 
     def __init__(

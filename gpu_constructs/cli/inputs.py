@@ -90,7 +90,8 @@ def _asked(
     arguments: argparse.Namespace, configuration: Configuration, rules: Choice
 ) -> Iterator[tuple[list[str], Asked]]:
     """The paths but for the configuration, and what is asked about them."""
-    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
+    own = configuration.file and os.path.normpath(configuration.file)  # such as one of ``*.yaml``, and no template
+    paths = [each for each in arguments.paths if os.path.normpath(each) != own] or arguments.paths
     region = configuration.region if arguments.region is None else arguments.region
     with arguments_written({"region": "--region", "hosts": "--hosts"}):
         asked = Asked(
@@ -106,11 +107,6 @@ def _asked(
     if region is not None and region not in regions():
         doubt = "" if region in REGIONS else ", which is newer than this library or misspelt"
         say(f"nothing is recorded about region {region}{doubt}: what is offered there was not checked")
-
-
-def _is(path: str, configuration: str | None) -> bool:
-    """Whether a path, such as one of ``*.yaml``, is the configuration, which is not a template."""
-    return configuration is not None and os.path.normpath(path) == os.path.normpath(configuration)
 
 
 def _standard_input() -> bytes:

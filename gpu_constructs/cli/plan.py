@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         lambda: {
             "version": __version__,
-            **(facts_of(plans[0]) if changed is None else difference_facts(changed, update, *plans)),
-            "budget": budget_facts(budget, against),
+            **(facts_of(plans[0]) if changed is None else _difference_facts(changed, update, *plans)),
+            "budget": _budget_facts(budget, against),
         },
         lambda width: chain(
             lines(plans[0], width) if changed is None else difference_lines(changed, update, plans, width),
@@ -233,8 +233,7 @@ def _numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: in
         yield from pieces(f"{name}: ", "; ".join(values), width)
 
 
-def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new: FleetPlan) -> dict[str, object]:
-    """What a change does, in values of JSON, with both plans."""
+def _difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new: FleetPlan) -> dict[str, object]:
     return {
         "same": found.is_empty,
         "totals": [asdict(each) for each in found.totals],
@@ -252,8 +251,7 @@ def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new:
     }
 
 
-def budget_facts(usd_per_hour: float | None, against: Sequence[Finding]) -> dict[str, object] | None:
-    """What a plan has against a budget, in values of JSON; None without a budget."""
+def _budget_facts(usd_per_hour: float | None, against: Sequence[Finding]) -> dict[str, object] | None:
     if usd_per_hour is None:
         return None
     said = {each.rule: each.message for each in against}

@@ -104,13 +104,10 @@ def nearest_types(wanted: str, families: Mapping[str, Sequence[str]]) -> tuple[s
     if dot and before in families:
         return tuple(get_close_matches(wanted, families[before], n=_MOST)) or tuple(families[before][:_MOST])
     if dot and is_family_name(before):
-        return tuple(_of_size(size, before=each, names=families[each]) for each in nearest_families(before, families))
+        families_near = nearest_families(before, families)
+        near = {each: get_close_matches(f"{each}.{size}", families[each], n=1) for each in families_near}
+        return tuple((found or families[each])[0] for each, found in near.items())
     return tuple(get_close_matches(wanted, [each for names in families.values() for each in names], cutoff=_ALIKE))
-
-
-def _of_size(size: str, *, before: str, names: Sequence[str]) -> str:
-    near = get_close_matches(f"{before}.{size}", names, n=1)
-    return near[0] if near else names[0]
 
 
 def _distance(wanted: str, family: str) -> tuple[float, int, str]:

@@ -106,6 +106,7 @@ def _of_task(task: Task) -> Demand:
     cpu = [each.cpu for each in containers] if task.cpu_limit is None else [task.cpu_limit]
     memory = [each.memory_mib for each in containers] if task.memory_limit_mib is None else [task.memory_limit_mib]
     shared = [each.memory_mib for each in shares if each.memory_mib is not None]
+    neuron = [_NEURON_PATH.fullmatch(path) for container in containers for path in container.devices]
     doubtful = {
         "ResourceRequirements": any(isinstance(each.value, Unknown) for each in gpus)
         or any(isinstance(each.type, Unknown) for each in entries),
@@ -123,7 +124,7 @@ def _of_task(task: Task) -> Demand:
         may_be_part=task.scheduler is not Scheduler.BATCH and all(isinstance(each.value, Unknown) for each in gpus),
         shared_memory_mib=sum(map(known, shared)) if shares else None,
         neuron=any(each.type == NEURON_DEVICE for each in entries),
-        neuron_devices=max(_neuron_indexes(task), default=-1) + 1,
+        neuron_devices=max((int(each[1]) for each in neuron if each), default=-1) + 1,
         cpu=sum(map(known, cpu)),
         memory_mib=sum(map(known, memory)),
         interfaces=task.interfaces,
@@ -176,14 +177,6 @@ def _expressions(constraints: Iterable[PlacementConstraint]) -> Iterator[str]:
 
 def _has_unknown(constraints: Iterable[PlacementConstraint]) -> bool:
     return any(isinstance(each.type, Unknown) or isinstance(each.expression, Unknown) for each in constraints)
-
-
-def _neuron_indexes(task: Task) -> Iterator[int]:
-    for container in task.containers:
-        for path in container.devices:
-            found = _NEURON_PATH.fullmatch(path)
-            if found:
-                yield int(found[1])
 
 
 def _capabilities_of(task: Task) -> tuple[str, ...]:
