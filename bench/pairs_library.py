@@ -15,7 +15,7 @@ from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, HostNetwo
 from gpu_constructs.tasks.gpu_ask import Gpus
 
 if TYPE_CHECKING:
-    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+    from gpu_constructs.cluster.managed import ManagedGpuCapacity
 
 __all__ = ["MAX_INSTANCES", "USUAL", "Capacities", "Written", "add", "define", "with_gpus"]
 

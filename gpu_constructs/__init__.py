@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.scaling import WarmHosts as WarmHosts
     from gpu_constructs.cluster.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.cluster.gpu_cluster import GpuCluster as GpuCluster
-    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
-    from gpu_constructs.cluster.managed.options import ManagedOperation as ManagedOperation
-    from gpu_constructs.cluster.managed.options import ManagedStorage as ManagedStorage
+    from gpu_constructs.cluster.managed import ManagedGpuCapacity as ManagedGpuCapacity
+    from gpu_constructs.cluster.managed import ManagedOperation as ManagedOperation
+    from gpu_constructs.cluster.managed import ManagedStorage as ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
     from gpu_constructs.cluster.monitoring.options import AlarmLimits as AlarmLimits
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
@@ -102,9 +102,9 @@ _HOME = {
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
     "JobRetries": "jobs.job_run",
-    "ManagedGpuCapacity": "cluster.managed.managed_gpu_capacity",
-    "ManagedOperation": "cluster.managed.options",
-    "ManagedStorage": "cluster.managed.options",
+    "ManagedGpuCapacity": "cluster.managed",
+    "ManagedOperation": "cluster.managed",
+    "ManagedStorage": "cluster.managed",
     "ModelCache": "tasks.models.model_cache",
     "ModelServer": "tasks.models.model_server",
     "MultiNodeTraining": "jobs.training.multi_node_training",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -115,24 +115,7 @@ class _Acknowledging:
 
 
 def _found_in(construct: IConstruct) -> Iterator[_Finding]:
-    if isinstance(construct, GpuCluster):
-        yield from _of_cluster(construct)
-    elif isinstance(construct, GpuCapacity):
-        yield from _of_capacity(construct)
-    elif isinstance(construct, GpuBatchQueue):
-        yield from _of_queue(construct)
-    elif isinstance(construct, GpuTaskDefinition):
-        yield from _of_task(construct)
-    elif isinstance(construct, batch.EcsEc2ContainerDefinition) and isinstance(construct.node.scope, GpuBatchJob):
-        yield from _of_roles(construct, "ExecutionRole")
-    elif isinstance(construct, GpuService):
-        yield from _of_service(construct)
-    elif isinstance(construct, GpuJob):
-        yield from _of_job(construct)
-    elif isinstance(construct, GpuMonitoring):
-        yield from _of_monitoring(construct)
-    elif isinstance(construct, MultiNodeTraining):
-        yield from _of_data(construct.job_role, construct.data)
+    return (found for kind, find in _BY_KIND.items() if isinstance(construct, kind) for found in find(construct))
 
 
 def _of_queue(queue: GpuBatchQueue) -> Iterator[_Finding]:
@@ -140,6 +123,11 @@ def _of_queue(queue: GpuBatchQueue) -> Iterator[_Finding]:
     if queue.watched is not None:
         yield from _of_machine(queue.watched)
         yield from _in_roles(queue.watched, "Role", anything=_JOBS_LISTED, named_later=_JOBS_LISTED)
+
+
+def _of_batch_container(container: batch.EcsEc2ContainerDefinition) -> Iterator[_Finding]:
+    if isinstance(container.node.scope, GpuBatchJob):
+        yield from _of_roles(container, "ExecutionRole")
 
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
@@ -314,3 +302,17 @@ def _flat(value: Any) -> str:  # noqa: ANN401 - a part of a template
             return f"<{name}>"
         case _:
             return value if isinstance(value, str) else json.dumps(value)
+
+
+_BY_KIND: Mapping[type, Callable[[Any], Iterator[_Finding]]] = {
+    GpuCluster: _of_cluster,
+    GpuCapacity: _of_capacity,
+    GpuBatchQueue: _of_queue,
+    GpuTaskDefinition: _of_task,
+    batch.EcsEc2ContainerDefinition: _of_batch_container,
+    GpuService: _of_service,
+    GpuJob: _of_job,
+    GpuMonitoring: _of_monitoring,
+    MultiNodeTraining: lambda training: _of_data(training.job_role, training.data),
+}
+"""What finds something in the resources of a construct."""

@@ -30,6 +30,11 @@ def choice_state(rules: list[State], default: str) -> State:
     return {"Type": "Choice", "Choices": rules, "Default": default}
 
 
+def if_state(rule: State, then: str, otherwise: str) -> State:
+    """A choice with one rule: where it goes on if that is true, and where else."""
+    return choice_state([{**rule, "Next": then}], otherwise)
+
+
 def fail_state(name: str, words: str, *values: str) -> State:
     """The end of an execution that failed: its error, and its cause with ``{}`` in the place of each path's value."""
     if not values:

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
     from gpu_constructs.cluster.capacity.purchase import Purchase
-    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
-    from gpu_constructs.cluster.managed.options import ManagedOperation, ManagedStorage
+    from gpu_constructs.cluster.managed import ManagedGpuCapacity, ManagedOperation, ManagedStorage
     from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring
 
 
@@ -238,9 +237,7 @@ class GpuCluster(AsCluster):
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one.
         """
-        from gpu_constructs.cluster.managed.managed_gpu_capacity import (  # noqa: PLC0415 - for those who call this
-            ManagedGpuCapacity,
-        )
+        from gpu_constructs.cluster.managed import ManagedGpuCapacity  # noqa: PLC0415 - for those who call this
 
         require_own_id(construct_id)
         capacity = ManagedGpuCapacity(

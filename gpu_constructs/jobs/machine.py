@@ -19,7 +19,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.policies import allowed, policy_of
-from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state, state_machine, waiting_for
+from gpu_constructs.cdk.state_parts import State, call, if_state, is_there, pass_state, state_machine, waiting_for
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
@@ -112,11 +112,9 @@ def _definition(partition: str, job: str) -> State:
                 "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Start"}],
                 "Next": "Any",
             },
-            "Any": choice_state([{**is_there("$.seen.arns[0]"), "Next": "Oldest"}], "Start"),
+            "Any": if_state(is_there("$.seen.arns[0]"), "Oldest", "Start"),
             "Oldest": pass_state({"arn.$": last, "own.$": "$$.Execution.Id"}, "$.oldest", "IsOwn"),
-            "IsOwn": choice_state(
-                [{"Variable": "$.oldest.arn", "StringEqualsPath": "$.oldest.own", "Next": "Start"}], "StillRuns"
-            ),
+            "IsOwn": if_state({"Variable": "$.oldest.arn", "StringEqualsPath": "$.oldest.own"}, "Start", "StillRuns"),
             "Start": {
                 "Type": "Task",
                 "Resource": f"arn:{partition}:states:::states:startExecution.sync:2",

@@ -32,7 +32,7 @@ from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import (
     State,
     call,
-    choice_state,
+    if_state,
     is_there,
     pass_state,
     text_is,
@@ -104,18 +104,18 @@ def worker_of(*, partition: str, queue: str, failed: str, job: str, most: int, l
     given_up = {"Error": "ReceivedTooOften", "Cause": f"it came back {len(_RECEIVES)} times without an end of its job"}
     states: State = {
         "Look": asks("aws-sdk:sqs:getQueueAttributes", attributes, "$.queue", "IsAnyWaiting"),
-        "IsAnyWaiting": choice_state([{**text_is(waiting, "0"), "Next": "Done"}], "Settle"),
+        "IsAnyWaiting": if_state(text_is(waiting, "0"), "Done", "Settle"),
         "Settle": {"Type": "Wait", "Seconds": _SETTLE_SECONDS, "Next": "Count"},
         "Count": {
             **asks("aws-sdk:sfn:listExecutions", running, "$.workers", "IsRoom"),
             "ResultSelector": {"arns.$": "$.Executions[*].ExecutionArn"},
         },
-        "IsRoom": choice_state([{**is_there(f"$.workers.arns[{most}]"), "Next": "Done"}], "Take"),
+        "IsRoom": if_state(is_there(f"$.workers.arns[{most}]"), "Done", "Take"),
         "Take": asks("aws-sdk:sqs:receiveMessage", take, "$.got", "IsTaken"),
-        "IsTaken": choice_state([{**is_there(_MESSAGE), "Next": "StartNext"}], "Done"),
+        "IsTaken": if_state(is_there(_MESSAGE), "StartNext", "Done"),
         "StartNext": asks("aws-sdk:sfn:startExecution", {**myself, "Input": "{}"}, "$.next", "IsNew"),
-        "IsNew": choice_state([{"Or": few, "Next": "IsJson"}], "GiveUp"),
-        "IsJson": choice_state([{"Or": like_json, "Next": "AsJson"}], "AsText"),
+        "IsNew": if_state({"Or": few}, "IsJson", "GiveUp"),
+        "IsJson": if_state({"Or": like_json}, "AsJson", "AsText"),
         "AsJson": pass_state({"input.$": f"States.StringToJson({body})"}, "$.job", "Hold"),
         "AsText": pass_state({"input.$": f"States.JsonToString({body})"}, "$.job", "Hold"),
         "Hold": asks(

@@ -22,6 +22,7 @@ from gpu_constructs.cdk.state_parts import (
     call,
     choice_state,
     fail_state,
+    if_state,
     is_there,
     pass_state,
     text_is,
@@ -174,9 +175,7 @@ def _stop_tasks(run: JobRun) -> State:
     after_page = {"ResultPath": "$.page", **guard, "Next": "AnyTasks"}
     found = {"found.$": f"States.ArrayContains($.seen.groups, {_GROUP})"}
     of_each = {
-        "IsOurs": choice_state(
-            [{"Variable": "$.group", "StringEqualsPath": "$.ours", "Next": "StopTask"}], "IsAnother"
-        ),
+        "IsOurs": if_state({"Variable": "$.group", "StringEqualsPath": "$.ours"}, "StopTask", "IsAnother"),
         "StopTask": {
             **call(run.partition, "aws-sdk:ecs:stopTask", stopped),
             "ResultSelector": {"arn.$": "$.Task.TaskArn"},
@@ -187,7 +186,7 @@ def _stop_tasks(run: JobRun) -> State:
     return {
         "FindTasks": {**call(run.partition, "aws-sdk:ecs:listTasks", listed), **after_page},
         "MoreTasks": {**call(run.partition, "aws-sdk:ecs:listTasks", {**listed, "NextToken.$": token}), **after_page},
-        "AnyTasks": choice_state([{**is_there("$.page.TaskArns[0]"), "Next": "ReadTasks"}], "RestTasks"),
+        "AnyTasks": if_state(is_there("$.page.TaskArns[0]"), "ReadTasks", "RestTasks"),
         "ReadTasks": {
             **call(run.partition, "aws-sdk:ecs:describeTasks", described),
             "ResultSelector": {"arns.$": "$.Tasks[*].TaskArn", "groups.$": "$.Tasks[*].Group"},
@@ -196,12 +195,8 @@ def _stop_tasks(run: JobRun) -> State:
             "Next": "OursTasks",
         },
         "OursTasks": pass_state(found, "$.ours", "AnyOursTasks"),
-        "AnyOursTasks": choice_state(
-            [{"Variable": "$.ours.found", "BooleanEquals": True, "Next": "EachTask"}], "RestTasks"
-        ),
-        "RestTasks": choice_state(
-            [{"And": [is_there(token), text_matches(token, "*")], "Next": "MoreTasks"}], "TimeLimit"
-        ),
+        "AnyOursTasks": if_state({"Variable": "$.ours.found", "BooleanEquals": True}, "EachTask", "RestTasks"),
+        "RestTasks": if_state({"And": [is_there(token), text_matches(token, "*")]}, "MoreTasks", "TimeLimit"),
         "EachTask": {
             "Type": "Map",
             "ItemsPath": "$.seen.arns",

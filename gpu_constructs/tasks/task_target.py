@@ -23,7 +23,7 @@ from gpu_constructs.placement.query.ast import instance_type_in, render
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+    from gpu_constructs.cluster.managed import ManagedGpuCapacity
 
 Capacity: TypeAlias = "GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity"
 

@@ -125,22 +125,20 @@ class PassedOn(HostPart):
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
         """Passes on what CDK's constructs take, and tells hosts the rest."""
-        settings = self._given.get("agent_settings") or {}
-        for name, value in self._given.items():
-            if name == "agent_settings":
-                _require_settings(value, {*_OURS, *adds.agent}, pool)
-                adds.agent |= value
-            elif name == "instance_attributes":
-                _require_attributes(value, pool)
-                adds.attributes |= value
-            elif name == "user_data":
-                adds.last_commands, adds.told_by_user = _commands(value, {*_OURS, *adds.agent}, pool, settings)
-            elif name == "instance_monitoring":
-                # CDK's group refuses it beside a launch template, whose argument it is.
-                adds.launch_arguments["detailed_monitoring"] = value.name == "DETAILED"
-            else:
-                _require_of_group(name, value)
-                adds.group_arguments[name] = list(value) if isinstance(value, tuple) else value
+        of_group, ours = {**self._given}, {*_OURS, *adds.agent}
+        settings, attributes = (of_group.pop(each, {}) for each in ("agent_settings", "instance_attributes"))
+        _require_settings(settings, ours, pool)
+        _require_attributes(attributes, pool)
+        adds.agent |= settings
+        adds.attributes |= attributes
+        if user_data := of_group.pop("user_data", None):
+            adds.last_commands, adds.told_by_user = _commands(user_data, ours, pool, settings)
+        if monitoring := of_group.pop("instance_monitoring", None):
+            # CDK's group refuses it beside a launch template, whose argument it is.
+            adds.launch_arguments["detailed_monitoring"] = monitoring.name == "DETAILED"
+        for name, value in of_group.items():
+            _require_of_group(name, value)
+            adds.group_arguments[name] = list(value) if isinstance(value, tuple) else value
 
 
 def _require_of_group(name: str, value: Any) -> None:  # noqa: ANN401 - what CDK's group takes under this name

@@ -21,7 +21,7 @@ from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.cluster.managed import ManagedGpuCapacity
 from gpu_constructs.cluster.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
 from gpu_constructs.cluster.monitoring.daemon_task import daemon_workload, run_daemon, why_unmeasured
 from gpu_constructs.cluster.monitoring.dashboard import body_of

@@ -24,6 +24,7 @@ from gpu_constructs.cdk.state_parts import (
     call,
     choice_state,
     fail_state,
+    if_state,
     is_there,
     pass_state,
     text_is,
@@ -91,11 +92,11 @@ def _what_failed() -> State:
     impaired = "$.checks[?(@.status == 'IMPAIRED')]"
     reason = "States.Format('ECS reports {}', States.JsonToString($.failed))"
     return {
-        "Event": choice_state([{**text_is("$.source", FAULT_SOURCE), "Next": "Fault"}], "Checks"),
+        "Event": if_state(text_is("$.source", FAULT_SOURCE), "Fault", "Checks"),
         "Fault": pass_state({"arn.$": arn, "reason.$": "$.detail.reason"}, "$", "Describe"),
         "Checks": pass_state({"arn.$": arn, "checks.$": of_gpus}, "$", "Impaired"),
         "Impaired": pass_state({"arn.$": "$.arn", "failed.$": impaired}, "$", "AnyImpaired"),
-        "AnyImpaired": choice_state([{**is_there("$.failed[0]"), "Next": "Health"}], "Done"),
+        "AnyImpaired": if_state(is_there("$.failed[0]"), "Health", "Done"),
         "Health": pass_state({"arn.$": "$.arn", "reason.$": reason}, "$", "Describe"),
     }
 
@@ -159,7 +160,7 @@ def _budget(run: RecoveryRun) -> State:
         "Today": call(run.partition, "dynamodb:getItem", {**item, "ConsistentRead": True}, "$.today", "Known"),
         "Known": pass_state({"is.$": "States.ArrayContains($.today.Item.Hosts.SS, $.id)"}, "$.known", "IsKnown"),
         # The same fault again: the execution that counted the host looks after it, or has failed.
-        "IsKnown": choice_state([{"Variable": "$.known.is", "BooleanEquals": True, "Next": "Done"}], "BudgetUsed"),
+        "IsKnown": if_state({"Variable": "$.known.is", "BooleanEquals": True}, "Done", "BudgetUsed"),
         "BudgetUsed": fail_state(
             "BudgetUsed",
             f"{run.replacements_per_day} hosts were replaced today, as many as may be; {{}} is left alone: {{}}",
@@ -195,7 +196,7 @@ def _drain(run: RecoveryRun) -> State:
         "Drain": call(run.partition, "aws-sdk:ecs:updateContainerInstancesState", drained, "$.drained", "Pause"),
         "Pause": {"Type": "Wait", "Seconds": -(-run.drain_seconds // looks), "Next": "Look"},
         "Look": _describe(run, "IsThere"),
-        "IsThere": choice_state([{**is_there(found), "Next": "Daemons"}], "FindGroup"),
+        "IsThere": if_state(is_there(found), "Daemons", "FindGroup"),
         # After the host: a daemon that ends between the two counts as a task, and no task counts as a daemon.
         "Daemons": call(run.partition, "aws-sdk:ecs:listTasks", daemons, "$.daemons", "Left"),
         "Left": pass_state(counts, "$.left", "IsEmpty"),

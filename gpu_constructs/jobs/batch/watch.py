@@ -25,6 +25,7 @@ from gpu_constructs.cdk.state_parts import (
     call,
     choice_state,
     fail_state,
+    if_state,
     is_there,
     pass_state,
     started_by_events,
@@ -162,9 +163,7 @@ def _definition(partition: str, queue: str, environments: list[str], seconds: in
                 "Invalid",
             ),
             "Invalid": pass_state({"environments.$": invalid}, "$.invalid", "AnyInvalid"),
-            "AnyInvalid": choice_state(
-                [{**is_there("$.invalid.environments[0]"), "Next": "EnvironmentInvalid"}], "Before"
-            ),
+            "AnyInvalid": if_state(is_there("$.invalid.environments[0]"), "EnvironmentInvalid", "Before"),
             "EnvironmentInvalid": fail_state(
                 "EnvironmentInvalid",
                 "compute environment {} is invalid: {}",
@@ -172,10 +171,10 @@ def _definition(partition: str, queue: str, environments: list[str], seconds: in
                 "$.invalid.environments[0].StatusReason",
             ),
             "Before": first("$.before", "AnyWaits"),
-            "AnyWaits": choice_state([{**is_there(f"{before}.JobArn"), "Next": "Wait"}], "Fine"),
+            "AnyWaits": if_state(is_there(f"{before}.JobArn"), "Wait", "Fine"),
             "Wait": {"Type": "Wait", "Seconds": seconds, "Next": "Now"},
             "Now": first("$.now", "IsSame"),
-            "IsSame": choice_state([{"And": is_same, "Next": "Starting"}], "Fine"),
+            "IsSame": if_state({"And": is_same}, "Starting", "Fine"),
             "Starting": jobs("STARTING", "Running"),
             "Running": jobs("RUNNING", "AnyRuns"),
             # While jobs run, others wait for their hosts: that is what a queue is for.

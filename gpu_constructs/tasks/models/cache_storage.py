@@ -19,7 +19,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.gpu_capacity import require_known_groups
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH
-from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.cluster.managed import ManagedGpuCapacity
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.tasks.task_target import Capacity

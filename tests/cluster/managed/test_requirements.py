@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cluster.managed.options import choice_of_types, requirements_data
+from gpu_constructs.cluster.managed import choice_of_types, requirements_data
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.facts import DeclaredInstanceType
 from gpu_constructs.facts.catalogue import for_one_check
