@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from math import ceil
-from typing import SupportsIndex, TypeVar
+from math import ceil, inf
+from typing import SupportsIndex, TypeGuard, TypeVar, cast
 
 import aws_cdk as cdk
 from typing_extensions import NotRequired, TypedDict, Unpack
@@ -121,6 +121,12 @@ def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
         raise unexpected(argument, value, "True or False", fix=fix)
 
 
+def is_positive(value: object, largest: float = inf) -> TypeGuard[float]:
+    """Whether this is a finite number above 0 that is known at synth."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not is_token(value)
+    return is_number and 0 < cast("float", value) <= largest and value != inf
+
+
 def gpu_memory_mib(gib: float) -> int:
     """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``."""
     if is_token(gib):
@@ -129,7 +135,7 @@ def gpu_memory_mib(gib: float) -> int:
             argument="gpu_memory_gib",
             fix="gpu_memory_gib=16, known when the app is synthesized",
         )
-    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
+    if not is_positive(gib, MAX_GPU_MEMORY_GIB):
         raise unexpected(
             "gpu_memory_gib",
             gib,

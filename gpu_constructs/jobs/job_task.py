@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import in_words, known_seconds
+from gpu_constructs.cdk.arguments import in_words, is_positive, known_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
@@ -133,7 +132,7 @@ def require_cost(fleet: Fleet, longest: int | Unknown, max_cost_usd: float | Non
             argument="max_cost_usd",
             fix="max_cost_usd=500, known when the app is synthesized",
         )
-    if isinstance(max_cost_usd, bool) or not isinstance(max_cost_usd, (int, float)) or not 0 < max_cost_usd < inf:
+    if not is_positive(max_cost_usd):
         raise unexpected("max_cost_usd", max_cost_usd, "US dollars", fix="max_cost_usd=500")
     from gpu_constructs.check.planning.starts import starts_of  # noqa: PLC0415 - few jobs have a limit
 

@@ -11,9 +11,8 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import known_number
+from gpu_constructs.cdk.arguments import is_positive, known_number
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
@@ -292,8 +291,7 @@ def _known(argument: str, value: int, *, unit: str, usual: int) -> int:
 
 
 def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_token(value) or not is_number or not 0 < value <= most:
+    if not is_positive(value, most):
         raise unexpected(
             argument,
             value,

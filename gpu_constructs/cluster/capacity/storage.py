@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import flag, known_number, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, is_positive, known_number, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_yes
-from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, prepare_mounts
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -259,14 +258,7 @@ def _root_for(images_gib: float) -> int:
 def _require_size(images_gib: object) -> None:
     """Refuses anything but a size. A token is refused as well, since the size of the volume follows from it."""
     largest = (GP3_MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
-    if images_gib is None:
-        return
-    if (
-        isinstance(images_gib, bool)
-        or not isinstance(images_gib, (int, float))
-        or is_token(images_gib)
-        or not 0 < images_gib <= largest
-    ):
+    if images_gib is not None and not is_positive(images_gib, largest):
         raise unexpected(
             "images_gib",
             images_gib,
