@@ -61,11 +61,16 @@ def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int 
     if number is None or not smallest <= number <= largest:
         if isinstance(value, str) and value.isdecimal() and len(value) < len(str(largest)) and int(value) >= smallest:
             fix = f"{argument}={int(value)}"
+        is_large = number is not None and number > largest
+        is_open = largest == LARGEST_INTEGER and not is_large
+        within = f"{smallest} or more" if is_open else f"{smallest} to {largest}"
+        if number and is_large and limits.get("unit", "").startswith("MiB") and number >> 20 <= largest:
+            fix = f"{argument}={number >> 20}, where {number} is in bytes"
         raise unexpected(
             argument,
             value,
             f"a whole number of {limits['unit']}" if limits.get("unit") else "a whole number",
-            allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
+            allowed=within,
             fix=fix,
             rule=limits.get("rule"),
         )

@@ -86,6 +86,14 @@ def share_of_host(
             fix="give both cpu and memory_mib",
         )
     whole = share_of(known, kept)
+    if demand.shared_memory_mib is not None and whole.memory_mib < least_memory_mib:
+        gib = demand.shared_memory_mib
+        raise InvalidValueError(
+            f"{whole.memory_mib} MiB of a host's memory go with {_in_words(task, demand)}, and a container takes "
+            f"{least_memory_mib} MiB or more",
+            argument="gpus",
+            fix=f"GpuShare(memory_mib={gib * 1024}) for {gib} GiB, or both cpu and memory_mib of the container",
+        )
     left = FairShare(cpu=whole.cpu - cpu, memory_mib=whole.memory_mib - memory)
     if left.cpu < 0 or left.memory_mib < least_memory_mib:
         raise InvalidValueError(

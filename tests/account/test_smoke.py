@@ -109,6 +109,11 @@ def test_nothing_is_deployed_without_a_yes_over_a_stack_or_over_a_recording(
     assert "is not empty; fix: RECORD=FOLDER" in capsys.readouterr().err
 
 
+def test_ctrl_c_before_a_yes_says_that_nothing_was_deployed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert smoke(tmp_path, StandIn("there", KeyboardInterrupt())) == 2
+    assert capsys.readouterr().err == "nothing was deployed\n"
+
+
 def test_a_job_that_outlives_its_time_is_stopped(tmp_path: Path) -> None:
     asked: list[str] = []
     slept: list[float] = []

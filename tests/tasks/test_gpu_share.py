@@ -149,11 +149,22 @@ def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(tenant: Tenant) -
     task = tenant.task()
     with (
         unwritten(),
-        pytest.raises(InvalidValueError, match="0 MiB are left of the share of a host that goes with 1 MiB of one GPU"),
+        pytest.raises(
+            InvalidValueError,
+            match=r"^gpus: 3 MiB of a host's memory go with 6 MiB of one GPU, .* 6 MiB .*GpuShare\(memory_mib=6144\)",
+        ),
     ):
-        task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1))
+        task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=6))
     task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)
     assert tenant.container()["Memory"] == 64
+
+
+def test_bytes_are_no_mib(tenant: Tenant) -> None:
+    said = r"got 8589934592; allowed: 1 to 2147483647; fix: memory_mib=8192, where 8589934592 is in bytes"
+    with pytest.raises(InvalidValueError, match=said):
+        GpuShare(memory_mib=8 * 1024**3)
+    with unwritten(), pytest.raises(InvalidValueError, match=said.replace("1 to", ".* to")):
+        tenant.task().add_gpu_container("chat", image=tenant.image, memory_mib=8 * 1024**3)
 
 
 def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:

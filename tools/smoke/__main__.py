@@ -56,9 +56,11 @@ def main(
                 return _nothing(f"there is {_REMOVE_STACK}\n{_REMOVE_LOGS}")
             _tell(f"account {where}, {region}: the stack {STACK} is deployed, tried and deleted, for, at list prices:")
             _tell_costs(region)
-            if not given.yes and not _agreed(ask):
-                return _nothing("nothing was deployed")
+            if not given.yes:
+                _require_yes(ask)
             given.record.mkdir(parents=True, exist_ok=True)
+        except (EOFError, KeyboardInterrupt):
+            return _nothing("nothing was deployed")
         except OSError as problem:
             return _nothing(f"{problem}; fix: RECORD=FOLDER, another folder")
         except GpuConstructsError as problem:
@@ -74,11 +76,9 @@ def _tell_costs(region: str | None) -> None:
     _tell(f"  {dollars(sum(most.values())):>6}  in all, if the host runs for {_MOST_HOURS} hours")
 
 
-def _agreed(ask: Callable[[str], str]) -> bool:
-    try:
-        return ask("Deploy? [y/N] ").strip().lower() in {"y", "yes"}
-    except (EOFError, KeyboardInterrupt):
-        return False
+def _require_yes(ask: Callable[[str], str]) -> None:
+    if ask("Deploy? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise EOFError
 
 
 def _run(account: Account, folder: Path) -> int:

@@ -117,9 +117,24 @@ class HostSubnets:
         # CDK has a stand-in for a VPC that it has yet to look up.
         is_pending = bool(selected.is_pending_lookup)
         if not is_pending and not selected.subnet_ids:
-            raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
+            raise _none_like(vpc, chosen)
         has_public = not is_pending and selected.has_public
         return cls(selection=chosen, subnets=selected.subnets, has_public=has_public, vpc=vpc, selected=selected)
+
+
+def _none_like(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> InvalidValueError:
+    every = (*vpc.private_subnets, *vpc.public_subnets, *vpc.isolated_subnets)
+    zones = sorted({each.availability_zone for each in every})
+    asked = chosen.availability_zones or ()
+    if not asked or not zones or any(map(is_token, (*zones, *asked))) or {*asked} & {*zones}:
+        return InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
+    return InvalidValueError(
+        f"no subnet of the VPC is in {', '.join(asked)}",
+        argument="vpc_subnets",
+        value=[*asked],
+        allowed=", ".join(zones),
+        fix=f"ec2.SubnetSelection(availability_zones=[{zones[0]!r}])",
+    )
 
 
 def _require_of(vpc: ec2.IVpc, subnets: Sequence[ec2.ISubnet]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, Purchase
+from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption
 from gpu_constructs.template import fleet_of, read_stacks
@@ -201,3 +201,10 @@ def test_a_security_group_for_efa_that_lets_its_hosts_not_reach_each_other_is_fo
     found = [each for each in site.warnings() if "GPU254" in each]
     assert [each.split()[0] for each in found] == rules
     assert all("SecurityGroupEgress of Efa" in each and "SecurityGroupIngress" not in each for each in found)
+
+
+def test_a_zone_without_a_subnet_is_refused_with_those_of_the_vpc(site: Site) -> None:
+    zones = [each.availability_zone for each in site.vpc.private_subnets]
+    with pytest.raises(InvalidValueError, match="no subnet of the VPC is in us-east-1z") as refused:
+        site.capacity("g6.xlarge", vpc_subnets=ec2.SubnetSelection(availability_zones=["us-east-1z"]))
+    assert refused.value.allowed == ", ".join(zones)
