@@ -1,17 +1,20 @@
 """How it is written which resource of Terraform is which of CloudFormation, and what its arguments are called there.
 
 The name of an argument is that of the property with capitals, ``min_size`` and ``MinSize``, and a block is an object.
-What differs is written in `kinds`, by the names of the argument and of the blocks around it:
+What differs is written in `kinds`, a resource after the other, each with its type and below that its arguments. What
+is indented further is in a block:
 
-    "volume": "Volumes[]"                        a block that may be there several times, as a list of objects
-    "load_balancer.elb_name": "LoadBalancerName" another name
-    "network_configuration": "NetworkConfiguration.AwsvpcConfiguration"    further down
-    "deployment_maximum_percent": "DeploymentConfiguration.MaximumPercent"
-    "managed": "."                               what is in the block belongs to what is around it
-    "status": ""                                 left out, as its name is that of another property; what is not read is
-                                                 not left out
-    "instance_refresh": "/UpdatePolicy.…"        beside the properties of the resource
-    "container_definitions": "ContainerDefinitions json"    a form, see `Form`
+    load_balancer = LoadBalancers[]            a block that may be there several times, as a list of objects
+        elb_name = LoadBalancerName            another name, of an argument in the block
+    deployment_maximum_percent = DeploymentConfiguration.MaximumPercent    further down
+    health_check = .                           what is in the block belongs to what is around it
+    status =                                   left out, as its name is that of another property; what is not read is
+                                               not left out
+    instance_refresh = /UpdatePolicy.…         beside the properties of the resource
+    container_definitions = ContainerDefinitions json    a form, see `Form`
+    compute_resources                          only opens a block, whose name does not differ
+
+Behind the type may be where the properties are that the arguments become: ``AWS::Events::Rule.Targets.0``.
 
 https://registry.terraform.io/providers/hashicorp/aws/latest/docs, versions 4 to 6
 """
@@ -78,10 +81,10 @@ class Kind:
     """
 
     type: str
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
-    below: tuple[str | int, ...] = ("Properties",)
-    is_bare: bool = False
-    otherwise: Mapping[str, Node] = field(default_factory=dict, hash=False)
+    names: Mapping[str, Argument] = field(hash=False)
+    below: tuple[str | int, ...]
+    is_bare: bool
+    otherwise: Mapping[str, Node] = field(hash=False)
 
 
 def argument_of(written: str) -> Argument:
@@ -106,8 +109,3 @@ _WORDS = {"gb": "GB", "gib": "GiB", "mib": "MiB", "vcpu": "VCpu"}
 def capitalized(name: str) -> str:
     """The property of an argument of which nothing is written."""
     return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in name.split("_"))
-
-
-def below(block: str, names: Mapping[str, str]) -> dict[str, str]:
-    """The names of arguments that are in a block."""
-    return {f"{block}.{name}": to for name, to in names.items()}

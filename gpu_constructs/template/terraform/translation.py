@@ -18,20 +18,16 @@ from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kind import capitalized
 from gpu_constructs.template.terraform.kinds import KINDS
-from gpu_constructs.template.terraform.kinds_around import (
-    ATTACHMENT,
-    PROPAGATION,
-    ROUTE,
-    ROUTE_TABLE,
-    RULE,
-    SYSTEM_POLICY,
-    TARGET,
-)
 from gpu_constructs.template.terraform.links import Links
 from gpu_constructs.template.terraform.plan import Instance, Object, Plan, plan_of
 from gpu_constructs.template.terraform.sources import Sources
 from gpu_constructs.template.terraform.words import in_terraform
 from gpu_constructs.template.terraform.writer import Known, Writer
+
+# A policy of a role or of a file system as a resource of its own, and a rule without its targets.
+_ATTACHMENT, _SYSTEM_POLICY, _RULE = "Terraform::Attachment", "Terraform::FileSystemPolicy", "Terraform::EventRule"
+_TARGET = "AWS::Events::Rule"
+_ROUTE, _ROUTE_TABLE, _PROPAGATION = "AWS::EC2::Route", "AWS::EC2::RouteTable", "AWS::EC2::VPNGatewayRoutePropagation"
 
 _INCOMPLETE = "Terraform::Incomplete"
 """The macro of a plan that leaves something to a later one; as it is none that is known, what is read is not all."""
@@ -162,11 +158,11 @@ def _by_name(instances: Iterable[Instance]) -> dict[tuple[str, str], str]:
 
 def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
     """The same with policies in their roles, targets of rules with these, and parts that are resources of their own."""
-    apart = {ATTACHMENT, RULE, SYSTEM_POLICY}
+    apart = {_ATTACHMENT, _RULE, _SYSTEM_POLICY}
     found: dict[str, Node] = {name: each for name, each in resources.items() if _type(each) not in apart}
     for name, each in resources.items():
         if name in found and isinstance(each, dict):
-            if _type(each) == TARGET:
+            if _type(each) == _TARGET:
                 _properties(each).update(_properties(resources.get(_address(each.pop("Rule", None)))))
             found[name] = _alone(each, plan.instances[name].values)
             _finish(name, _properties(each))
@@ -174,9 +170,9 @@ def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
             found.update(_routes(name, each))
     for name, each in resources.items():
         _forget_scaled(each, found)
-        if _type(each) == ATTACHMENT:
+        if _type(each) == _ATTACHMENT:
             found.update(_attached(name, each, found))
-        if _type(each) == SYSTEM_POLICY:
+        if _type(each) == _SYSTEM_POLICY:
             written = _properties(each)
             _properties(found.get(_address(written.get("FileSystemId"))))["FileSystemPolicy"] = written.get(
                 "PolicyDocument"
@@ -279,16 +275,16 @@ def _warm_pool(group: str, blocks: Node) -> dict[str, Node]:
 
 def _routes(table: str, declaration: Node) -> dict[str, Node]:
     """The routes of a table that are blocks there, and what stands for those that a gateway adds."""
-    if _type(declaration) != ROUTE_TABLE:
+    if _type(declaration) != _ROUTE_TABLE:
         return {}
     properties = _properties(declaration)
     blocks = _items(properties.pop("Routes", None))
     of_block = ({} if each == LATER else members(each) for each in blocks)
     found: dict[str, Node] = {
-        f"{table}.route[{number}]": {"Type": ROUTE, "Properties": {**each, "RouteTableId": {"Ref": table}}}
+        f"{table}.route[{number}]": {"Type": _ROUTE, "Properties": {**each, "RouteTableId": {"Ref": table}}}
         for number, each in enumerate(of_block)
     }
-    return found | ({f"{table}.propagated": {"Type": PROPAGATION}} if properties.pop("PropagatingVgws", None) else {})
+    return found | ({f"{table}.propagated": {"Type": _PROPAGATION}} if properties.pop("PropagatingVgws", None) else {})
 
 
 def _attached(name: str, attachment: Node, resources: Mapping[str, Node]) -> dict[str, Node]:

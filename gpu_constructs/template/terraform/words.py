@@ -143,10 +143,9 @@ def _types() -> Mapping[str, str]:
 def _arguments(kind: str) -> Mapping[str, str]:
     """The arguments of a kind by the names of their properties, as far as these differ."""
     found: dict[str, str] = {}
-    for path, written in KINDS[kind].names.items() if kind in KINDS else ():
-        steps = written.partition(" ")[0].removesuffix("[]").strip("/.").split(".")
-        if steps != [""]:
-            found.setdefault(steps[-1], path.rpartition(".")[2])
+    for path, each in KINDS[kind].names.items() if kind in KINDS else ():
+        if each.steps:
+            found.setdefault(each.steps[-1], path.rpartition(".")[2])
     return found
 
 
