@@ -36,6 +36,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
@@ -74,10 +75,8 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
 
 def _findings(cfn: Template) -> Mapping[str, Sequence[Finding]]:
     if cfn not in _REVIEWS:
-        found: dict[str, list[Finding]] = {}
-        for finding in dict.fromkeys(_reviewed_or_not(cfn)):
-            found.setdefault(lint_id(finding.rule, finding.severity), []).append(finding)
-        _REVIEWS[cfn] = found
+        findings = dict.fromkeys(_reviewed_or_not(cfn))
+        _REVIEWS[cfn] = grouped((lint_id(each.rule, each.severity), each) for each in findings)
     return _REVIEWS[cfn]
 
 

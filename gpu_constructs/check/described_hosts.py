@@ -9,6 +9,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import InstanceType, default_image, instance_type
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.budget import DESCRIBED
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 
@@ -30,10 +31,9 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
     if not types:
         return fleet
     workloads = tuple([_moved(each) if _is_elsewhere(fleet, each) else each for each in fleet.workloads])
-    clusters: dict[str | Unknown | None, list[Workload]] = {}
-    for each, old in zip(workloads, fleet.workloads, strict=True):
-        if each is not old:
-            clusters.setdefault(each.cluster, []).append(each)
+    clusters = grouped(
+        (each.cluster, each) for each, old in zip(workloads, fleet.workloads, strict=True) if each is not old
+    )
     if len(types) * len(clusters) > DESCRIBED:
         raise InvalidValueError(
             f"{len(types)} types of hosts are described for each of {len(clusters)} clusters",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.facts.budget import READINGS, work
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.finding import or_list
@@ -77,13 +77,14 @@ class Trial:
 
 def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
     """Values to try, of each parameter in turn."""
-    same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
-    for each in stacks.choices:
-        if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
-            same.setdefault((each.parameter, each.default, each.values), []).append(each)
+    same = grouped(
+        ((each.parameter, each.default, each.values), each)
+        for each in stacks.choices
+        if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}
+    )
     ranked = [
-        (number, OtherValue(choices=of, value=value))
-        for (_, default, values), of in ((key, tuple(of)) for key, of in same.items())
+        (number, OtherValue(choices=tuple(choices), value=value))
+        for (_, default, values), choices in same.items()
         for number, value in enumerate(each for each in values if each != default)
     ]
     ranked.sort(key=lambda each: each[0])
@@ -113,15 +114,12 @@ def in_time(
 
 def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:
     """Whether what a finding says is not known is known with each value that one parameter can have."""
-    tried: dict[tuple[Choice, ...], list[Trial]] = {}
-    for each in trials:
-        tried.setdefault(each.tried.choices, []).append(each)
     return any(
         choices[0].default is None
         and choices[0].parameter not in untried
         and all(each.is_complete for each in choices)
         and not any(place(finding) in each.left_open for each in of_choices)
-        for choices, of_choices in tried.items()
+        for choices, of_choices in grouped((each.tried.choices, each) for each in trials).items()
     )
 
 
@@ -204,11 +202,9 @@ class ValueTable:
     @property
     def alike(self) -> Iterator[tuple[Finding | None, tuple[Outcome, ...]]]:
         """Values of one outcome together: those that work, then rule by rule, with what the first of them brings."""
-        by_rule: dict[tuple[str, str] | None, list[Outcome]] = {None: []}
-        for each in self.outcomes:
-            found = each.finding
-            by_rule.setdefault(None if found is None else (found.rule, found.subject), []).append(each)
-        return ((outcomes[0].finding, tuple(outcomes)) for outcomes in by_rule.values() if outcomes)
+        ordered = sorted(self.outcomes, key=lambda each: each.finding is not None)
+        alike = grouped((each.finding and (each.finding.rule, each.finding.subject), each) for each in ordered)
+        return ((outcomes[0].finding, tuple(outcomes)) for outcomes in alike.values())
 
 
 def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:

@@ -19,7 +19,7 @@ from gpu_constructs.check.report import Asked, Report, Seen, order, reported
 from gpu_constructs.check.repository import World
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import STEPS, one_call
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from gpu_constructs.template.model import UndeclaredError
@@ -232,10 +232,7 @@ def _collisions_in(stacks: Stacks) -> tuple[str, ...]:
 
 
 def _told(what: str, named: Iterable[tuple[str, Origin]], so: str) -> Iterator[str]:
-    by_name: dict[str, list[Origin]] = {}
-    for name, origin in named:
-        by_name.setdefault(name, []).append(origin)
-    for name, origins in by_name.items():
+    for name, origins in grouped(named).items():
         pairs = combinations(origins[:_TOLD], 2)
         first = next(((one, other) for one, other in pairs if one.place.may_be(other.place)), None)
         if first is not None:

@@ -9,14 +9,15 @@ loads is made with it. For the same reason a room has some names as `loaded_late
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
 time. The values are frozen, so what was derived from one stays true.
 
-`Named` and `StrEnum` are enumerations that are printed as AWS writes their values.
+`grouped` puts values with the same key together. `Named` and `StrEnum` are enumerations that are printed as AWS writes
+their values.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from enum import Enum
 from functools import wraps
@@ -24,7 +25,19 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "loaded_later"]
+__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped", "loaded_later"]
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
+
+def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """Values by their keys, both in the order in which they come."""
+    found: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 class Named(Enum):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path, items, members, of_any_case, referred, under
 from gpu_constructs.template.evaluation import Stacks
@@ -213,12 +214,8 @@ class Places:
 
     @cached_property
     def _beside(self) -> Mapping[Reference, Sequence[Resource]]:
-        found: dict[Reference, list[Resource]] = {}
-        for each in self._resources.values():
-            if each.type in _BESIDE:
-                for reference in references_in(each.properties):
-                    found.setdefault(reference, []).append(each)
-        return found
+        beside = [each for each in self._resources.values() if each.type in _BESIDE]
+        return grouped((reference, each) for each in beside for reference in references_in(each.properties))
 
     def _find_parts(self, file: str | None, logical_id: str) -> tuple[Resource, ...]:
         """The resource that something was written in, those that it is made of, and those that say more about them."""

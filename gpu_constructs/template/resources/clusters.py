@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, STAYS, UNKNOWN, Place, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
@@ -140,19 +140,19 @@ class Clusters:
     def may_come_before_providers(self, service: Resource, cluster: str | Unknown | None) -> bool:
         """Whether a service may be created before the stack gives its cluster the capacity providers."""
         associations = () if isinstance(cluster, Unknown) else self._associations.get((service.stack, cluster), ())
-        return bool(associations) and service.reference not in self._index.after(associations)
+        return bool(associations) and service.reference not in self._index.after(tuple(associations))
 
 
 def _associations(
     index: Index, named: Callable[[Value, Place], str | Unknown | None]
-) -> Mapping[tuple[str, str | Unknown | None], tuple[Reference, ...]]:
+) -> Mapping[tuple[str, str | Unknown | None], Sequence[Reference]]:
     """The resources by which a deploy certainly gives a cluster its capacity providers, by stack and cluster."""
-    found: dict[tuple[str, str | Unknown | None], tuple[Reference, ...]] = {}
-    for each in index.all(_ASSOCIATIONS):
-        if each.exists is True and own_metadata(each).get(STAYS) is not True:
-            key = each.stack, named(each.properties.get("Cluster"), each.origin.place)
-            found[key] = (*found.get(key, ()), each.reference)
-    return found
+    new = [
+        each for each in index.all(_ASSOCIATIONS) if each.exists is True and own_metadata(each).get(STAYS) is not True
+    ]
+    return grouped(
+        ((each.stack, named(each.properties.get("Cluster"), each.origin.place)), each.reference) for each in new
+    )
 
 
 def provider_key(value: Value, index: Index, near: Place) -> ProviderKey | None:

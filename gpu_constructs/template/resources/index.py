@@ -26,6 +26,7 @@ from functools import cached_property
 from itertools import chain
 
 from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
     DynamicReference,
@@ -225,13 +226,12 @@ class Index:
     @cached_property
     def _followers(self) -> Mapping[Reference, Sequence[Reference]]:
         """By resource, those that name it in ``DependsOn`` or, where they are of ECS, refer to it."""
-        found: dict[Reference, list[Reference]] = {}
-        for each in self._by_key.values():
-            named = [Reference(each.stack, name) for name in each.depends_on]
-            named += references_in(each.properties) if each.type.startswith("AWS::ECS::") else ()
-            for reference in named:
-                found.setdefault(reference, []).append(each.reference)
-        return found
+
+        def named(each: Resource) -> Iterable[Reference]:
+            own = (Reference(each.stack, name) for name in each.depends_on)
+            return chain(own, references_in(each.properties) if each.type.startswith("AWS::ECS::") else ())
+
+        return grouped((other, each.reference) for each in self._by_key.values() for other in named(each))
 
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
         """The resource behind a reference; None if it is not among those that are read."""

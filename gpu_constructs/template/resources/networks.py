@@ -6,7 +6,6 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from gpu_constructs.facts.budget import work
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
@@ -101,11 +101,10 @@ class SecurityGroups:
     def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
         """The rules of some groups in a direction; None where one is for a group that is not known."""
         if direction not in self._alone:
-            alone: dict[Reference | None, list[Section]] = defaultdict(list)
-            for resource in self._index.all(f"AWS::EC2::{direction}"):
-                rule = Section.of(resource, [])
-                alone[self._index.reference(rule.get("GroupId"), _GROUP)].append(rule)
-            self._alone[direction] = dict(alone)
+            rules = (Section.of(each, []) for each in self._index.all(f"AWS::EC2::{direction}"))
+            self._alone[direction] = grouped(
+                (self._index.reference(each.get("GroupId"), _GROUP), each) for each in rules
+            )
         found = [self._rules_of(each, direction) for each in groups]
         is_known = None not in self._alone[direction] and self._work.takes(1 + sum(map(len, found)))
         return list(chain.from_iterable(found)) if is_known else None
@@ -211,7 +210,7 @@ class Networks:
         vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
         if vpc is None:
             return ()
-        there = self._endpoints.get(vpc, frozenset())
+        there = self._endpoints.get(vpc, ())
         return () if None in there else tuple(each for each in _OF_AGENT if each not in there)
 
     def have_emptied_group(self, subnets: Value) -> bool:
@@ -293,13 +292,12 @@ class Networks:
         return self._index.named_by(others, "RouteTableId", _ROUTE_TABLE)
 
     @cached_property
-    def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:
+    def _endpoints(self) -> Mapping[Reference | None, Sequence[str | None]]:
         """Services with an endpoint by VPC; None for what is not known."""
-        found: dict[Reference | None, set[str | None]] = {}
-        for each in self._index.all(_ENDPOINT):
-            vpc = self._index.reference(each.properties.get("VpcId"), _VPC)
-            found.setdefault(vpc, set()).add(_service(each.properties.get("ServiceName")))
-        return {vpc: frozenset(services) for vpc, services in found.items()}
+        there = (each.properties for each in self._index.all(_ENDPOINT))
+        return grouped(
+            (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName"))) for each in there
+        )
 
     @cached_property
     def _are_unclear(self) -> bool:

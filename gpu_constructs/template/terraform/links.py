@@ -8,12 +8,12 @@ resource can be meant.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.template.documents.node import Node, items, members, under
 from gpu_constructs.template.terraform.plan import Instance, Object, Plan, steps_of
 
@@ -176,21 +176,20 @@ class Links:
 
     @cached_property
     def _instances(self) -> Mapping[tuple[Module, str], list[Instance]]:
-        return _grouped(((each.module, each.declared), each) for each in self._plan.instances.values())
+        return grouped(((each.module, each.declared), each) for each in self._plan.instances.values())
 
     @cached_property
     def _by_module(self) -> Mapping[tuple[Module, str], list[Instance]]:
         made = (each for each in self._plan.instances.values() if not each.is_data)
-        return _grouped(((each.module, each.type), each) for each in made)
+        return grouped(((each.module, each.type), each) for each in made)
 
     @cached_property
     def _keys(self) -> Mapping[tuple[Module, str], list[str | int | None]]:
         """The keys of a module, by the module around it and its name."""
-        found: dict[tuple[Module, str], dict[str | int | None, None]] = {}
-        for each in self._plan.instances.values():
-            for at, (name, key) in enumerate(each.module):
-                found.setdefault((each.module[:at], name), {})[key] = None
-        return {where: list(keys) for where, keys in found.items()}
+        modules = dict.fromkeys(
+            each.module[: at + 1] for each in self._plan.instances.values() for at in range(len(each.module))
+        )
+        return grouped(((each[:-1], each[-1][0]), each[-1][1]) for each in modules)
 
 
 class _From(NamedTuple):
@@ -199,13 +198,6 @@ class _From(NamedTuple):
     module: Module
     key: str | int | None
     instance: Instance | None = None
-
-
-def _grouped(instances: Iterable[tuple[tuple[Module, str], Instance]]) -> dict[tuple[Module, str], list[Instance]]:
-    found: dict[tuple[Module, str], list[Instance]] = {}
-    for key, each in instances:
-        found.setdefault(key, []).append(each)
-    return found
 
 
 def _chosen(links: Sequence[Link], near: Instance) -> Link | None:
