@@ -56,7 +56,7 @@ class Acknowledgements:
         for stack in stacks.stacks:
             for resource in stack.resources.values():
                 self._wrong += _wrong(resource)
-                for now, reason in _by_current_id(_written(resource.metadata), self._named):
+                for now, reason in _by_current_id(_written(resource), self._named):
                     self._in_templates[resource.origin.file, resource.logical_id, now] = reason
         # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
         self._roots = {
@@ -132,12 +132,11 @@ def _upwards(path: str) -> Iterator[str]:
 
 def _wrong(resource: Resource) -> Iterator[str]:
     """A line for each reason of a resource that cannot count."""
-    ours = resource.metadata.get(METADATA_KEY)
-    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
+    written = resource.own_metadata.get("Acknowledge")
     place = f"{resource.origin.file}: Acknowledge of {resource.logical_id}"
     if written is not None and not isinstance(written, (dict, Mapping)):
         yield f"{place} is no object, and accepts nothing; fix: {{GPU002: why that is all right}}"
-    for rule, why in _written(resource.metadata):
+    for rule, why in _written(resource):
         try:
             known_id(rule.strip())
         except UnknownNameError as error:
@@ -147,10 +146,9 @@ def _wrong(resource: Resource) -> Iterator[str]:
             yield f"{place} gives no reason for {brief(rule)}, and does not accept it; fix: {rule}: why it is all right"
 
 
-def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    ours = metadata.get(METADATA_KEY)
-    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
-    yield from written.items() if isinstance(written, (dict, Mapping)) else ()
+def _written(resource: Resource) -> Iterable[tuple[str, object]]:
+    written = resource.own_metadata.get("Acknowledge")
+    return written.items() if isinstance(written, (dict, Mapping)) else ()
 
 
 def file_of(finding: Finding) -> str | None:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import EXISTS, METADATA_KEY, Container, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.proof import Proof
 from gpu_constructs.placement.prover import prove
@@ -59,8 +59,7 @@ class Context:
     def exists(self, thing: Pool | Task | Workload) -> bool:
         """Whether what defines a thing certainly exists already, so that it is not to be created."""
         found = self.resource(thing)
-        own = None if found is None else found.metadata.get(METADATA_KEY)
-        return isinstance(own, Mapping) and own.get(EXISTS) is True
+        return found is not None and found.own_metadata.get(EXISTS) is True
 
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""

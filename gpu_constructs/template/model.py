@@ -16,7 +16,7 @@ from typing import TypeAlias
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.facts.budget import SEARCHED
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Origin, Unknown
+from gpu_constructs.fleet import METADATA_KEY, Origin, Unknown
 
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""
@@ -151,6 +151,13 @@ class Resource:
     def reference(self) -> Reference:
         """What ``Ref`` to it is."""
         return Reference(self.stack, self.logical_id)
+
+    @property
+    def own_metadata(self) -> Mapping[str, object]:
+        """What this library's constructs, or a user, wrote about it that CloudFormation has no property for."""
+        metadata: object = self.metadata
+        written: object = metadata.get(METADATA_KEY) if isinstance(metadata, (dict, Mapping)) else None
+        return written if isinstance(written, (dict, Mapping)) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Text, Value
-from gpu_constructs.template.resources.containers import container_name
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.tasks import container_name
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"

@@ -9,7 +9,6 @@ from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, STAYS, UNKNOWN, Place, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
-from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
 CLUSTER = "AWS::ECS::Cluster"
@@ -148,7 +147,7 @@ def _associations(
 ) -> Mapping[tuple[str, str | Unknown | None], Sequence[Reference]]:
     """The resources by which a deploy certainly gives a cluster its capacity providers, by stack and cluster."""
     new = [
-        each for each in index.all(_ASSOCIATIONS) if each.exists is True and own_metadata(each).get(STAYS) is not True
+        each for each in index.all(_ASSOCIATIONS) if each.exists is True and each.own_metadata.get(STAYS) is not True
     ]
     return grouped(
         ((each.stack, named(each.properties.get("Cluster"), each.origin.place)), each.reference) for each in new
@@ -167,7 +166,7 @@ def provider_key(value: Value, index: Index, near: Place) -> ProviderKey | None:
 
 def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes) -> _Listing:
     properties = Section.of(resource, notes)
-    place, said, exists = resource.origin.place, own_metadata(resource), resource.exists is True
+    place, said, exists = resource.origin.place, resource.own_metadata, resource.exists is True
     providers = properties.get("CapacityProviders")
     listed = providers if is_list(providers) else (UNKNOWN,)
     keys = [provider_key(each, index, place) for each in listed]

@@ -42,7 +42,6 @@ from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data, says_all
 from gpu_constructs.template.resources.pools import FoundPool, ecs_pools, strays_of
-from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import calls_of_states, steps_of
@@ -57,7 +56,7 @@ def declared_in(stacks: Sequence[Stack], notes: Notes) -> dict[str, InstanceType
     found: dict[str, InstanceType] = {}
     for stack in stacks:
         for resource in stack.resources.values():
-            written = own_metadata(resource).get(DECLARED_TYPES)
+            written = resource.own_metadata.get(DECLARED_TYPES)
             if written is not None:
                 section = Section({}, resource.origin, ("Metadata", METADATA_KEY, DECLARED_TYPES), notes)
                 _add_declared(written, section, found)

@@ -35,12 +35,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.purchases import (
-    bought_by_configuration,
-    bought_by_template,
-    own_metadata,
-    types_asked_for,
-)
+from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_off
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
@@ -60,7 +55,7 @@ _LEAF = "/image_id"
 def image_of(resource: Resource, image_id: Value, notes: Notes) -> HostImage | Unknown:
     """What is known about the image that a resource names, in its properties or its metadata."""
     found = host_image(image_id)
-    written = own_metadata(resource).get(DECLARED_IMAGE)
+    written = resource.own_metadata.get(DECLARED_IMAGE)
     if image_id is None or written is None or not isinstance(found, Unknown):
         return found
     section = Section({}, resource.origin, ("Metadata", METADATA_KEY, DECLARED_IMAGE), notes)

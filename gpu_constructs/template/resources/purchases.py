@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from gpu_constructs.facts import Architecture, known_type
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.budget import ENTRIES, NAME
 from gpu_constructs.fleet import (
-    METADATA_KEY,
     RESERVATIONS_FIRST,
     RESERVATIONS_ONLY,
     RESERVED_INSTANCES,
@@ -203,15 +202,8 @@ def _named(target: Section, key: str) -> Value:
     return written
 
 
-def own_metadata(resource: Resource) -> Mapping[str, object]:
-    """What this library's constructs, or a user, wrote about a resource that CloudFormation has no property for."""
-    metadata: object = resource.metadata
-    written: object = metadata.get(METADATA_KEY) if isinstance(metadata, (dict, Mapping)) else None
-    return written if isinstance(written, (dict, Mapping)) else {}
-
-
 def _instances(group: Resource, of: Reservation) -> int | Unknown | None:
-    written = own_metadata(group).get(RESERVED_INSTANCES)
+    written = group.own_metadata.get(RESERVED_INSTANCES)
     if written is None:
         return of.instances
     if isinstance(written, int) and not isinstance(written, bool):
