@@ -29,12 +29,12 @@ __all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped
 
 
 _Key = TypeVar("_Key", bound=Hashable)
-_Value = TypeVar("_Value")
+_Grouped = TypeVar("_Grouped")
 
 
-def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+def grouped(pairs: Iterable[tuple[_Key, _Grouped]]) -> dict[_Key, list[_Grouped]]:
     """Values by their keys, both in the order in which they come."""
-    found: dict[_Key, list[_Value]] = {}
+    found: dict[_Key, list[_Grouped]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
