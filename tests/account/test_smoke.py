@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -196,6 +197,19 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
     assert found[0]["taskArn"].split("/")[1] == found[0]["serviceName"]
     assert found[0]["attributes"] == answer["attributes"]
     assert found[0]["Tags"][1]["Value"] == "kept"
+
+
+def test_addresses_after_a_colon_tags_by_their_keys_and_what_is_encoded_of_an_instance_go() -> None:
+    answer: Any = {
+        "text": "mac:0a:1b:2c:3d:4e:5f, ip:2600:1f00::17, arn:aws:ec2::image/x arn:aws:s3:::bead",
+        "tags": {"acme": "1", "aws:ecs:clusterName": "kept"},
+        "UserData": {"Value": base64.b64encode(b"echo 10.1.2.3").decode()},
+    }
+    found: Any = scrubbed(answer)
+    said = json.dumps(found) + base64.b64decode(found["UserData"]["Value"]).decode()
+    assert [each for each in ("0a:1b", "2600:", "acme", "10.1.2.3") if each in said] == []
+    assert "arn:aws:ec2::image" in found["text"]
+    assert "aws:ecs:clusterName" in found["tags"]
 
 
 @settings(max_examples=times(60))

@@ -22,7 +22,9 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | None"
 
 _HEX = "[0-9a-fA-F]"
 _G = f"{_HEX}{{1,4}}"
-_IPV6 = f"(?:{_G}:){{7}}{_G}|(?:{_G}:){{1,6}}(?::{_G}){{1,6}}|(?:{_G}:){{1,7}}:|:(?::{_G}){{1,7}}"
+_INSIDE = "".join(rf"(?<!\b{_HEX * many}:)" for many in range(1, 5)) + "(?<!::)(?<!aws:)"
+"""Not amid the groups of a longer row, nor the service of an ARN."""
+_IPV6 = f"{_INSIDE}(?:(?:{_G}:){{7}}{_G}|(?:{_G}:){{1,6}}(?::{_G}){{1,6}}|(?:{_G}:){{1,7}}:)|(?<!:):(?::{_G}){{1,7}}"
 _CODED = r"(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%[0-9A-F]{2})"
 """Before one may stand a character of JSON in a text, or of the address of a page."""
 _FROM = f"(?:(?<![A-Za-z0-9])|{_CODED})"
@@ -38,8 +40,8 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     ),
     "key": (rf"{_FROM}A[A-Z]{{3}}[A-Z0-9]{{16,17}}{_TO}", "AXXX{n:016d}"),
     "hex": (rf"{_FROM}{_HEX}{{32,64}}{_TO}", "a{n:031x}"),
-    "mac": (rf"{_FROM}(?<!:){_HEX}{{2}}(?::{_HEX}{{2}}){{5}}(?![A-Za-z0-9:])", "02:00:00:00:00:{n:02x}"),
-    "ipv6": (rf"{_FROM}(?<!:)(?:{_IPV6})(?![A-Za-z0-9:])", "2001:db8::{n:x}"),
+    "mac": (rf"{_FROM}{_INSIDE}{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}(?![A-Za-z0-9:])", "02:00:00:00:00:{n:02x}"),
+    "ipv6": (rf"{_FROM}(?:{_IPV6})(?![A-Za-z0-9:])", "2001:db8::{n:x}"),
     "ipv4": (rf"(?:(?<!\d)(?<!\d\.)|{_CODED})(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?!\.?\d)", "192.0.2.{n}"),
     "deployment": (r"(?<=ecs-svc/)\d+", "{n}"),
     "serial": (r"(?<=<serial>)[^<]+", "{n}"),
@@ -84,7 +86,9 @@ class _Scrubber:
         if isinstance(value, dict):
             is_variable = key == "environment" and str(value.get("name")) not in _VARIABLES
             hidden = {"value": self._variable(value["value"])} if is_variable and "value" in value else {}
-            return {self._key(name): self.value(each, name) for name, each in value.items()} | hidden
+            to = self._text if _is_map(key, value) else self._key
+            parts = {to(name): self.value(each, _part(key, name)) for name, each in value.items()}
+            return parts | hidden
         return [self.value(each, key) for each in value] if isinstance(value, list) else value
 
     def _key(self, name: str) -> str:
@@ -112,6 +116,16 @@ class _Scrubber:
         return self._others.setdefault(found[0], form.format(n=len(self._others) + 1, prefix=found["prefix"]))
 
 
+def _is_map(key: str, value: Mapping[str, object]) -> bool:
+    """Whether these are tags by their keys."""
+    return key in {"tags", "Tags"} and not {"Key", "key"} & value.keys()
+
+
+def _part(key: str, name: str) -> str:
+    """What a part of something is read as: EC2 answers what is encoded as ``{"Value": …}``."""
+    return key if key == "UserData" and name == "Value" else name
+
+
 def _names(value: object, key: str = "") -> Iterator[str]:
     """Names, as far as an ARN, a tag or a key says that they are some."""
     if isinstance(value, str):
@@ -123,7 +137,7 @@ def _names(value: object, key: str = "") -> Iterator[str]:
             found += [each[:-7] for each in parts if arn["service"] == "secretsmanager"]
         yield from (each for each in found if re.search(r"\w", each) and each not in _WORDS and not each.isdigit())
     elif isinstance(value, dict):
-        is_map = key in {"tags", "Tags"} and not {"Key", "key"} & value.keys()
+        is_map = _is_map(key, value)
         tag = value.get("Key", value.get("key", "aws:")), value.get("Value", value.get("value"))
         tags = value.items() if is_map else [tag]
         yield from _names([[name, each] for name, each in tags if not str(name).startswith(_OF_AWS)], "tagName")

@@ -33,7 +33,7 @@ def known_provider_name(value: str | None) -> str | Unknown | None:
             argument="capacity_provider_name",
             value=value,
             allowed=f"{ECS_NAME_FORM}, not beginning with aws, ecs or fargate",
-            fix="leave it out, and CloudFormation makes a name",
+            fix="capacity_provider_name='gpu-l4'",
         )
     return known_text(value)
 

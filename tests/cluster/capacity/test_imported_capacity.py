@@ -20,6 +20,7 @@ from gpu_constructs import (
     GpuService,
     ImportedGpuCapacity,
     IncompatibleError,
+    InvalidValueError,
     ModelCache,
     ModelServer,
     UnknownNameError,
@@ -153,3 +154,8 @@ def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[st
 def test_a_misspelt_argument_is_refused_by_its_name(site: Site) -> None:
     with pytest.raises(UnknownNameError, match="max_instance: GpuCapacity.from_attributes has no such argument"):
         of_others(site, max_instance=1)
+
+
+def test_the_fix_of_a_provider_s_name_names_one(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="100 cannot be the name .*fix: capacity_provider_name='gpu-l4'"):
+        of_others(site, capacity_provider_name=100)
