@@ -30,6 +30,7 @@ class Layer(Enum):
     GPU_NOT_REGISTERED = "GPU not registered"
     ATTRIBUTE = "attribute missing"
     DRIVER = "driver too old"
+    IMAGE = "image not pulled"
     QUOTA = "quota"
     NOT_OFFERED = "not offered in the zone"
     CAPACITY = "capacity"

@@ -302,7 +302,7 @@ def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Caus
     needed = _NEEDS_CUDA.search(reason)
     if needed is None:
         return Cause(
-            layer=Layer.STOPPED,
+            layer=Layer.IMAGE if "CannotPull" in reason else Layer.STOPPED,
             text=said,
             fix="what the reason says; the log of the container has more where it started",
         )

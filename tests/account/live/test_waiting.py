@@ -284,6 +284,13 @@ def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, 
     assert causes_of(stopped_for("brand=tesla"))[-1].layer is Layer.STOPPED
 
 
+def test_an_image_that_cannot_be_pulled_comes_before_a_larger_maximum() -> None:
+    reason = "CannotPullContainerError: pull image manifest has been retried 1 time(s): demo:1: not found"
+    task = {"lastStatus": "STOPPED", "group": "service:chat", "stoppedReason": reason}
+    found = causes_of({**cluster(group=FULL), "tasks": [task]})
+    assert [each.layer for each in found] == [Layer.IMAGE, Layer.GROUP_MAXIMUM, Layer.BUSY]
+
+
 def test_programs_read_the_state_in_numbers(waits: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert waits(cluster(), "--format", "json") == 1
     facts = json.loads(capsys.readouterr().out)
