@@ -100,8 +100,8 @@ class Targets:
     @property
     def loading_seconds(self) -> float:
         """How long a task may take until it answers."""
-        known = None if self.task.server is None else self.task.server.health_check_grace_seconds
-        return 60 * _LOADING_MINUTES if known is None else known
+        known = None if self.task.server is None else self.task.server.health_check_grace_period
+        return 60 * _LOADING_MINUTES if known is None else known.to_seconds()
 
     def port(self, container_name: str | None, container_port: int | None) -> TargetPort:
         """The port that a load balancer sends requests to, on hosts or tasks that can let it in."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, cast, get_args
 
+import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict, Unpack
 
-from gpu_constructs.cdk.arguments import texts, variables, whole_number
+from gpu_constructs.cdk.arguments import known_seconds, require_kind, seconds_of, texts, variables, whole_number
 from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
@@ -57,7 +58,7 @@ class ModelServer:
     Made by a class method for servers that many people run, whose facts and sources are in
     ``facts/data/servers.json``, or directly for your own server::
 
-        ModelServer(name="mine", image=image, port=9000, health_path="/ready", health_check_grace_seconds=300)
+        ModelServer(name="mine", image=image, port=9000, health_path="/ready")
 
     Attributes:
         name: What it is called.
@@ -65,7 +66,7 @@ class ModelServer:
         image_name: The published image; None where `image` says it alone.
         port: Where it listens; None for what serves nothing, such as a base image.
         health_path: What answers with 200 once it serves; None where nothing does.
-        health_check_grace_seconds: How long it may load before failed health checks count; measured for models of 7
+        health_check_grace_period: How long it may load before failed health checks count; measured for models of 7
             billion parameters. A larger model takes longer, and so does a first download.
         command: Its command, with ``{port}`` where its port goes. Empty for the image's own.
         model: The model, by its name on Hugging Face; its memory is held against the GPUs. None without a name.
@@ -80,7 +81,7 @@ class ModelServer:
     image_name: str | None = None
     port: int | None = None
     health_path: str | None = None
-    health_check_grace_seconds: int | None = None
+    health_check_grace_period: cdk.Duration | None = None
     command: Sequence[str] = ()
     model: str | None = None
     gpu_arguments: Sequence[str] = ()
@@ -97,14 +98,11 @@ class ModelServer:
         _require_port(self.port)
         for argument in ("health_path", "cache_directory"):
             _require_path(argument, getattr(self, argument))
-        if self.health_check_grace_seconds is not None:
-            whole_number(
-                "health_check_grace_seconds",
-                self.health_check_grace_seconds,
-                smallest=0,
-                unit="seconds",
-                fix="health_check_grace_seconds=600",
-            )
+        if self.health_check_grace_period is not None:
+            period, example = "health_check_grace_period", "cdk.Duration.minutes(10)"
+            require_kind(period, self.health_check_grace_period, cdk.Duration, example=example)
+            why = "is no time that others follow from"
+            known_seconds(period, self.health_check_grace_period, smallest=0, fix=example, why=why)
         for argument in ("command", "gpu_arguments"):
             listed = texts(argument, getattr(self, argument), example="['--max-model-len', '8192']")
             object.__setattr__(self, argument, tuple(listed))
@@ -218,7 +216,7 @@ class ModelServer:
             image_name=image_name,
             port=facts.port if port is None else port,
             health_path=facts.health_path,
-            health_check_grace_seconds=facts.grace_seconds,
+            health_check_grace_period=None if facts.grace_seconds is None else seconds_of(facts.grace_seconds),
             command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
             model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
             # Arguments of the user that say how GPUs are used take the place of these.

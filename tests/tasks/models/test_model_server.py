@@ -231,7 +231,8 @@ def test_what_is_given_is_taken_instead(site: Site) -> None:
 
 
 def test_a_service_takes_health_check_and_grace_from_its_server(site: Site) -> None:
-    mine = ModelServer(name="mine", image=_IMAGE, port=9000, health_path="/ready", health_check_grace_seconds=1200)
+    loads = cdk.Duration.minutes(20)
+    mine = ModelServer(name="mine", image=_IMAGE, port=9000, health_path="/ready", health_check_grace_period=loads)
     task = site.task()
     task.add_model_server("Mine", server=mine)
     service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
@@ -274,7 +275,11 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("arguments", lambda: ModelServer.vllm(_QWEN, arguments="--max-model-len 8192")),
     ("health_path", lambda: ModelServer(name="mine", image=_IMAGE, health_path="ready")),
     ("cache_directory", lambda: ModelServer(name="mine", image=_IMAGE, cache_directory="models")),
-    ("health_check_grace_seconds", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_seconds=-1)),
+    ("health_check_grace_period", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_period=300)),  # type: ignore[arg-type]
+    (
+        "health_check_grace_period",
+        lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_period=cdk.Duration.millis(5)),
+    ),
     ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
     ("name", lambda: ModelServer(name="", image=_IMAGE)),
     ("tag", lambda: ModelServer.vllm(_QWEN, tag="v0.20.0\0")),
