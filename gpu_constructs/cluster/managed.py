@@ -12,16 +12,16 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, number_of, of_kind, texts
+from gpu_constructs.cdk.arguments import flag, number_of, of_kind
 from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.cdk.tokens import is_list_token, is_token
+from gpu_constructs.cluster.capacity.plan import types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
-from gpu_constructs.facts import InstanceType, Vendor, instance_type
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.facts import InstanceType, Vendor
 from gpu_constructs.facts.aws_limits import GP3_MAX_GIB, MAX_IDLE_SECONDS, NO_PRICE_THRESHOLD_PERCENT, is_managed_size
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.facts.names import MANUFACTURERS
@@ -149,7 +149,15 @@ def choice_of_types(instance_types: Sequence[str], *, local_disks: bool = False)
     Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
     tasks that wait. With `local_disks`, all of them have some.
     """
-    types = _types(instance_types)
+    names, chosen = types_of(instance_types, image_is_given=False)
+    if chosen.has_unknown_types:
+        raise InvalidValueError(
+            "an instance type that is only known at deploy time does not say which accelerators it has",
+            argument="instance_types",
+            value=list(names),
+            fix="take the type from context instead of a parameter",
+        )
+    types = chosen.instance_types
     _require_alike(types)
     without = [each.name for each in types if not each.local_disks] if local_disks else []
     if without:
@@ -175,24 +183,6 @@ def choice_of_types(instance_types: Sequence[str], *, local_disks: bool = False)
     )
     rules = ("included" if any(map(is_one, types)) else "excluded" for is_one in _LEFT_OUT.values())
     return TypeChoice(instance_types=selected_types(requirements, *rules, managed=True), requirements=requirements)
-
-
-def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:
-    example = "instance_types=['g6.xlarge', 'g6.2xlarge']"
-    names = texts("instance_types", instance_types, example=example)
-    if not names:
-        raise InvalidValueError(
-            "expects at least one instance type", argument="instance_types", value=names, fix=example
-        )
-    if any(is_token(each) or is_list_token(each) for each in names):
-        raise InvalidValueError(
-            "an instance type that is only known at deploy time does not say which accelerators it has",
-            argument="instance_types",
-            value=names,
-            fix="take the type from context instead of a parameter",
-        )
-    with argument_named("instance_types"):
-        return tuple(dict.fromkeys(map(instance_type, names)))
 
 
 def _require_alike(types: Sequence[InstanceType]) -> None:

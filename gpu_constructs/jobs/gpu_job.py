@@ -15,7 +15,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
-from constructs import Construct
+from constructs import Construct, IDependable
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import of_kind, whole_seconds
@@ -27,19 +27,16 @@ from gpu_constructs.cdk.state_parts import alarm_of_executions
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Workload
+from gpu_constructs.fleet import PARTLY_SPOT, PoolKind, Starter, Task, Workload
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.job_task import (
     attempt_seconds,
     container_of,
     fleet_of,
-    groups_of,
-    network_of,
     require_apart,
     require_cost,
     warn_of_lost_hours,
-    workload_of,
 )
 from gpu_constructs.jobs.machine import machine_of_tasks, one_at_a_time, require_machine_name
 from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
@@ -50,6 +47,7 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
     STARTED,
+    CapacityShare,
     capacity_used,
     keep_exported,
     keep_old_revisions,
@@ -131,10 +129,7 @@ class GpuJob(Construct):
         task = task_definition.counted.with_ports()
         slots = [task_slots(task, each.pool) for each in used]
         shares = shares_of(used, slots)
-        workload = workload_of(construct_id, task, shares)
-        require_home(workload, used, cluster.cluster, STARTED)
-        require_allowed(workload, STARTED)
-        require_yes(workload, "GPU140", arguments=STARTED)
+        workload = _workload(construct_id, task, shares, cluster)
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         require_interfaces(workload, of_interfaces, STARTED)
         pools, longest = [each.pool for each in used], longest_seconds(seconds, budgets)
@@ -145,9 +140,15 @@ class GpuJob(Construct):
             warn_of_lost_hours(self, pools, seconds)
         self.task_definition: GpuTaskDefinition = task_definition
         self.data: tuple[JobData, ...] = places.every
-        groups = groups_of(self, cluster, security_groups) if task.interfaces else []
-        mounted = [ready for each in groups[:1] for ready in task_definition.let_reach_caches(each)]
-        hosts = cluster.hosts
+        hosts, network, mounted = cluster.hosts, None, list[IDependable]()
+        if task.interfaces:
+            subnets, groups = hosts.subnets_of(vpc_subnets), security_groups
+            if groups is None:
+                groups = [ec2.SecurityGroup(self, "SecurityGroup", vpc=hosts.vpc, description="A job: no way in")]
+            mounted = [ready for each in groups[:1] for ready in task_definition.let_reach_caches(each)]
+            network = {"Subnets": subnets.ids, "SecurityGroups": [each.security_group_id for each in groups]}
+            if subnets.unreached is not None:
+                warn(self, "public-subnets", subnets.unreached)
         run = JobRun(
             partition=hosts.place[0],
             cluster=hosts.cluster_arn,
@@ -155,7 +156,7 @@ class GpuJob(Construct):
             family=task_definition.family,
             container=container,
             strategy=[each.as_api for each in shares],
-            network=network_of(cluster, groups, vpc_subnets) if task.interfaces else None,
+            network=network,
             packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
             environment=places.variables,
             checkpoints=None if places.checkpoints is None else places.checkpoints.location,
@@ -184,9 +185,6 @@ class GpuJob(Construct):
         # A provider cannot leave the cluster while a task uses it.
         self.state_machine.node.add_dependency(hosts.association.services_depend_on, *mounted)
         hosts.add_alarm(self.alarm)
-        unreached = hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
-        if unreached is not None:
-            warn(self, "public-subnets", unreached)
         keep_exported(used, scope)
         self._workload = workload
         self._hosts = hosts
@@ -365,3 +363,18 @@ class GpuJob(Construct):
         """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""
         region = source.env.region
         require_same_place(stack_of(self), argument, region=region, what=argument, why="where nothing hears of it")
+
+
+def _workload(name: str, task: Task, shares: Sequence[CapacityShare], cluster: GpuCluster) -> Workload:
+    """One copy of a task on its capacity, which can run there."""
+    workload = Workload(
+        name=name,
+        task=task,
+        starter=Starter.STATE_MACHINE,
+        strategy=tuple(each.item for each in shares),
+        network_configuration=bool(task.interfaces),
+    )
+    require_home(workload, [each.capacity for each in shares], cluster.cluster, STARTED)
+    require_allowed(workload, STARTED)
+    require_yes(workload, "GPU140", arguments=STARTED)
+    return workload

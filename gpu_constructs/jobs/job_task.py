@@ -1,6 +1,6 @@
 """What a job takes from its cluster and its task definition, and what bounds it.
 
-Taken are the container that counts, network and time; bounds are what one start may cost, the hours that it may lose,
+Taken are the container that counts and the time; bounds are what one start may cost, the hours that it may lose,
 and a directory that one execution has.
 """
 
@@ -11,19 +11,16 @@ from dataclasses import replace
 from typing import cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words, is_positive, known_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cdk.validation import warn
-from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
-from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Starter, Step, Task, Unknown, Workload
+from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, Step, Task, Unknown, Workload
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.workload import CapacityShare
 
 
 def attempt_seconds(timeout: cdk.Duration) -> int:
@@ -35,26 +32,6 @@ def attempt_seconds(timeout: cdk.Duration) -> int:
         largest=LONGEST_EXECUTION_SECONDS,
         fix="cdk.Duration.hours(6)",
         why="does not bound the whole execution",
-    )
-
-
-def groups_of(
-    scope: Construct, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None
-) -> Sequence[ec2.ISecurityGroup]:
-    """Security groups as given, or one that lets nothing in."""
-    if given is not None:
-        return given
-    return [ec2.SecurityGroup(scope, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
-
-
-def workload_of(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workload:
-    """One copy of its task on its capacity."""
-    return Workload(
-        name=name,
-        task=task,
-        starter=Starter.STATE_MACHINE,
-        strategy=tuple(each.item for each in shares),
-        network_configuration=bool(task.interfaces),
     )
 
 
@@ -78,16 +55,6 @@ def container_of(task_definition: GpuTaskDefinition, name: str | None) -> str:
             fix="leave it out for the first container with GPUs",
         )
     return name
-
-
-def network_of(
-    cluster: GpuCluster, groups: Sequence[ec2.ISecurityGroup], chosen: ec2.SubnetSelection | None
-) -> dict[str, list[str]]:
-    """The configuration of ``awsvpc``, as the API has it."""
-    return {
-        "Subnets": cluster.hosts.subnets_of(chosen).ids,
-        "SecurityGroups": [each.security_group_id for each in groups],
-    }
 
 
 def fleet_of(workload: Workload, pools: Sequence[Pool], timeout_seconds: int, longest: int) -> Fleet:

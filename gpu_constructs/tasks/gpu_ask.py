@@ -141,6 +141,15 @@ class GpuNeedOptions(TypedDict, total=False):
     nvlink: bool
 
 
+NEEDS: Mapping[str, str] = {
+    "GpuMemoryMib": "gpu_memory_gib",
+    "ComputeCapability": "min_compute_capability",
+    "Precision": "precision",
+    "Nvlink": "nvlink",
+}
+"""What needs are called, by property of the metadata."""
+
+
 def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
     """The needs of a container, None where it has none."""
     nvlink, precision = options.get("nvlink", False), options.get("precision")

@@ -19,6 +19,7 @@ from gpu_constructs.placement.demand import A_CONSTRAINT, Demand, demand_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare, share_of
 from gpu_constructs.rules import check, one_of
+from gpu_constructs.tasks.gpu_ask import NEEDS
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 _FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
@@ -143,10 +144,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "ContainerDefinitions.Memory": "memory_mib",
     "InstanceType": "capacity",
     "NetworkMode": "network_mode",
-    "GpuMemoryMib": "gpu_memory_gib",
-    "ComputeCapability": "min_compute_capability",
-    "Precision": "precision",
-    "Nvlink": "nvlink",
+    **NEEDS,
     "Memory of NvidiaMps": "memory_mib of the shares",
     "hosts of a type such as": "capacity of a type such as",
     "a separate capacity provider for": "separate capacity for",

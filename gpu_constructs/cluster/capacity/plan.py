@@ -310,7 +310,7 @@ def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tu
         )
     if any(is_list_token(each) for each in instance_types):
         raise InvalidValueError(
-            "a list that is only known at deploy time cannot become the overrides of an Auto Scaling group",
+            "a list that is only known at deploy time does not say which types it has",
             argument="instance_types",
             fix="take the types from context instead of a parameter",
         )

@@ -21,7 +21,7 @@ from gpu_constructs.jobs.job_task import require_cost
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables
-from gpu_constructs.tasks.gpu_ask import plan_needs
+from gpu_constructs.tasks.gpu_ask import NEEDS, plan_needs
 from gpu_constructs.tasks.host_share import (
     default_shared_memory_mib,
     efa_devices,
@@ -44,6 +44,7 @@ _WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with ea
 
 _ARGUMENTS: Mapping[str, str] = {
     **ARGUMENTS,
+    **NEEDS,
     "ContainerProperties.ResourceRequirements": "gpus",
     "ContainerDefinitions.ResourceRequirements": "gpus",
     "ResourceRequirements": "gpus",
@@ -59,10 +60,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "ComputeResources.InstanceTypes": "gpus",
     "InstanceType": "gpus",
     "InstanceTypes": "instance_types",
-    "GpuMemoryMib": "gpu_memory_gib",
-    "ComputeCapability": "min_compute_capability",
-    "Precision": "precision",
-    "Nvlink": "nvlink",
     "NodeProperties.NumNodes": "hosts",
     "ComputeResources.Type": "queue",
 }

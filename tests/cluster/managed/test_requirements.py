@@ -68,9 +68,9 @@ def test_no_price_keeps_a_type_out(purchase: PurchaseOption, lifted: str) -> Non
 @pytest.mark.parametrize(
     ("types", "error", "words"),
     [
-        ([], InvalidValueError, "expects at least one instance type"),
+        ([], InvalidValueError, "a list with at least one instance type"),
         ("g6.xlarge", InvalidValueError, r"\['g6.xlarge'\]"),
-        ([None], InvalidValueError, "expects a list of text"),
+        ([None], InvalidValueError, "expects names"),
         (["${Token[TOKEN.1]}"], InvalidValueError, "only known at deploy time"),
         (["g6.xlage"], UnknownNameError, "g6.xlarge"),
         (["g4ad.xlarge"], IncompatibleError, "Radeon Pro V520 devices.*NVIDIA GPUs and Neuron"),
