@@ -51,8 +51,10 @@ def test_errors_and_warnings_are_shown_where_they_are_and_an_error_in_a_stage_fa
     tmp_path: Path,
 ) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(APP))
-    # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option.
-    code, said = cdk("synth", "--quiet", "--validation", "--app", RUN, at=tmp_path)
+    # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option; its own
+    # rules take seconds to load, and `test_cdks_own_validation` has them.
+    without = "@aws-cdk/core:validateAgainstDefaultRules=false"
+    code, said = cdk("synth", "--quiet", "--validation", "--context", without, "--app", RUN, at=tmp_path)
     assert code == 1, said
     error = ["ERROR", "gpu-constructs::GPU020", "Prod/Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Prod/Train/Gpu/Old/LaunchTemplate"]
