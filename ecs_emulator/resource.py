@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -104,8 +105,9 @@ class Resource(CloudFormationModel):
         self.remove(Region(account_id, region_name))
 
 
+@functools.cache
 def registered() -> dict[str, type[Resource]]:
-    """Every type that the emulator makes itself, by its name."""
+    """Every type that the emulator makes itself, by its name; their modules are there before the first stack."""
     found: dict[str, type[Resource]] = {}
     waiting = Resource.__subclasses__()
     while waiting:

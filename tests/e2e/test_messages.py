@@ -23,7 +23,7 @@ from tests.synthesis import app_in
 
 from .deployed_jobs import Jobs
 
-STACK, HOSTS, BURST = "Renders", 8, 60
+STACK, HOSTS, BURST = "Renders", 8, 30
 
 
 def _define_renders(stack: cdk.Stack, vpc: ec2.Vpc, **of_queue: Any) -> None:
@@ -187,7 +187,7 @@ def test_a_fifo_queue_keeps_the_order_of_each_group(here: Here) -> None:
     assert here.jobs.given() == ["1", "2", "3"]
 
 
-def test_a_burst_of_sixty_messages_on_eight_hosts_loses_none(here: Here) -> None:
+def test_a_burst_of_thirty_messages_on_eight_hosts_loses_none(here: Here) -> None:
     here.cloud.switch("ends/render", "3*0")
     bodies = [{"scene": number} for number in range(BURST)]
     here.jobs.send([json.dumps(each) for each in bodies])
