@@ -13,7 +13,7 @@ from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, over_budget, summary
 from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
-from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+from gpu_constructs.rules import Finding, Rule, Severity, all_rules
 from gpu_constructs.rules.files.unread_input import understood
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
@@ -21,7 +21,7 @@ from gpu_constructs.template import UnreadableError
 
 def rule_ids() -> list[str]:
     """Ids of all rules, and of the budget."""
-    return [*(each.id for each in catalogue.RULES), BUDGET, BUDGET_NOT_KNOWN]
+    return [*(each.id for each in all_rules()), BUDGET, BUDGET_NOT_KNOWN]
 
 
 def report_of(

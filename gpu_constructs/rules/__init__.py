@@ -11,9 +11,9 @@ A rule is a question with a severity, the mechanism behind it and the page that 
 Each room below holds the rules of one subject; `catalogue` finds them. `evidence` holds what several of them look at.
 """
 
-from gpu_constructs.rules import catalogue
 from gpu_constructs.rules.catalogue import (
     Choice,
+    all_rules,
     check,
     check_alone,
     find_rule,
@@ -35,6 +35,7 @@ __all__ = [
     "Problem",
     "Rule",
     "Severity",
+    "all_rules",
     "check",
     "check_alone",
     "error",
@@ -55,5 +56,5 @@ RULES: tuple[Rule, ...]
 
 def __getattr__(name: str) -> tuple[Rule, ...]:
     if name == "RULES":
-        return catalogue.RULES
+        return all_rules()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

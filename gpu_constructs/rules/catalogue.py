@@ -82,15 +82,6 @@ _READ_SECTIONS = frozenset(
 )
 """Modules whose rules read the sections of files: without files they find nothing, and constructors have none."""
 
-RULES: tuple[Rule, ...]
-"""Every rule, in the order of the ids; all of them are loaded where it is asked for."""
-
-
-def __getattr__(name: str) -> tuple[Rule, ...]:
-    if name == "RULES":
-        return _all_rules()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 def rooms() -> tuple[ModuleType, ...]:
     """The rooms of rules by subject, in the order of the site."""
@@ -110,7 +101,8 @@ def _modules_of(room: ModuleType) -> Iterator[str]:
 
 
 @cache
-def _all_rules() -> tuple[Rule, ...]:
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, in the order of the ids."""
     return _rules_in(tuple(_ASKED_WHERE), with_files=True)
 
 
@@ -261,7 +253,7 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
         UnknownNameError: No rule has this id; carries the nearest ids.
     """
     wanted = id.strip().upper()
-    by_id = {each.id: each for each in _all_rules()}
+    by_id = {each.id: each for each in all_rules()}
     if wanted not in by_id:
         nearest = tuple(get_close_matches(wanted[:NAME], by_id, n=3, cutoff=0.6))
         raise UnknownNameError(f"no rule {id!r}", value=id, nearest=nearest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -119,8 +119,6 @@ class Context:
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""
 
-_Seen = TypeVar("_Seen", Pool, Task, Workload, Context)
-
 _SUBJECTS: Mapping[Subject, Callable[[Context], Iterable[Any]]] = {
     Pool: lambda context: context.fleet.pools,
     Task: lambda context: context.tasks,
@@ -212,13 +210,17 @@ class Causes:
         return not subjects.isdisjoint(self._of_containers)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _unasked(_: object) -> Iterable[Problem]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """One question.
+    """One question; a call gives it the function that asks, whose parameter says what the rule is about.
 
     Attributes:
-        id: Stable, such as ``GPU001``; never given to another rule, never used again.
         severity: Of what it finds; of a problem that is not certain a warning at most.
+        id: Stable, such as ``GPU001``; never given to another rule, never used again.
         about: What it looks at. A rule about a pool, a task or a workload is decided on it alone, so that constructors
             can ask it as well.
         question: What it asks, as a question that a good fleet answers with yes.
@@ -235,18 +237,24 @@ class Rule:
         in_fleet: Asks the same of the whole fleet, such as where a task is sent; None where one subject says it all.
     """
 
-    id: str
     severity: Severity
-    about: Subject
+    id: str
+    _: KW_ONLY
+    about: Subject = Context
     question: str
     because: str
     source: str
     unless: tuple[str, ...] = ()
     changes: str = ""
-    ask: Callable[[Any], Iterable[Problem]]
+    ask: Callable[[Any], Iterable[Problem]] = _unasked
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
     softer: str = ""
     stops_work: bool = False
+
+    def __call__(self, ask: Callable[[Any], Iterable[Problem]]) -> Rule:
+        """The rule with the function that it decorates."""
+        parameter = next(iter(ask.__annotations__.values()))
+        return replace(self, ask=ask, about=next(each for each in _SUBJECTS if parameter in {each, each.__name__}))
 
     @property
     def reason(self) -> str:
@@ -286,39 +294,5 @@ class Rule:
         )
 
 
-def _rule(
-    severity: Severity,
-    id: str,  # noqa: A002 - the word of the data
-    *,
-    question: str,
-    because: str,
-    source: str,
-    softer: str = "",
-    stops_work: bool = False,
-    unless: tuple[str, ...] = (),
-    changes: str = "",
-    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
-) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
-    """Makes a rule out of a function, whose parameter says what the rule is about; the catalogue finds it there."""
-
-    def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
-        parameter = next(iter(ask.__annotations__.values()))
-        return Rule(
-            id=id,
-            severity=severity,
-            about=next(each for each in _SUBJECTS if parameter in {each, each.__name__}),
-            question=question,
-            because=because,
-            source=source,
-            unless=unless,
-            changes=changes,
-            ask=ask,
-            in_fleet=in_fleet,
-            softer=softer,
-            stops_work=stops_work,
-        )
-
-    return made
-
-
-error, warning, info = (partial(_rule, severity) for severity in Severity)
+error, warning, info = (partial(Rule, severity) for severity in Severity)
+"""Decorators of functions that ask, by the severity of what these find; the catalogue finds rules in their modules."""

@@ -18,7 +18,7 @@ from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__, more_about
 from gpu_constructs.fleet import Origin
-from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+from gpu_constructs.rules import Finding, Rule, Severity, all_rules
 
 
 def as_json(checked: Checked) -> str:
@@ -101,7 +101,7 @@ _Object = dict[str, object]
 
 @cache
 def _places() -> Mapping[str, int]:
-    return {each.id: place for place, each in enumerate(catalogue.RULES)}
+    return {each.id: place for place, each in enumerate(all_rules())}
 
 
 def as_sarif(checked: Checked) -> str:
@@ -114,7 +114,7 @@ def as_sarif(checked: Checked) -> str:
     for each in checked.review.acknowledged if checked.verbose else ():
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding, seen), "suppressions": [suppression]})
-    driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in catalogue.RULES]}
+    driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in all_rules()]}
     run: _Object = {
         "tool": {"driver": driver},
         "invocations": [_invocation(checked.review)],

@@ -13,7 +13,6 @@ from gpu_constructs.facts.aws_limits import (
     PROXY_CPU,
     PROXY_MEMORY_MIB,
 )
-from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, accelerated_workloads
@@ -225,13 +224,8 @@ def one_kind(workload: Workload) -> Problems:
         )
 
 
-@by_identity(maxsize=1 << 12)
-def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str], ...]:
+def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
     """What ECS does not accept, and the fix."""
-    return tuple(_found(strategy))
-
-
-def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
     if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
             f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",

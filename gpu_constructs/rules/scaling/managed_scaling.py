@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -58,17 +58,16 @@ def protection_works(pool: Pool) -> Problems:
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
 )
 def few_providers(context: Context) -> Problems:
-    counts = Counter(
-        pool.cluster for pool in context.fleet.pools if pool.has_provider and isinstance(pool.cluster, str)
-    )
-    for cluster, count in counts.items():
-        if count > MAX_CLUSTER_PROVIDERS:
-            last = [pool for pool in context.fleet.pools if pool.cluster == cluster and pool.has_provider][
-                MAX_CLUSTER_PROVIDERS
-            ]
+    pools_of_clusters: dict[str, list[Pool]] = defaultdict(list)
+    for pool in context.fleet.pools:
+        if pool.has_provider and isinstance(pool.cluster, str):
+            pools_of_clusters[pool.cluster].append(pool)
+    for pools in pools_of_clusters.values():
+        if len(pools) > MAX_CLUSTER_PROVIDERS:
             yield Problem(
-                about=last,
-                message=f"the cluster has {count} capacity providers, and the service quota is {MAX_CLUSTER_PROVIDERS}",
+                about=pools[MAX_CLUSTER_PROVIDERS],
+                message=f"the cluster has {len(pools)} capacity providers, and the service quota is "
+                f"{MAX_CLUSTER_PROVIDERS}",
                 fix="move the others to a second cluster",
             )
 
