@@ -28,7 +28,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules import Finding, Rule, check, rules_of
 from gpu_constructs.rules.expressions.constraints import satisfied_by_all_types, satisfied_by_hosts
 from gpu_constructs.rules.fit import gpu_needs, task_fits
-from gpu_constructs.rules.fit.unused_tasks import fits_somewhere_here, has_gpu_hosts, some_type_can_run_it
+from gpu_constructs.rules.fit.tasks_without_hosts import fits_somewhere_here, has_gpu_hosts, some_type_can_run_it
 from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host, makes_hosts_scale_out
 from gpu_constructs.rules.tasks.containers import fed
 

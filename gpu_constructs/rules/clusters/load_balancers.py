@@ -230,19 +230,14 @@ def checked_where_it_listens(context: Context) -> Problems:
             )
 
 
-def _services(context: Context) -> Iterator[tuple[Workload, Task, Section]]:
-    """Services on accelerators whose task is known, with their properties."""
+def _targets(context: Context) -> Iterator[_Target]:
+    """What services on accelerators whose task is known have in front of them."""
+    balancing = context.once(Balancing)
     for workload in context.once(accelerated_workloads):
         service = context.section(workload) if workload.is_service else None
         if service is not None and workload.task is not None:
-            yield workload, workload.task, service
-
-
-def _targets(context: Context) -> Iterator[_Target]:
-    balancing = context.once(Balancing)
-    for workload, task, service in _services(context):
-        for entry in service.sections("LoadBalancers"):
-            yield _Target(workload, task, service, entry, balancing.target_group(entry))
+            for entry in service.sections("LoadBalancers"):
+                yield _Target(workload, workload.task, service, entry, balancing.target_group(entry))
 
 
 def _closed(gap: Gap, whose: str) -> str:

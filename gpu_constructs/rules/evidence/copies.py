@@ -64,7 +64,7 @@ class Copies:
     @property
     def limit(self) -> Text:
         """What limits their hosts, in words."""
-        return limit_of(self.pools)
+        return joined(" and ", map(Word, dict.fromkeys(each.limit for each in self.pools)))
 
     @property
     def hosts(self) -> int | Unknown:
@@ -75,11 +75,6 @@ class Copies:
     def ports(self) -> frozenset[tuple[int, str]]:
         """Ports that each copy takes of its host."""
         return demand_of(self.task).certain_ports
-
-
-def limit_of(pools: Iterable[Pool]) -> Text:
-    """What limits the hosts of some pools, in words."""
-    return joined(" and ", map(Word, dict.fromkeys(each.limit for each in pools)))
 
 
 def counted(context: Context) -> tuple[Copies, ...]:

@@ -236,11 +236,11 @@ def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
 def _near_types(name: str) -> tuple[str, ...]:
     wanted = name.strip().lower()[:NAME]
     if wanted in _by_family():
-        return tuple(each.name for each in _types_of(wanted))[:3]
+        return tuple(each.name for each in _by_family()[wanted])[:3]
     # First the family, then the type: there are many more types than families.
     family = wanted.partition(".")[0]
     near = [family] if family in _by_family() else get_close_matches(family, _by_family(), n=2, cutoff=_NEAR)
-    types = [each.name for one in near for each in _types_of(one)]
+    types = [each.name for one in near for each in _by_family()[one]]
     return tuple(get_close_matches(wanted, types, n=2, cutoff=_NEAR))
 
 
@@ -270,7 +270,7 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
             continue
         words = {word for word in _FAMILY.findall(each.pattern) if word in families()}
         begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
-        matched = {family for family in begun if any(_matched(each, (one.name for one in _types_of(family))))}
+        matched = {family for family in begun if any(_matched(each, (one.name for one in _by_family()[family])))}
         meant = tuple(sorted(words & matched))
         others = tuple(
             sorted(
@@ -287,14 +287,14 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
 @lru_cache(maxsize=4096)
 def _is_possible(expressions: tuple[str, ...], family: str) -> bool:
     query = joined(expressions)
-    return query is not None and any(evaluate(query, host_of(each)) is not False for each in _types_of(family))
+    return query is not None and any(evaluate(query, host_of(each)) is not False for each in _by_family()[family])
 
 
 def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
     """Whether the task says which architecture it is built for, and the family has another."""
     task = about if isinstance(about, Task) else about.task
     built = None if task is None else task.architecture
-    return isinstance(built, Architecture) and _types_of(family)[0].architecture is not built
+    return isinstance(built, Architecture) and _by_family()[family][0].architecture is not built
 
 
 def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -> bool:
@@ -314,10 +314,6 @@ def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -
     )
 
 
-def _types_of(family: str) -> tuple[InstanceType, ...]:
-    return _by_family()[family]
-
-
 @lru_cache(maxsize=1)
 def _by_family() -> dict[str, tuple[InstanceType, ...]]:
     found: dict[str, tuple[InstanceType, ...]] = {}
@@ -328,7 +324,7 @@ def _by_family() -> dict[str, tuple[InstanceType, ...]]:
 
 def _what(family: str) -> str:
     """What makes a family another one for a GPU task: its architecture and its accelerator."""
-    first = _types_of(family)[0]
+    first = _by_family()[family][0]
     devices = first.accelerators
     part = "part of an " if first.is_fractional else ""
     return f"{first.architecture}, {part}{devices.model}" if devices is not None else f"{first.architecture}, no GPU"
@@ -336,7 +332,7 @@ def _what(family: str) -> str:
 
 def _types_meant(pattern: str, meant: tuple[str, ...]) -> str:
     """The list of types that the pattern was meant for, or a shorter fix where that is too long."""
-    named = [each for family in meant for each in _types_of(family)]
+    named = [each for family in meant for each in _by_family()[family]]
     matched = set(_matched(Matches(INSTANCE_TYPE, pattern), (each.name for each in named)))
     types = [each for each in named if each.name in matched]
     offered = [each.name for each in types if each.is_offered_anywhere] or [each.name for each in types]

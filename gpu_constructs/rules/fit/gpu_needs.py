@@ -34,15 +34,11 @@ _SAID_TOGETHER: tuple[frozenset[NeedKind], ...] = (
 )
 def gpus_serve_their_containers(context: Context) -> Problems:
     for kinds in _SAID_TOGETHER:
-        yield from _unmet(context, kinds)
-
-
-def _unmet(context: Context, kinds: frozenset[NeedKind]) -> Problems:
-    for task, pool, types in context.once(_unmet_anywhere):
-        by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
-        missing = [(each, unmet) for each, unmet in by_type if unmet]
-        if missing:
-            yield _problem(task, pool, missing, others=len(missing) < len(by_type))
+        for task, pool, types in context.once(_unmet_anywhere):
+            by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
+            missing = [(each, unmet) for each, unmet in by_type if unmet]
+            if missing:
+                yield _problem(task, pool, missing, others=len(missing) < len(by_type))
 
 
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:

@@ -13,7 +13,7 @@ from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.machine import built_for_another
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
-from gpu_constructs.placement.reasons import Doubt, DoubtKind, HostResource, Obstacle, ObstacleKind, Shortfall
+from gpu_constructs.placement.reasons import DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
@@ -52,18 +52,12 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED, DoubtKind.DAEMONS)
 )
 def certain_to_fit(context: Context) -> Problems:
     for assignment, each in _in_question(context):
-        for doubt in each.fit.doubts:
-            if doubt.kind in _UNSURE:
-                yield _may_not_fit(assignment.task, each.pool, doubt)
+        yield from _may_not_fit(assignment.task, each.pool, each.fit)
     for task in unassigned(context.fleet):
-        pools = pools_by_hand(context.fleet, task)
-        if any(fit(task, pool).answer is True for pool in pools):
-            continue
-        for pool in pools:
-            answer = fit(task, pool)
-            for doubt in answer.doubts if answer.answer is not False else ():
-                if doubt.kind in _UNSURE:
-                    yield _may_not_fit(task, pool, doubt)
+        answers = [(pool, fit(task, pool)) for pool in pools_by_hand(context.fleet, task)]
+        if all(each.answer is not True for _, each in answers):
+            for pool, found in answers:
+                yield from () if found.answer is False else _may_not_fit(task, pool, found)
 
 
 @warning(
@@ -263,14 +257,15 @@ def _less_shared(task: Task, most: int) -> Way:
     )
 
 
-def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:
-    less = None if doubt.most_mib is None else with_memory(task, doubt.most_mib)
-    return Problem(
-        about=task,
-        message=f"{task.name} may not fit on {pool.name}: {doubt.text}",
-        fix="ask for less memory" if less is not None else doubt.fix,
-        ways=() if less is None else one_way(doubt.fix, less),
-    )
+def _may_not_fit(task: Task, pool: Pool, found: Fit) -> Problems:
+    for doubt in (each for each in found.doubts if each.kind in _UNSURE):
+        less = None if doubt.most_mib is None else with_memory(task, doubt.most_mib)
+        yield Problem(
+            about=task,
+            message=f"{task.name} may not fit on {pool.name}: {doubt.text}",
+            fix="ask for less memory" if less is not None else doubt.fix,
+            ways=() if less is None else one_way(doubt.fix, less),
+        )
 
 
 def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:

@@ -54,12 +54,13 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             of_images = dict.fromkeys(images, _DECLARED_IMAGE)
             missing.setdefault(route.task.name, {}).update({**dict(_missing(context, route)), **of_images, **asked})
     for name, hosts in missing.items():
+        fixes = {*hosts.values()}
         if hosts:
             yield Problem(
                 about=routes[name],
                 involves=tuple(senders.get(name, ())),
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
-                fix=_fix(frozenset(hosts.values())),
+                fix=fixes.pop() if len(fixes) == 1 else _MORE_FILES,
             )
     placed = {each.task.name for each in context.assignments}
     for task in context.tasks:
@@ -86,11 +87,6 @@ def _of_unknown_tasks(fleet: Fleet) -> Problems:
                 property_name="TaskDefinition",
                 fix="check these files together with the one that does",
             )
-
-
-def _fix(fixes: frozenset[str]) -> str:
-    """What makes known all that is missing, where that is one thing; else the files, or the hosts."""
-    return next(iter(fixes)) if len(fixes) == 1 else _MORE_FILES
 
 
 def _is_sent_to_hosts(workload: Workload) -> bool:

@@ -31,8 +31,9 @@ _TYPES = ("interface", "efa", "efa-only")
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
 )
 def taken_by_the_types(pool: Pool) -> Problems:
-    for (card, device), count in _positions(pool).items():
-        if count > 1:
+    places = ((each.card, each.device) for each in pool.interfaces)
+    for (card, device), count in Counter(places).items():
+        if count > 1 and isinstance(card, int) and isinstance(device, int):
             yield Problem(
                 message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
                 fix="another NetworkCardIndex or DeviceIndex for each but one",
@@ -228,14 +229,6 @@ def _with_efa(pool: Pool, without: Iterable[InstanceType]) -> Ways:
         if each is not None
     )
     return tuple(sizes), *one_way("no EFA", replace(pool, interfaces=()))
-
-
-def _positions(pool: Pool) -> Counter[tuple[int, int]]:
-    return Counter(
-        (each.card, each.device)
-        for each in pool.interfaces
-        if isinstance(each.card, int) and isinstance(each.device, int)
-    )
 
 
 def _misplaced(pool: Pool, instance_type: InstanceType) -> Iterator[str]:

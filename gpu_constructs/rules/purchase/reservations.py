@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -271,21 +272,15 @@ def _of_one_type(pool: Pool, reservation: Reservation, reserved: str) -> Ways:
     )
 
 
-def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ...]]:
-    """Pools that use one reservation alone, by its kind and name."""
-    found: dict[tuple[str, str], tuple[Pool, ...]] = {}
+def _by_reservation(context: Context) -> Mapping[tuple[bool, str], list[Pool]]:
+    """Pools that use one reservation alone, by whether it is named by its id, and that or the name of its group."""
+    found: dict[tuple[bool, str], list[Pool]] = defaultdict(list)
     for each in context.fleet.pools:
         reservation = each.bought.reservation
-        if each.bought.option not in BOUGHT_IN_ADVANCE or reservation is None or reservation.instances is None:
-            continue
-        if each.kind is PoolKind.BATCH:
-            continue
-        if isinstance(reservation.id, str):
-            key = ("id", reservation.id)
-        elif isinstance(reservation.group, str):
-            key = ("group", reservation.group)
-        else:
-            # Which reservation it is, or whether others use it, is not known.
-            continue
-        found[key] = (*found.get(key, ()), each)
+        is_paid = each.bought.option in BOUGHT_IN_ADVANCE and each.kind is not PoolKind.BATCH
+        if is_paid and reservation is not None and reservation.instances is not None:
+            by_id = isinstance(reservation.id, str)
+            name = reservation.id if by_id else reservation.group
+            if isinstance(name, str):  # else it is not known which one it is, or whether others use it
+                found[by_id, name].append(each)
     return found

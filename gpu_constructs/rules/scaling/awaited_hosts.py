@@ -43,7 +43,7 @@ _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 )
 def sends_signals(context: Context) -> Problems:
     for pool, group in _groups(context, HostAction.SIGNALS):
-        waits = _awaits_signals(group)
+        waits, must_come = _awaits_signals(group)
         # A program with that permission may send the signals of hosts.
         if waits and not _any_says(context, _MAY_SIGNAL, ("signalresource",)):
             yield Problem(
@@ -52,7 +52,7 @@ def sends_signals(context: Context) -> Problems:
                 "sends none",
                 fix=f"cfn-signal at the end of the user data, or leave the signals out of {waits}",
                 property_name="UserData",
-                is_certain=_must_come(group),
+                is_certain=must_come,
             )
 
 
@@ -100,21 +100,19 @@ def _groups(context: Context, action: HostAction) -> Iterator[tuple[Pool, Resour
                 yield pool, group
 
 
-def _awaits_signals(group: Resource) -> str:
-    """The attribute with which CloudFormation waits for a signal of each host; empty where none does."""
+def _awaits_signals(group: Resource) -> tuple[str, bool]:
+    """The attribute with which CloudFormation waits for a signal of each host, and whether it fails without any.
+
+    The attribute is empty where CloudFormation does not wait.
+    """
     signal = Section(group.creation_policy, group.origin, (_CREATION,), []).section("ResourceSignal")
     update = Section(group.update_policy, group.origin, (_UPDATE,), []).section("AutoScalingRollingUpdate")
     count = given(signal.integer("Count"), 1) if signal.keys else 0
     if isinstance(count, int) and count > 0:
-        return _CREATION
-    return _UPDATE if update.flag("WaitOnResourceSignals") is True else ""
-
-
-def _must_come(group: Resource) -> bool:
-    """Whether an update fails without signals, as far as it waits for some."""
-    update = Section(group.update_policy, group.origin, (_UPDATE,), []).section("AutoScalingRollingUpdate")
+        return _CREATION, True
     needed = given(update.integer("MinSuccessfulInstancesPercent"), 100)
-    return _awaits_signals(group) == _CREATION or (isinstance(needed, int) and needed > 0)
+    is_waiting = update.flag("WaitOnResourceSignals") is True
+    return _UPDATE if is_waiting else "", isinstance(needed, int) and needed > 0
 
 
 def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:

@@ -15,7 +15,7 @@ from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, is_accelerated
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Text, Way, Word, either
+from gpu_constructs.rules.finding import Changed, Text, Word, either, first_of
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM
 
@@ -55,16 +55,7 @@ def memory_for_cuda(task: Task) -> Problems:
                 message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory"
                 f"{' of its task' if is_of_task else ''}, in which a program with CUDA does not start",
                 fix="more Memory, in MiB",
-                ways=(
-                    tuple(
-                        Way(
-                            text=f"Memory of {each} of the task, in MiB", things=(replace(task, memory_limit_mib=each),)
-                        )
-                        for each in _USUAL_MIB
-                    )
-                    if is_of_task
-                    else tuple(_with_memory(task, container, each) for each in _USUAL_MIB),
-                ),
+                ways=first_of(_with_memory(task, None if is_of_task else container, each) for each in _USUAL_MIB),
                 property_name="Memory",
             )
 
@@ -219,9 +210,11 @@ def stop_in_time(context: Context) -> Problems:
                 )
 
 
-def _with_memory(task: Task, container: Container, mib: int) -> Way:
+def _with_memory(task: Task, container: Container | None, mib: int) -> tuple[str, Changed]:
+    if container is None:
+        return f"Memory of {mib} of the task, in MiB", replace(task, memory_limit_mib=mib)
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
-    return Way(text=Text(Word("Memory"), f" of {mib}, in MiB"), things=(with_container(task, container, larger),))
+    return Text(Word("Memory"), f" of {mib}, in MiB"), with_container(task, container, larger)
 
 
 @error(

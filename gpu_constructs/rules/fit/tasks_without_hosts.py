@@ -1,4 +1,4 @@
-"""Tasks that fit no host here: some are run by no service, and hosts of other files may run others."""
+"""Tasks without hosts: no instance type can run them, no host here does, or only hosts of other files may."""
 
 from __future__ import annotations
 
