@@ -125,6 +125,8 @@ class PassedOn(HostPart):
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
         """Passes on what CDK's constructs take, and tells hosts the rest."""
+        if not self._given:
+            return
         of_group, ours = {**self._given}, {*_OURS, *adds.agent}
         settings, attributes = (of_group.pop(each, {}) for each in ("agent_settings", "instance_attributes"))
         _require_settings(settings, ours, pool)
