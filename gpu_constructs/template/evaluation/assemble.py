@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Origin, Place, Remark, SourceLine
+from gpu_constructs.fleet import Origin, Remark, SourceLine
 from gpu_constructs.template.documents.document import Document, InWords, Source
 from gpu_constructs.template.documents.node import Node, members
 from gpu_constructs.template.evaluation.choices import Choice, choices_of
@@ -18,6 +18,9 @@ from gpu_constructs.template.evaluation.parameters import ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
 from gpu_constructs.template.model import Resource, Stack, UnreadableError, Value
+
+_Given = Mapping[str, Callable[[], Value]]
+"""Values of parameters, each worked out when it is asked for."""
 
 _NESTED = "AWS::CloudFormation::Stack"
 # Macros that add neither hosts nor tasks of ECS to what is written in the template.
@@ -91,16 +94,16 @@ class _Assembler:
         self._shared = Shared()
         self._parameter_values = ParameterValues(parameters)
         self._names: set[str] = set()
-        self._evaluators: list[tuple[Evaluator, Source]] = []
+        self._evaluators: list[Evaluator] = []
         self._nested_files: list[tuple[str, Source]] = []
 
     def run(self, sources: list[Source], tasks: tuple[Resource, ...], documents: Mapping[str, Document]) -> Stacks:
         for source in _each_once(sources):
             self._add(source)
         self._drop_nested()
-        self._parameter_values.require_used(list(dict.fromkeys(evaluator.file for evaluator, _ in self._evaluators)))
+        self._parameter_values.require_used(list(dict.fromkeys(each.file for each in self._evaluators)))
         self._shared.exports.open()
-        stacks = tuple(stack_of(evaluator, source) for evaluator, source in self._evaluators)
+        stacks = tuple(map(stack_of, self._evaluators))
         remarks = self._shared.remarks
         return Stacks(
             stacks=stacks,
@@ -108,44 +111,33 @@ class _Assembler:
             remarks=remarks,
             whole=self._shared.is_complete and not remarks,
             documents=documents,
-            evaluators=tuple(evaluator for evaluator, _ in self._evaluators),
-            made_at={evaluator.file: source.made_at for evaluator, source in self._evaluators},
-            words={source.document.file: source.in_words for _, source in self._evaluators if source.in_words},
+            evaluators=tuple(self._evaluators),
+            made_at={each.file: each.source.made_at for each in self._evaluators},
+            words={each.file: each.source.in_words for each in self._evaluators if each.source.in_words},
         )
 
     def _add(self, source: Source) -> None:
         name = self._unique(source.name, source.other_name or f"{source.name} ({source.document.file})")
         given = self._parameter_values.of(name, source.document)
-        evaluator = self._evaluator(name, source, source.document, given, stack_name=source.stack_name)
-        self._evaluators.append((evaluator, source))
-        self._add_nested(evaluator, source, ASSEMBLY_DEPTH)
+        self._add_nested(self._evaluator(name, source, source.document, given, is_nested=False), ASSEMBLY_DEPTH)
 
-    def _evaluator(
-        self,
-        name: str,
-        source: Source,
-        document: Document,
-        given: Mapping[str, Callable[[], Value]],
-        *,
-        stack_name: str | None = None,
-    ) -> Evaluator:
-        template = document.object()
+    def _evaluator(self, name: str, source: Source, document: Document, given: _Given, *, is_nested: bool) -> Evaluator:
+        macros = document.object().get("Transform")
         if len(self._evaluators) >= STACKS:
             raise UnreadableError(f"more than {STACKS:,} stacks", file=document.file)
-        macros = template.get("Transform")
         for each in macros if isinstance(macros, list) else [macros]:
             self._shared.is_complete &= each is None or (isinstance(each, str) and each in _KNOWN_TRANSFORMS)
-        return Evaluator(
+        evaluator = Evaluator(
             shared=self._shared,
             name=name,
-            stack_name=stack_name,
-            file=document.file,
-            place=Place(source.region, source.account),
-            place_of=source.place_of,
-            template=template,
+            source=source,
+            document=document,
             given=given,
             functions=FUNCTIONS,
+            is_nested=is_nested,
         )
+        self._evaluators.append(evaluator)
+        return evaluator
 
     def _unique(self, name: str, other: str) -> str:
         candidates = [name, other, *(f"{other} {number}" for number in range(2, len(self._names) + 3))]
@@ -155,7 +147,8 @@ class _Assembler:
 
     # -- nested stacks ---------------------------------------------------------------------------------------------
 
-    def _add_nested(self, evaluator: Evaluator, source: Source, depth: int) -> None:
+    def _add_nested(self, evaluator: Evaluator, depth: int) -> None:
+        source = evaluator.source
         for logical_id, declaration in evaluator.resources.items():
             if not isinstance(declaration, dict) or declaration.get("Type") != _NESTED:
                 continue
@@ -172,24 +165,25 @@ class _Assembler:
                 continue
             given = _passed_on(evaluator, logical_id, properties.get("Parameters"))
             name = f"{evaluator.name}/{logical_id}"
-            nested = self._evaluator(self._unique(name, f"{name} ({document.file})"), source, document, given)
+            nested = self._evaluator(
+                self._unique(name, f"{name} ({document.file})"), source, document, given, is_nested=True
+            )
             evaluator.nested[logical_id] = nested
             self._nested_files.append((os.path.realpath(document.file), source))
-            self._evaluators.append((nested, source))
-            self._add_nested(nested, source, depth - 1)
+            self._add_nested(nested, depth - 1)
 
     def _drop_nested(self) -> None:
         """Leaves a template that the user named out where another one nests it: there, its parameters are known."""
         if not self._nested_files:
             return
         dropped: set[int] = set()
-        for _, source in self._evaluators:
+        for source in [each.source for each in self._evaluators]:
             file = os.path.realpath(source.document.file)
             others = [outer for nested, outer in self._nested_files if nested == file and outer is not source]
             if not source.is_of_assembly and any(id(outer) not in dropped for outer in others):
                 dropped.add(id(source))
-        self._evaluators = [each for each in self._evaluators if id(each[1]) not in dropped]
-        self._shared.stacks[:] = [evaluator for evaluator, _ in self._evaluators]
+        self._evaluators = [each for each in self._evaluators if id(each.source) not in dropped]
+        self._shared.stacks[:] = self._evaluators
 
 
 def _each_once(sources: list[Source]) -> list[Source]:
@@ -200,7 +194,7 @@ def _each_once(sources: list[Source]) -> list[Source]:
     return [each for each in sources if each.is_of_assembly or os.path.realpath(each.document.file) not in files]
 
 
-def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> dict[str, Callable[[], Value]]:
+def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> _Given:
     """What a stack gives the parameters of one in it, each worked out in the outer one when it is asked for."""
 
     def passed(key: str, node: Node) -> Callable[[], Value]:

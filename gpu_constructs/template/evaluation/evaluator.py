@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
+from gpu_constructs.template.documents.document import Document, Source
 from gpu_constructs.template.documents.node import Node, Path, members, referred, under
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
@@ -29,9 +30,10 @@ Function: TypeAlias = "Callable[[Node, Evaluator], Value | NoValue]"
 
 _PSEUDO = "AWS::"
 FOR_EACH = "Fn::ForEach::"
+"""What the key of a loop begins with."""
+
 OF_WORK = ("AWS::Batch::", "AWS::ECS::")
 """Types that define tasks, what runs them, or their hosts."""
-"""What the key of a loop begins with."""
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
 _HOP = 4
@@ -41,7 +43,7 @@ class Evaluator:
     """One template while it is worked out, which never raises and never goes in circles.
 
     Values of its parameters are given as functions, since one may lead into the stack around this one. Entries that
-    loops make are not among its `resources`, which is remarked.
+    loops make are not among its `resources`, which is remarked. A nested one has the `source` of the one around it.
     """
 
     def __init__(
@@ -49,24 +51,22 @@ class Evaluator:
         *,
         shared: Shared,
         name: str,
-        stack_name: str | None,
-        file: str,
-        place: Place,
-        template: dict[str, Node],
+        source: Source,
+        document: Document,
         given: Mapping[str, Callable[[], Value]],
         functions: Mapping[str, Function],
-        place_of: Callable[[str], Place | None] = lambda _logical_id: None,
+        is_nested: bool,
     ) -> None:
         self.shared: Final = shared
         self.name: Final = name
-        self.stack_name: Final = stack_name
-        self.file: Final = file
-        self.place: Final = place
+        self.source: Final = source
+        self.stack_name: Final = None if is_nested else source.stack_name
+        self.file: Final = document.file
+        self.place: Final = Place(source.region, source.account)
         self.nested: dict[str, Evaluator] = {}
         self.given = given
         self._functions = functions
-        self._place_of = place_of
-        self._template = template
+        self._template = document.object()
         self._place: Path = ()
         self._known: dict[tuple[str, str], Value] = {}
         self.parameters: Mapping[str, Parameter | None] = {
@@ -80,7 +80,7 @@ class Evaluator:
         if shared.resources < 0:
             raise UnreadableError(
                 f"more than {RESOURCES:,} resources in all files together",
-                file=file,
+                file=self.file,
                 allowed="500 in each stack, as CloudFormation takes",
                 fix="name fewer files at once",
             )
@@ -229,7 +229,7 @@ class Evaluator:
             file=self.file,
             construct_path=construct_path,
             path=path,
-            place=self._place_of(resource) or self.place,
+            place=self.source.place_of(resource) or self.place,
             stack=self.stack_name,
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.template.documents.document import Source
 from gpu_constructs.template.documents.node import Node, members, under
 from gpu_constructs.template.evaluation.evaluator import OF_WORK, Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
@@ -77,18 +76,19 @@ class _Later(Mapping[str, Value]):
         return repr(self._found)
 
 
-def stack_of(evaluator: Evaluator, source: Source) -> Stack:
+def stack_of(evaluator: Evaluator) -> Stack:
     """A stack, with its functions worked out."""
-    resources = {}
-    for logical_id, declaration in evaluator.resources.items():
-        resource = _resource(evaluator, logical_id, declaration, source)
-        if resource is not None:
-            resources[logical_id] = resource
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=source.document.file)
+    resources = {
+        logical_id: resource
+        for logical_id, declaration in evaluator.resources.items()
+        if (resource := _resource(evaluator, logical_id, declaration)) is not None
+    }
+    root = evaluator.source.document.file
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root)
 
 
-def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: Source) -> Resource | None:
-    path = ("Resources", logical_id)
+def _resource(evaluator: Evaluator, logical_id: str, declaration: Node) -> Resource | None:
+    path, source = ("Resources", logical_id), evaluator.source
     kind = under(declaration, "Type")
     if not isinstance(declaration, dict) or not isinstance(kind, str):
         evaluator.shared.remark(f"resource {logical_id!r} has no type", evaluator.origin(path))
@@ -105,7 +105,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: 
         logical_id=logical_id,
         type=kind,
         stack=evaluator.name,
-        properties=_definition(evaluator, declaration, source)
+        properties=_definition(evaluator, declaration)
         if kind in STATE_MACHINES
         else _properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
@@ -146,7 +146,7 @@ def _properties(
     return {}
 
 
-def _definition(evaluator: Evaluator, declaration: Mapping[str, Node], source: Source) -> Mapping[str, Value]:
+def _definition(evaluator: Evaluator, declaration: Mapping[str, Node]) -> Mapping[str, Value]:
     """Properties of a state machine; a definition in a file of its own reads as if it were written in the template."""
 
     def from_file(properties: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -154,7 +154,7 @@ def _definition(evaluator: Evaluator, declaration: Mapping[str, Node], source: S
         if isinstance(where, Mapping) and isinstance(where.get("Key"), str):
             where = f"s3://{_BUCKET}/{where['Key']}"
         try:
-            document = source.nested(declaration, where) if isinstance(where, str) else None
+            document = evaluator.source.nested(declaration, where) if isinstance(where, str) else None
         except UnreadableError:
             return {}
         return {} if document is None or not isinstance(document.data, dict) else {"Definition": document.data}

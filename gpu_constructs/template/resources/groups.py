@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 from gpu_constructs.fleet import (
@@ -71,7 +71,7 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
-        self._known: dict[Reference, Pool] = {}  # capacity providers may share a group
+        self._known = cache(self._read)  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all(_WARM_POOL):
             properties = Section.of(each, notes)
@@ -81,9 +81,7 @@ class Groups:
 
     def of(self, resource: Resource) -> Pool:
         """The hosts of a group, with every type of it."""
-        if resource.reference not in self._known:
-            self._known[resource.reference] = self._read(resource)
-        return self._known[resource.reference]
+        return self._known(resource)
 
     def _read(self, resource: Resource) -> Pool:
         properties = Section.of(resource, self._notes)

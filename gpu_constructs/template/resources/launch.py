@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import Architecture, images_by_folder
@@ -33,7 +34,7 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
+from gpu_constructs.template.model import DynamicReference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_off
@@ -149,7 +150,7 @@ class Launches:
         self._notes = notes
         self._cluster_named = cluster_named
         self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
-        self._known: dict[Reference, Launch] = {}
+        self._once = cache(self._read)
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
         self._settings_by_text: dict[tuple[Place, str | Text], AgentSettings] = {}
 
@@ -213,16 +214,12 @@ class Launches:
         """What a cluster is called that user data of a section names."""
         return lambda value: self._cluster_named(value, section.resource.place)
 
-    def _once(self, resource: Resource) -> Launch:
-        found = self._known.get(resource.reference)
-        if found is None:
-            section = Section.of(resource, self._notes)
-            data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
-            agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
-            setup = self._setup(resource, data, agent)
-            found = Launch(setup=setup, cluster=agent.cluster, may_have_address=_may_have_address(data))
-            self._known[resource.reference] = found
-        return found
+    def _read(self, resource: Resource) -> Launch:
+        section = Section.of(resource, self._notes)
+        data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
+        agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
+        setup = self._setup(resource, data, agent)
+        return Launch(setup=setup, cluster=agent.cluster, may_have_address=_may_have_address(data))
 
     def _setup(self, resource: Resource, data: Section, agent: AgentSettings) -> HostSetup:
         """What ``LaunchTemplateData``, a launch configuration or an instance's properties say."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
@@ -60,8 +60,8 @@ class SecurityGroups:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._work = work()
-        self._alone: dict[str, Mapping[Reference | None, Sequence[Section]]] = {}
-        self._known: dict[tuple[Reference, str], Sequence[_Rule]] = {}
+        self._alone = cache(self._written_alone)
+        self._rules_of = cache(self._read_rules)
 
     def listed(self, section: Section, key: str) -> Groups:
         """The security groups of a list."""
@@ -100,22 +100,18 @@ class SecurityGroups:
 
     def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
         """The rules of some groups in a direction; None where one is for a group that is not known."""
-        if direction not in self._alone:
-            rules = (Section.of(each, []) for each in self._index.all(f"AWS::EC2::{direction}"))
-            self._alone[direction] = grouped(
-                (self._index.reference(each.get("GroupId"), _GROUP), each) for each in rules
-            )
         found = [self._rules_of(each, direction) for each in groups]
-        is_known = None not in self._alone[direction] and self._work.takes(1 + sum(map(len, found)))
+        is_known = None not in self._alone(direction) and self._work.takes(1 + sum(map(len, found)))
         return list(chain.from_iterable(found)) if is_known else None
 
-    def _rules_of(self, group: Resource, direction: str) -> Sequence[_Rule]:
-        key = (group.reference, direction)
-        if key not in self._known:
-            alone = self._alone[direction].get(group.reference, ())
-            rules = self._read((*Section.of(group, []).sections(direction), *alone), direction)
-            self._known[key] = tuple(dict.fromkeys(rules))
-        return self._known[key]
+    def _written_alone(self, direction: str) -> Mapping[Reference | None, Sequence[Section]]:
+        """Rules that are resources of their own, by their group; None for one that is not known."""
+        rules = (Section.of(each, []) for each in self._index.all(f"AWS::EC2::{direction}"))
+        return grouped((self._index.reference(each.get("GroupId"), _GROUP), each) for each in rules)
+
+    def _read_rules(self, group: Resource, direction: str) -> Sequence[_Rule]:
+        alone = self._alone(direction).get(group.reference, ())
+        return tuple(dict.fromkeys(self._read((*Section.of(group, []).sections(direction), *alone), direction)))
 
     def _read(self, rules: Iterable[Section], direction: str) -> Iterator[_Rule]:
         for rule in rules:

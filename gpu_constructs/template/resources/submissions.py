@@ -34,7 +34,6 @@ _OF_NODES = "NodeOverrides"
 _OF_PARTS = ("EcsPropertiesOverride", "EksPropertiesOverride")
 # They only take the place of old sizes.
 _OLD_SIZES = ("Memory", "Vcpus")
-_PRIORITY = "SchedulingPriority"
 
 
 def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
@@ -52,18 +51,14 @@ def job_queues(index: Index, names: Names) -> Iterator[tuple[Reference, JobQueue
     """Reads every queue."""
     for resource, name in names.named(index.all(QUEUE)):
         properties = Section.of(resource, [])
-        yield (
-            resource.reference,
-            JobQueue(
-                name=name,
-                has_shares=_has_shares(properties, index),
-                wait_seconds=tuple(
-                    given(each.integer("MaxTimeSeconds"), UNKNOWN)
-                    for each in properties.sections("JobStateTimeLimitActions")
-                ),
-                origin=resource.origin,
-            ),
+        limits = properties.sections("JobStateTimeLimitActions")
+        queue = JobQueue(
+            name=name,
+            has_shares=_has_shares(properties, index),
+            wait_seconds=tuple(given(each.integer("MaxTimeSeconds"), UNKNOWN) for each in limits),
+            origin=resource.origin,
         )
+        yield resource.reference, queue
 
 
 def _has_shares(properties: Section, index: Index) -> bool | Unknown:
@@ -98,12 +93,9 @@ class Submissions:
     def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
         """Everything that submits a job."""
         for name, call, job in self._all:
-            request = call.request
-            queue = self._queue(call)
-            defined = {} if job is None else job.properties
-            priority = given(
-                request.integer("SchedulingPriorityOverride"), Section(defined, call.resource.origin).integer(_PRIORITY)
-            )
+            request, queue = call.request, self._queue(call)
+            defined = Section({} if job is None else job.properties, call.resource.origin)
+            priority = given(request.integer("SchedulingPriorityOverride"), defined.integer("SchedulingPriority"))
             yield Submission(
                 name=name,
                 starter=call.starter,
@@ -193,50 +185,35 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
     """
     for resource in index.all(JOB_DEFINITION):
         properties = Section.of(resource, notes)
+        nodes_of_job, has_nodes = properties.section("NodeProperties"), properties.has("NodeProperties")
         platforms = properties.known_texts("PlatformCapabilities")
         common = Task(
             name=resource.logical_id,
             # On EC2, jobs share the network of their host; Fargate gives each its own, and so do multi-node jobs:
             # https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html
-            network_mode="awsvpc" if "FARGATE" in platforms or properties.has("NodeProperties") else "host",
+            network_mode="awsvpc" if "FARGATE" in platforms or has_nodes else "host",
             family=properties.text("JobDefinitionName"),
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
             attempts=given(properties.section("RetryStrategy").integer("Attempts"), 1),
-            nodes=_nodes(properties),
+            nodes=given(nodes_of_job.integer("NumNodes"), UNKNOWN) if has_nodes else None,
             origin=resource.origin,
         )
-        ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
+        ranges = nodes_of_job.sections("NodeRangeProperties")
         read = [(each, _task(each, "Container", common)) for each in ranges]
         types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
         speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
         for number, (each, task) in enumerate(read):
             nodes = each.text("TargetNodes")
-            which = nodes if isinstance(nodes, str) else str(number)
+            named = f"[{nodes if isinstance(nodes, str) else number}]" if len(ranges) > 1 else ""
             if task is not None:
-                named = f"[{which}]" if len(ranges) > 1 else ""
-                speaks = number == speaker
-                yield (
-                    resource,
-                    named,
-                    replace(
-                        _with_needs(task, resource, notes),
-                        node_types=types if speaks else (),
-                        origin=each.origin,
-                    ),
-                )
+                of_nodes = replace(task, node_types=types if number == speaker else (), origin=each.origin)
+                yield resource, named, _with_needs(of_nodes, resource, notes)
         task = _task(properties, "ContainerProperties", common)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
-
-
-def _nodes(properties: Section) -> int | Unknown | None:
-    if not properties.has("NodeProperties"):
-        return None
-    number = properties.section("NodeProperties").integer("NumNodes")
-    return UNKNOWN if number is None else number
 
 
 def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:

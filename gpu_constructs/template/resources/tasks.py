@@ -185,7 +185,13 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         command=section.texts("Command"),
         unknown_keys=words_for_gpus(section),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
-        relations=_relations(section),
+        relations=Relations(
+            depends_on=tuple(_dependencies(section)),
+            mounts=section.known_texts("MountPoints", "SourceVolume"),
+            mount_paths=mount_paths_of(section),
+            volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
+            log_driver=section.section("LogConfiguration").text("LogDriver"),
+        ),
         has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)},
         has_open_name=has_open_name(section),
         origin=section.origin,
@@ -196,16 +202,6 @@ def _may_have_other_devices(section: Section, linux: Section) -> bool:
     listed, known = linux.get("Devices"), linux.known_texts("Devices", "HostPath")
     is_known = listed is None or (is_list(listed) and len(listed) == len(known))
     return section.flag("Privileged") not in {None, False} or not is_known
-
-
-def _relations(section: Section) -> Relations:
-    return Relations(
-        depends_on=tuple(_dependencies(section)),
-        mounts=section.known_texts("MountPoints", "SourceVolume"),
-        mount_paths=mount_paths_of(section),
-        volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
-        log_driver=section.section("LogConfiguration").text("LogDriver"),
-    )
 
 
 def mount_paths_of(section: Section) -> tuple[str | Unknown, ...]:

@@ -192,13 +192,9 @@ def steps_of(address: str) -> tuple[tuple[bool, str | int], ...]:
         if name is not None:
             found.append((False, name))
         else:
-            found.append((True, int(number) if number is not None else _unescaped(text)))
+            found.append((True, int(number) if number is not None else text.replace('\\"', '"').replace("\\\\", "\\")))
         at = match.end()
     return tuple(found)
-
-
-def _unescaped(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def _modules(steps: tuple[tuple[bool, str | int], ...]) -> Iterator[tuple[str, str | int | None]]:

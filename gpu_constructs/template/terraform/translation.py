@@ -134,23 +134,15 @@ class _Translation:
 
 def _by_id(instances: Iterable[Instance]) -> dict[str, tuple[str, bool]]:
     """Resources that exist, by their ids and ARNs, each with whether that is the ARN."""
-    found: dict[str, tuple[str, bool]] = {}
-    for each in instances:
-        for name in _ARNS:
-            value = each.values.get(name)
-            if isinstance(value, str) and _ID.fullmatch(value):
-                found.setdefault(value, (each.address, value.startswith("arn:")))
-    return found
+    written = ((each.address, each.values.get(name)) for each in instances for name in _ARNS)
+    ids = [(value, at) for at, value in written if isinstance(value, str) and _ID.fullmatch(value)]
+    return {value: (at, value.startswith("arn:")) for value, at in reversed(ids)}
 
 
 def _by_name(instances: Iterable[Instance]) -> dict[tuple[str, str], str]:
     """Resources by their type and the name that they are given."""
-    found: dict[tuple[str, str], str] = {}
-    for each in instances:
-        name = each.values.get("name")
-        if isinstance(name, str):
-            found.setdefault((each.type, name), each.address)
-    return found
+    named = [(each, name) for each in instances if isinstance(name := each.values.get("name"), str)]
+    return {(each.type, name): each.address for each, name in reversed(named)}
 
 
 # -- what Terraform has in several resources and CloudFormation in one, or the other way round ------------------------
