@@ -38,7 +38,7 @@ from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Origin
-from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from gpu_constructs.rules import RULES, Finding, Severity
 
 _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
@@ -176,14 +176,8 @@ def _classes() -> Iterator[type[GpuRule]]:
         "",
     )
     for each in RULES:
-        for severity in _severities(each):
+        for severity in (each.severity, *([Severity.WARNING] if each.severity is Severity.ERROR else [])):
             yield _class(each.id, severity, each.question, each.reason, each.source)
-
-
-def _severities(rule: Rule) -> Iterator[Severity]:
-    yield rule.severity
-    if rule.severity is Severity.ERROR:
-        yield Severity.WARNING
 
 
 # cfn-lint looks for classes among the names of the module.

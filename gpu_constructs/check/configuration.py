@@ -219,10 +219,6 @@ class _Reader:
         found[id_now(known_id(name))] = Severity(value)
 
 
-def _is_object(value: Any) -> bool:  # noqa: ANN401 - JSON
-    return isinstance(value, dict) and len(value) <= ENTRIES
-
-
 def _is_list(value: Any, *of: type) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, list) and len(value) <= ENTRIES and all(isinstance(each, of) for each in value)
 
@@ -241,7 +237,7 @@ def _near(key: str, names: Iterable[str]) -> str | None:
 
 _YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
 _PATTERNS = (lambda value: _is_list(value, str), "a list of patterns as in .gitignore, such as [legacy/]")
-_OBJECT = (_is_object, f"up to {ENTRIES} entries by name")
+_OBJECT = (lambda value: isinstance(value, dict) and len(value) <= ENTRIES, f"up to {ENTRIES} entries by name")
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "baseline": (lambda value: isinstance(value, str) and value != "", "a file, such as gpu-constructs-baseline.json"),
     "exclude": _PATTERNS,

@@ -222,13 +222,12 @@ _CLUSTER = "AWS::ECS::Cluster"
 
 def _collisions_in(stacks: Stacks) -> tuple[str, ...]:
     """A line for each name that means two things, so that what uses it is not followed."""
-    exports = list(_told("export", _exports(stacks), "what imports it is not checked"))
-    clusters = list(
-        _told("are clusters named", _clusters(stacks), "what runs there may be held against hosts of the other")
-    )
-    both = [*exports, *clusters]
-    more = [f"and {len(both) - _TOLD} more names that are there twice"] if len(both) > _TOLD else []
-    return (*both[:_TOLD], *more)
+    found = [
+        *_told("export", _exports(stacks), "what imports it is not checked"),
+        *_told("are clusters named", _clusters(stacks), "what runs there may be held against hosts of the other"),
+    ]
+    more = [f"and {len(found) - _TOLD} more names that are there twice"] if len(found) > _TOLD else []
+    return (*found[:_TOLD], *more)
 
 
 def _told(what: str, named: Iterable[tuple[str, Origin]], so: str) -> Iterator[str]:

@@ -149,7 +149,7 @@ class Inputs:
             old = documents.get(file) or self._files.documents[file]
             steps = keys[1:] if isinstance(old.data, list) else keys  # as `Document.position` has it
             documents[file] = replace(old, data=_with(old.data, steps, value), written=lambda _path: None)
-        return self._with_others(documents)
+        return self.with_documents(documents)
 
     def with_documents(self, documents: Mapping[str, Document]) -> Inputs:
         """The same with other documents in the place of some.
@@ -157,14 +157,10 @@ class Inputs:
         Raises:
             UnreadableError: If one is no template any more, or is read only because another one names it.
         """
-        new = self._with_others(documents)
+        new = copy(self)
         new._files = copy(self._files)  # noqa: SLF001 - its own
         new._files.documents = {**self._files.documents, **documents}  # noqa: SLF001
-        return new
-
-    def _with_others(self, documents: Mapping[str, Document]) -> Inputs:
-        new = copy(self)
-        new._found = [_again(each, {**self._files.documents, **documents}) for each in self._found]  # noqa: SLF001 - its own
+        new._found = [_again(each, new._files.documents) for each in self._found]  # noqa: SLF001
         if beyond := documents.keys() - set(map(_file, self._found)):
             raise UnreadableError("read because another file names it", file=min(beyond))
         return new

@@ -26,10 +26,6 @@ def _misused(name: str, takes: str, at: Evaluator) -> Unknown:
     return UNKNOWN
 
 
-def _ref(argument: Node, at: Evaluator) -> Value | NoValue:
-    return at.reference(argument) if isinstance(argument, str) else _misused("Ref", "a name", at)
-
-
 def _get_att(argument: Node, at: Evaluator) -> Value:
     steps = argument.split(".", 1) if isinstance(argument, str) else argument
     if not isinstance(steps, list) or len(steps) < 2 or not isinstance(steps[0], str):  # noqa: PLR2004
@@ -204,7 +200,7 @@ _OF_LISTS: Sequence[tuple[str, Container[int], str, Callable[..., Value | NoValu
 )
 
 FUNCTIONS: Mapping[str, Function] = {
-    "Ref": _ref,
+    "Ref": lambda name, at: at.reference(name) if isinstance(name, str) else _misused("Ref", "a name", at),
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
     "Fn::Base64": lambda argument, at: at.value(argument),
     "Fn::GetAtt": _get_att,

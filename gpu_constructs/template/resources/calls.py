@@ -156,7 +156,11 @@ def _input(target: Section) -> Section:
     request = None if written is None else object_in(written, {})
     changes: Value = {} if request is None and not _may_resize(written) else UNKNOWN
     if request is not None:  # unknown is what the event says
-        changes = each_text(request, lambda text: UNKNOWN if _TOLD.search(text) else text, named=_capitalized)
+        changes = each_text(
+            request,
+            lambda text: UNKNOWN if _TOLD.search(text) else text,
+            named=lambda key: f"{key[:1].upper()}{key[1:]}",
+        )
     return Section({"Input": changes}, target.resource, target.path, target.notes).section("Input")
 
 
@@ -166,10 +170,6 @@ def _may_resize(value: Value) -> bool:
         not isinstance(value, (str, Text))
         or any(word in each for each in pieces_of(value) if isinstance(each, str) for word in _SIZES_IN_API)
     )
-
-
-def _capitalized(key: str) -> str:
-    return f"{key[:1].upper()}{key[1:]}"
 
 
 def _before_event(parameters: Section) -> Section:

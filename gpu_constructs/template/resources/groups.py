@@ -37,7 +37,6 @@ from gpu_constructs.template.resources.user_data import CLUSTER
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
-_UPDATE = "UpdatePolicy"
 _DESIRED = "DesiredCapacity"
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
@@ -116,13 +115,11 @@ class Groups:
             capacity_of_a_host=1 if counts_hosts else UNKNOWN,
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             warm_pool=self._warm_pools.get(resource.reference),
-            update=self._update(resource, properties),
+            update=_update(
+                Section(resource.update_policy, resource.origin, ("UpdatePolicy",), self._notes), properties
+            ),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
-
-    def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
-        policy = Section(resource.update_policy, resource.origin, (_UPDATE,), self._notes)
-        return _update(policy, properties) if policy.keys else None
 
     def _launch(self, properties: Section) -> Launch:
         if properties.get("MixedInstancesPolicy") is not None:

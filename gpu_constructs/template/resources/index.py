@@ -22,7 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 
 from gpu_constructs.facts.budget import MESSAGE
@@ -182,7 +182,7 @@ class Index:
                 self._by_type.setdefault(resource.type, []).append(placed)
         self._places = frozenset(each.origin.place for each in self._by_key.values())
         self._where: dict[Place, str] = {}
-        self._by_name: dict[str, dict[str | Text, dict[Place, Resource]]] = {}
+        self._names = cache(self._find_names)
         self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
@@ -278,14 +278,12 @@ class Index:
         places = self._names(resource_type).get(_of_arn(name), {})
         return places.get(near) or next((each for place, each in places.items() if place.may_be(near)), None)
 
-    def _names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
-        names = self._by_name.get(resource_type)
-        if names is None:
-            names = self._by_name[resource_type] = {}
-            for resource in self.all(resource_type):
-                given = self._written(resource.properties.get(_NAMED_BY.get(resource_type, "Name")))
-                if given is not None:
-                    names.setdefault(given, {}).setdefault(resource.origin.place, resource)
+    def _find_names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
+        names: dict[str | Text, dict[Place, Resource]] = {}
+        for resource in self.all(resource_type):
+            given = self._written(resource.properties.get(_NAMED_BY.get(resource_type, "Name")))
+            if given is not None:
+                names.setdefault(given, {}).setdefault(resource.origin.place, resource)
         return names
 
     def _written(self, value: Value, depth: int = _NAMES_IN_NAMES) -> str | Text | None:
