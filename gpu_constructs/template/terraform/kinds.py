@@ -77,7 +77,6 @@ aws_autoscaling_group = AWS::AutoScaling::AutoScalingGroup
     tag = Tags[]
     instance_refresh = /UpdatePolicy.AutoScalingInstanceRefresh
     traffic_source = TrafficSources[]
-    warm_pool =
 aws_autoscaling_lifecycle_hook = AWS::AutoScaling::LifecycleHook
     name = LifecycleHookName
     notification_target_arn = NotificationTargetARN

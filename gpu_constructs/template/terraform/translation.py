@@ -19,7 +19,7 @@ from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kind import capitalized
 from gpu_constructs.template.terraform.kinds import KINDS
 from gpu_constructs.template.terraform.links import Links
-from gpu_constructs.template.terraform.plan import Instance, Object, Plan, plan_of
+from gpu_constructs.template.terraform.plan import Instance, Plan, plan_of
 from gpu_constructs.template.terraform.sources import Sources
 from gpu_constructs.template.terraform.words import in_terraform
 from gpu_constructs.template.terraform.writer import Known, Writer
@@ -88,7 +88,7 @@ class _Translation:
     def template(self) -> dict[str, Node]:
         """The template."""
         resources: dict[str, Node] = {at: Writer(self._known, each).resource() for at, each in self._made.items()}
-        together = {**_together(resources, self._plan), **dict(self._unread())}
+        together = {**_together(resources), **dict(self._unread())}
         return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
 
     def _unread(self) -> Iterator[tuple[str, Node]]:
@@ -148,7 +148,7 @@ def _by_name(instances: Iterable[Instance]) -> dict[tuple[str, str], str]:
 # -- what Terraform has in several resources and CloudFormation in one, or the other way round ------------------------
 
 
-def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
+def _together(resources: dict[str, Node]) -> dict[str, Node]:
     """The same with policies in their roles, targets of rules with these, and parts that are resources of their own."""
     apart = {_ATTACHMENT, _RULE, _SYSTEM_POLICY}
     found: dict[str, Node] = {name: each for name, each in resources.items() if _type(each) not in apart}
@@ -156,9 +156,9 @@ def _together(resources: dict[str, Node], plan: Plan) -> dict[str, Node]:
         if name in found and isinstance(each, dict):
             if _type(each) == _TARGET:
                 _properties(each).update(_properties(resources.get(_address(each.pop("Rule", None)))))
-            found[name] = _alone(each, plan.instances[name].values)
+            found[name] = _alone(each)
             _finish(name, _properties(each))
-            found.update(_warm_pool(name, plan.instances[name].values.get("warm_pool")))
+            found.update(_warm_pool(name, _properties(each)))
             found.update(_routes(name, each))
     for name, each in resources.items():
         _forget_scaled(each, found)
@@ -221,12 +221,12 @@ def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
             yield {**ports, _GROUPS[key]: group}
 
 
-def _alone(declaration: dict[str, Node], values: Object) -> dict[str, Node]:
+def _alone(declaration: dict[str, Node]) -> dict[str, Node]:
     """A rule of a security group that is a resource of its own, with the direction that an argument gives it."""
     properties = _properties(declaration)
     if "Type" not in properties or "GroupId" not in properties:
         return declaration
-    key = "SecurityGroupEgress" if values.get("type") == "egress" else "SecurityGroupIngress"
+    key = "SecurityGroupEgress" if properties["Type"] == "egress" else "SecurityGroupIngress"
     other = properties.get("GroupId") if properties.get("Self") is True else properties.get("SourceSecurityGroupId")
     addresses = [*_items(properties.get("CidrBlocks")), None]
     ports = {name: properties.get(name) for name in ("FromPort", "ToPort", "IpProtocol", "GroupId")}
@@ -248,21 +248,13 @@ def _write_disks(properties: dict[str, Node]) -> None:
         ]
 
 
-def _warm_pool(group: str, blocks: Node) -> dict[str, Node]:
+def _warm_pool(group: str, properties: dict[str, Node]) -> dict[str, Node]:
     """The warm pool of a group, which is a block there."""
-    block, *_ = items(blocks) or [None]
-    if not isinstance(block, dict):
+    block = properties.pop("WarmPool", None)
+    if not isinstance(block, dict) or block == LATER:
         return {}
-    reuse = _items(block.get("instance_reuse_policy"))
-    properties: dict[str, Node] = {
-        "AutoScalingGroupName": {"Ref": group},
-        "PoolState": block.get("pool_state"),
-        "MinSize": block.get("min_size"),
-        "MaxGroupPreparedCapacity": block.get("max_group_prepared_capacity"),
-    }
-    if reuse and isinstance(reuse[0], dict):
-        properties["InstanceReusePolicy"] = {"ReuseOnScaleIn": reuse[0].get("reuse_on_scale_in")}
-    return {f"{group}{_WARM_POOL}": {"Type": "AWS::AutoScaling::WarmPool", "Properties": properties}}
+    of_group: dict[str, Node] = {"AutoScalingGroupName": {"Ref": group}, **block}
+    return {f"{group}{_WARM_POOL}": {"Type": "AWS::AutoScaling::WarmPool", "Properties": of_group}}
 
 
 def _routes(table: str, declaration: Node) -> dict[str, Node]:

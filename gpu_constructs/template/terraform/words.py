@@ -71,12 +71,6 @@ _ARGUMENTS_TOO = frozenset(
 _UNITS = frozenset({"GPUs", "MiB", "GiB"})
 # What Terraform has no block for.
 _WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
-_OTHERS = {
-    "ComputeResources": "compute_resources",
-    "MaxvCpus": "max_vcpus",
-    "MinvCpus": "min_vcpus",
-    "WarmPool": "warm_pool",
-}
 # What findings say of deploys of CloudFormation and of apps.
 _PHRASES = (
     ("only known at deploy time", "only known after the apply"),
@@ -151,5 +145,4 @@ def _arguments(kind: str) -> Mapping[str, str]:
 
 @cache
 def _of_any() -> Mapping[str, str]:
-    every = {name: each for kind in reversed(list(KINDS)) for name, each in _arguments(kind).items()}
-    return {**every, **_OTHERS}
+    return {name: each for kind in reversed(list(KINDS)) for name, each in _arguments(kind).items()}
