@@ -13,6 +13,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.terraform.words import in_terraform
 
 SERVICE = Path(__file__).parent / "real" / "service.json"
@@ -122,6 +123,23 @@ def test_one_wrong_argument_of_it_is_named(address: str, argument: str, value: o
     changed["after"][argument] = value
     changed["after_unknown"].pop(argument, None)
     assert rule in {each.rule for each in check_files([written]).findings}
+
+
+def test_a_size_of_a_warm_pool_that_only_the_apply_knows_is_not_known() -> None:
+    written = json.loads(SERVICE.read_text(encoding="utf-8"))
+    (changed,) = [each["change"] for each in written["resource_changes"] if each["type"] == "aws_autoscaling_group"]
+    changed["after_unknown"]["warm_pool"] = [{"min_size": True}]
+    del changed["after"]["warm_pool"][0]["min_size"]
+    (configured,) = [
+        each["expressions"]
+        for each in written["configuration"]["root_module"]["resources"]
+        if each["type"] == "aws_autoscaling_group"
+    ]
+    configured["warm_pool"] = [{"min_size": {"references": ["random_integer.hosts.result", "random_integer.hosts"]}}]
+    group = check_files([written]).fleet.pools[0].group
+    assert group is not None
+    assert group.warm_pool is not None
+    assert group.warm_pool.min_size is UNKNOWN
 
 
 def test_a_plan_on_many_lines_has_lines_and_one_on_a_single_line_has_none(tmp_path: Path) -> None:
