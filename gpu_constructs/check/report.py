@@ -36,7 +36,7 @@ from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.rules import Choice, Finding, Rule, Severity, check, narrowed
+from gpu_constructs.rules import Choice, Finding, Severity, check, narrowed
 from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.finding import Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
@@ -242,12 +242,13 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
             acknowledged.append(replace(accepted, finding=replace(_in_words_of_file(finding, stacks), ways=())))
     kept = list(_once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
+    files_read = (each.origin.file for each in _resources(stacks))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=files.fleet,
         findings=tuple(_in_words_of_file(_in_row(each, rows), stacks) for each in kept),
         acknowledged=tuple(acknowledged),
-        files=_files(stacks) or (() if inputs.is_empty else inputs.named),
+        files=tuple(dict.fromkeys(filter(None, files_read))) or (() if inputs.is_empty else inputs.named),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
         notes=acknowledgements.notes,
@@ -269,15 +270,12 @@ def now() -> dt.datetime:
     return dt.datetime.fromtimestamp(int(epoch), dt.timezone.utc) if is_given else dt.datetime.now(dt.timezone.utc)
 
 
-def _is_tried(rule: Rule) -> bool:
-    return rule.severity is not Severity.INFO or rule.id == UNCHECKED
-
-
 def _found(
     stacks: Stacks, inputs: Inputs, files: Files, asked: Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
-    places, rules = Places(stacks), narrowed(asked.rules, _is_tried)
+    places = Places(stacks)
+    rules = narrowed(asked.rules, lambda each: each.severity is not Severity.INFO or each.id == UNCHECKED)
     first = check(files.fleet, rules=asked.rules, now=now(), files=files)
     least = work().left // 2  # so that the values of parameters have the rest
 
@@ -346,10 +344,6 @@ def _skipped_jobs(fleet: Fleet, stacks: Stacks) -> int:
     read = {(each.origin.file, each.origin.resource) for each in fleet.tasks if each.origin is not None}
     jobs = (each.origin for each in _resources(stacks) if each.type == JOB_DEFINITION and each.properties)
     return sum((each.file, each.resource) not in read for each in jobs)
-
-
-def _files(stacks: Stacks) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.origin.file for each in _resources(stacks) if each.origin.file is not None))
 
 
 def _resources(stacks: Stacks) -> Iterator[Resource]:

@@ -152,7 +152,7 @@ class Launches:
         self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
         self._once = cache(self._read)
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
-        self._settings_by_text: dict[tuple[Place, str | Text], AgentSettings] = {}
+        self._settings = cache(self._read_settings)
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
@@ -202,22 +202,20 @@ class Launches:
         if is_too_long(value):
             # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
             section.note("expects 16 KB at most, which is what EC2 takes, and is not read", None, "UserData")
-        if not isinstance(value, (str, Text)):
-            return agent_settings(value, self._named(section))
-        key = section.resource.place, value
-        found = self._settings_by_text.get(key)
-        if found is None:
-            found = self._settings_by_text[key] = agent_settings(value, self._named(section))
-        return found
+        is_readable = value is None or isinstance(value, (str, Text))
+        return self._settings(section.resource.place, value if is_readable else UNKNOWN)
 
-    def _named(self, section: Section) -> ClusterNamed:
-        """What a cluster is called that user data of a section names."""
-        return lambda value: self._cluster_named(value, section.resource.place)
+    def _read_settings(self, place: Place, value: Value) -> AgentSettings:
+        return agent_settings(value, self._named(place))
+
+    def _named(self, place: Place) -> ClusterNamed:
+        """What a cluster is called that user data of a place names."""
+        return lambda value: self._cluster_named(value, place)
 
     def _read(self, resource: Resource) -> Launch:
         section = Section.of(resource, self._notes)
         data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
-        agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
+        agent = with_init_metadata(self._agent_settings(data), resource, self._named(resource.origin.place))
         setup = self._setup(resource, data, agent)
         return Launch(setup=setup, cluster=agent.cluster, may_have_address=_may_have_address(data))
 

@@ -50,14 +50,8 @@ _PROPERTIES = frozenset(
 )
 _OF_CONTAINERS = {each[:1].upper() + each[1:]: each for each in SPELLED.values()}
 _OF_CONTAINERS |= {
-    "HealthCheck": "healthCheck",
-    "Cpu": "cpu",
-    "Image": "image",
-    "Memory": "memory",
-    "Command": "command",
-}
-_OF_CONTAINERS |= {
-    each: each.lower() for each in ("Devices", "Environment", "Privileged", "Secrets", "Value", "Essential")
+    each: each.lower()
+    for each in words("Command Cpu Devices Environment Essential Image Memory Privileged Secrets Value")
 }
 # Of jobs they are in a JSON text, and of all else arguments.
 _JOB = "aws_batch_job_definition"
