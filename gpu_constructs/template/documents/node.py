@@ -45,6 +45,11 @@ def items(node: object) -> list[Node]:
     return node if isinstance(node, list) else []
 
 
+def listed(node: Node) -> list[Node]:
+    """What a list holds, where one item may stand alone; nothing for null."""
+    return node if isinstance(node, list) else [] if node is None else [node]
+
+
 def under(node: object, *keys: str) -> Node:
     """What an object holds under a key, and that one under the next; None where there is nothing."""
     for key in keys:

@@ -10,7 +10,7 @@ from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Remark, SourceLine
 from gpu_constructs.template.documents.document import Document, InWords, Source
-from gpu_constructs.template.documents.node import Node, members
+from gpu_constructs.template.documents.node import Node, listed, members
 from gpu_constructs.template.evaluation.choices import Choice, choices_of
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
@@ -122,11 +122,10 @@ class _Assembler:
         self._add_nested(self._evaluator(name, source, source.document, given, is_nested=False), ASSEMBLY_DEPTH)
 
     def _evaluator(self, name: str, source: Source, document: Document, given: _Given, *, is_nested: bool) -> Evaluator:
-        macros = document.object().get("Transform")
         if len(self._evaluators) >= STACKS:
             raise UnreadableError(f"more than {STACKS:,} stacks", file=document.file)
-        for each in macros if isinstance(macros, list) else [macros]:
-            self._shared.is_complete &= each is None or (isinstance(each, str) and each in _KNOWN_TRANSFORMS)
+        for each in listed(document.object().get("Transform")):
+            self._shared.is_complete &= isinstance(each, str) and each in _KNOWN_TRANSFORMS
         evaluator = Evaluator(
             shared=self._shared,
             name=name,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.template.documents.node import Node, members, under
+from gpu_constructs.template.documents.node import Node, listed, members, under
 from gpu_constructs.template.evaluation.evaluator import OF_WORK, Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 
@@ -121,8 +121,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node) -> Resou
 
 def depends_on_of(written: Node) -> tuple[str, ...]:
     """The resources that ``DependsOn`` names, one or a list of them."""
-    found = written if isinstance(written, list) else [written]
-    return tuple(each for each in found if isinstance(each, str))
+    return tuple(each for each in listed(written) if isinstance(each, str))
 
 
 def _properties(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
@@ -127,29 +128,23 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
 
 
 def _types(section: Section) -> TypeChoice:
-    """Types by name or family; a family is without its bare metal types."""
-    types: dict[InstanceType, None] = {}
-    strange: dict[str, None] = {}
-    words: dict[str, None] = {}
-    has_unknown = not section.has("InstanceTypes")
-    for name in section.texts("InstanceTypes"):
-        if isinstance(name, Unknown):
-            has_unknown = True
-            continue
-        if name in BATCH_TYPE_WORDS:
-            words[name] = None
-            continue
-        one = known_type(name)
-        several = (one,) if one is not None else family(name) if name in families() else ()
-        several = tuple(each for each in several if each is one or not each.bare_metal)
-        types |= dict.fromkeys(several)
-        strange |= {} if several else {name: None}
+    names = dict.fromkeys(section.texts("InstanceTypes"))
+    known = [each for each in names if isinstance(each, str)]
+    types = {each: _types_of(each) for each in known if each not in BATCH_TYPE_WORDS}
     return TypeChoice(
-        instance_types=tuple(types),
-        unknown_type_names=tuple(strange),
-        has_unknown_types=has_unknown,
-        batch_words=tuple(words),
+        instance_types=tuple(dict.fromkeys(chain.from_iterable(types.values()))),
+        unknown_type_names=tuple(name for name, found in types.items() if not found),
+        has_unknown_types=not section.has("InstanceTypes") or len(known) < len(names),
+        batch_words=tuple(each for each in known if each in BATCH_TYPE_WORDS),
     )
+
+
+def _types_of(name: str) -> tuple[InstanceType, ...]:
+    """The type of a name, or those of the family without its bare metal ones."""
+    one = known_type(name)
+    if one is not None:
+        return (one,)
+    return tuple(each for each in (family(name) if name in families() else ()) if not each.bare_metal)
 
 
 def _own_image(

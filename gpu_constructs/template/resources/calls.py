@@ -110,15 +110,9 @@ def calls_of_events(index: Index, notes: Notes) -> Iterator[Call]:
         ):
             request = _before_event(parameters.section(key))
             if request.keys:
-                yield Call(
-                    resource=resource,
-                    suffix=suffix,
-                    action=action,
-                    request=request,
-                    target=properties.get("Target"),
-                    overrides=request.section("Overrides"),
-                    is_off=properties.text("DesiredState") in _OFF,
-                )
+                call = call_of_api(resource, suffix, action, request)
+                is_off = properties.text("DesiredState") in _OFF
+                yield replace(call, target=properties.get("Target"), is_off=is_off)
 
 
 def _of_target(

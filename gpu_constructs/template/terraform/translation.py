@@ -13,7 +13,7 @@ from functools import cache
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import LATER, Document, Source
-from gpu_constructs.template.documents.node import Node, Path, Position, items, members, under
+from gpu_constructs.template.documents.node import Node, Path, Position, items, listed, members, under
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kind import capitalized
@@ -213,11 +213,11 @@ def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
             "ToPort": written.get("ToPort"),
             "IpProtocol": written.get("Protocol"),
         }
-        for cidr in _items(written.get("CidrBlocks")):
+        for cidr in listed(written.get("CidrBlocks")):
             yield {**ports, "CidrIp": cidr}
-        for cidr in _items(written.get("Ipv6CidrBlocks")):
+        for cidr in listed(written.get("Ipv6CidrBlocks")):
             yield {**ports, "CidrIpv6": cidr}
-        for group in (*_items(written.get("SecurityGroups")), *([{"Ref": own}] if written.get("Self") is True else ())):
+        for group in (*listed(written.get("SecurityGroups")), *([{"Ref": own}] if written.get("Self") is True else ())):
             yield {**ports, _GROUPS[key]: group}
 
 
@@ -228,14 +228,14 @@ def _alone(declaration: dict[str, Node]) -> dict[str, Node]:
         return declaration
     key = "SecurityGroupEgress" if properties["Type"] == "egress" else "SecurityGroupIngress"
     other = properties.get("GroupId") if properties.get("Self") is True else properties.get("SourceSecurityGroupId")
-    addresses = [*_items(properties.get("CidrBlocks")), None]
+    addresses = [*listed(properties.get("CidrBlocks")), None]
     ports = {name: properties.get(name) for name in ("FromPort", "ToPort", "IpProtocol", "GroupId")}
     side: dict[str, Node] = {"CidrIp": addresses[0]} if other is None else {_GROUPS[key]: other}
     return {**declaration, "Type": f"AWS::EC2::{key}", "Properties": {**ports, **side}}
 
 
 def _write_disks(properties: dict[str, Node]) -> None:
-    root, disks = properties.pop("Root", None), _items(properties.pop("Disks", None))
+    root, disks = properties.pop("Root", None), listed(properties.pop("Disks", None))
     blocks = [{"DeviceName": ROOT_DEVICE, **root}] if isinstance(root, dict) else []
     blocks += [each for each in disks if isinstance(each, dict)]
     if blocks:
@@ -262,7 +262,7 @@ def _routes(table: str, declaration: Node) -> dict[str, Node]:
     if _type(declaration) != _ROUTE_TABLE:
         return {}
     properties = _properties(declaration)
-    blocks = _items(properties.pop("Routes", None))
+    blocks = listed(properties.pop("Routes", None))
     of_block = ({} if each == LATER else members(each) for each in blocks)
     found: dict[str, Node] = {
         f"{table}.route[{number}]": {"Type": _ROUTE, "Properties": {**each, "RouteTableId": {"Ref": table}}}
@@ -281,7 +281,7 @@ def _attached(name: str, attachment: Node, resources: Mapping[str, Node]) -> dic
     document = policy.get("PolicyDocument", written.get("PolicyDocument"))
     key = "ManagedPolicyArns" if document is None else "Policies"
     item: Node = written.get("PolicyArn") if document is None else {"PolicyDocument": document}
-    of_role[key] = [*_items(of_role.get(key)), item]
+    of_role[key] = [*listed(of_role.get(key)), item]
     return {}
 
 
@@ -307,7 +307,3 @@ def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:
         if under(provider, "ManagedScaling", "Status") == "ENABLED":
             group = resources.get(_address(under(provider, "AutoScalingGroupArn")))
             _properties(group).pop("DesiredCapacity", None)
-
-
-def _items(node: Node) -> list[Node]:
-    return node if isinstance(node, list) else [] if node is None else [node]
