@@ -14,10 +14,15 @@ os.environ.setdefault("CDK_VALIDATION", "false")
 # What may be over depends on the day; the blocks of the tests end later than this one, 2026-11-01.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1793491200")
 
+# Without it, argparse looks for a translation of each heading, of each command, in four files.
+os.environ.setdefault("LANGUAGE", "C")
+
 import pytest
 from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
+
+from tests.kernel import started_directly
 
 # Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
 sys.dont_write_bytecode = False
@@ -93,7 +98,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Loads CDK and starts its node where tests run, and not in the process that hands them out."""
     plugins = session.config.pluginmanager
     if not plugins.hasplugin("dsession"):
-        plugins.import_plugin("tests.fixtures")
+        with started_directly():
+            plugins.import_plugin("tests.fixtures")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,15 +12,14 @@ from pathlib import Path
 
 from ecs_emulator.process import ACCOUNT, REGION
 
+from tests.kernel import COMPILED
+
 __all__ = ["ROOT", "Cdk", "CdkError", "about"]
 
 ROOT = Path(__file__).parents[2]
 """The checkout."""
 
 TIME_LIMIT_SECONDS = 300
-COMPILED = ROOT / "node_modules/.cache/node"
-"""What Node has compiled of the command line, which takes a fifth of the time of a command."""
-
 
 _PLAIN = ("--no-notices", "--no-color")
 

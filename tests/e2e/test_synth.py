@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from gpu_constructs.cli.program import main
 
+from tests.kernel import COMPILED
 from tests.synthesis import ROOT
-
-from .cdk_cli import COMPILED
 
 RUN = f"env -u NODE_COMPILE_CACHE {sys.executable} app.py"
 APP = """

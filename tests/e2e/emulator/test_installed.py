@@ -13,7 +13,8 @@ from zipfile import ZipFile
 import pytest
 from ecs_emulator.__main__ import _path
 
-from tests.e2e.cdk_cli import COMPILED, ROOT
+from tests.e2e.cdk_cli import ROOT
+from tests.kernel import COMPILED
 
 PAGE = (ROOT / "docs" / "emulator.md").read_text()
 

@@ -1,0 +1,36 @@
+"""Starts CDK's kernel without the process that jsii puts before it, and from what Node compiled in an earlier run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from unittest.mock import patch
+
+__all__ = ["COMPILED", "started_directly"]
+
+COMPILED = Path(__file__).parents[1] / "node_modules/.cache/node"
+"""What Node has compiled, which takes a fifth of the time of a command."""
+
+
+@contextmanager
+def started_directly() -> Iterator[None]:
+    """The kernel that an import of `aws_cdk` starts here takes half of the CPU; commands of tests start theirs."""
+    folder = COMPILED.parent / f"jsii-{version('jsii')}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in files("jsii._embedded.jsii").iterdir():
+        name = each.name.removeprefix("lib__")
+        if name != each.name and not (folder / name).exists():
+            part = folder / f"{name}.{os.getpid()}"
+            part.write_bytes(each.read_bytes())
+            part.replace(folder / name)
+    own = {
+        "JSII_RUNTIME": str(Path(__file__).with_suffix(".js")),
+        "KERNEL": str(folder / "program.js"),
+        "NODE_COMPILE_CACHE": str(COMPILED),
+    }
+    with patch.dict(os.environ, own):
+        yield
