@@ -178,7 +178,7 @@ def test_a_template_that_the_pack_cannot_read_is_an_error_and_never_silence(
     assert words in match.message
 
 
-@settings(max_examples=times(10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(TEMPLATE_TEXTS)
 def test_no_template_that_cfn_lint_reads_brings_the_pack_down(text: str) -> None:
     try:

@@ -35,11 +35,13 @@ _CURL = """\
 case "$*" in
   *51678*)
     echo agent >> "$STATE/calls"
-    [ "$(grep -c agent "$STATE/calls")" -ge "$JOINS_AT" ] && echo '"arn:aws:ecs:r:1:container-instance/c/1"'
+    printf . >> "$STATE/agent"; read -r times < "$STATE/agent"
+    [ "${#times}" -ge "$JOINS_AT" ] && echo '"arn:aws:ecs:r:1:container-instance/c/1"'
     ;;
   *target-lifecycle-state*)
     echo asked >> "$STATE/calls"
-    [ "$(grep -c asked "$STATE/calls")" -ge 40 ] && echo InService || echo Warmed:Stopped
+    printf . >> "$STATE/asked"; read -r times < "$STATE/asked"
+    [ "${#times}" -ge 40 ] && echo InService || echo Warmed:Stopped
     ;;
 esac"""
 
@@ -52,10 +54,9 @@ def _run(text: str, folder: Path, *, joins_at: int = 9999, curl: bool | str = Tr
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     stand_ins = {name: f'echo {name} "$@" >> "$STATE/calls"' for name in ("shutdown", "sleep")}
-    stand_ins |= {"systemctl": 'echo "local-disks.service loaded failed failed Local NVMe disks"', "findmnt": ""}
-    for name, body in {**stand_ins, **({"curl": _CURL} if curl is True else {})}.items():
-        (programs / name).write_text(f"#!/bin/bash\n{body}\n")
-        (programs / name).chmod(0o755)
+    stand_ins |= {"systemctl": 'echo "local-disks.service loaded failed failed Local NVMe disks"', "findmnt": ":"}
+    stand_ins |= {"curl": _CURL} if curl is True else {}
+    script = "\n".join((*(f"{name}() {{\n{body}\n}}" for name, body in stand_ins.items()), script))
     if isinstance(curl, str):
         (programs / "curl").symlink_to(curl)
     for name in ("bash", "date", "grep", "sed", "touch", "tail", "tee", "tr"):

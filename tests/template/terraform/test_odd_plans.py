@@ -48,7 +48,7 @@ def _everywhere(node: Any, name: str, odd: Any) -> Any:
     return node
 
 
-@pytest.mark.parametrize("number", range(times(80)))
+@pytest.mark.parametrize("number", range(times(40)))
 def test_something_odd_anywhere_in_a_plan_is_read_or_refused(number: int) -> None:
     random = Random(number)  # noqa: S311 - no secret
     written = copy.deepcopy(random.choice([simple(), aws_modules(), batch_module()]))

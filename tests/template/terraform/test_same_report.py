@@ -72,7 +72,7 @@ FILES = [
     if each.is_file()
 ]
 READ = {each.name: planned(Document.read(each.read_bytes(), file=each.name).data) for each in FILES}
-MADE = {str(number): planned(at_random(number)) for number in range(times(60))}
+MADE = {str(number): planned(at_random(number)) for number in range(times(30))}
 PAIRS = {name: pair for name, pair in {**READ, **MADE}.items() if pair and name not in DIFFERENT}
 
 
