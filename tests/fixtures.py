@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import aws_cdk as cdk
 import hypothesis
 import pytest
 
@@ -84,4 +83,4 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Site:
 @pytest.fixture
 def recommended_flags(tmp_path: Path) -> Site:
     """The same with every feature flag that `cdk init` sets today."""
-    return Site(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
+    return Site(app_in(tmp_path, Site.recommended_context()))

@@ -12,6 +12,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
 from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition
+from tests.synthesis import app_in
 
 __all__ = ["BALANCERS", "MODES", "STACKS", "Shared", "build"]
 
@@ -40,7 +41,7 @@ class Shared:
 
 def build(folder: Path, services: list[Shared], *, tag: str = "1", context: dict[str, object] | None = None) -> cdk.App:
     """An app with these services, whose hosts are full with one task of each."""
-    app = cdk.App(outdir=str(folder), context=context, tree_metadata=False, analytics_reporting=False)
+    app = app_in(folder, context)
     network = cdk.Stack(app, "Network")
     vpc = ec2.Vpc(network, "Vpc", max_azs=2, nat_gateways=1, restrict_default_security_group=False)
     shared = elbv2.ApplicationLoadBalancer(network, "Balancer", vpc=vpc)

@@ -32,9 +32,10 @@ _WARNING = "aws:cdk:warning"
 """How the metadata of a cloud assembly says that an entry is one (CDK's `cx_api` has the name in JavaScript only)."""
 
 
-def app_in(folder: Path) -> cdk.App:
+def app_in(folder: Path | str | None = None, context: Mapping[str, Any] | None = None) -> cdk.App:
     """Without what CDK adds of its own and no test looks at: a third of a synth, and some of each construct."""
-    return cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False, stack_traces=False)
+    outdir = None if folder is None else str(folder)
+    return cdk.App(outdir=outdir, context=context, tree_metadata=False, analytics_reporting=False, stack_traces=False)
 
 
 def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
@@ -267,7 +268,7 @@ class Ground(Site):
         staying = {"Stack", *self._staying}
         for scope in (self.stack.node, self.app.node):
             for each in scope.children:
-                name = each.node.id
+                name = self._path(each).rpartition("/")[2]
                 if name not in staying:
                     scope.try_remove_child(name)
 

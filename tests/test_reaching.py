@@ -19,7 +19,7 @@ from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 from gpu_constructs.check.report import check_files
 from tests.matrix.tasks import EVERYTHING
 from tests.reaching import Estate, Opening
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 _PORT = 8000
 _MODES = [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.HOST, ecs.NetworkMode.AWS_VPC]
@@ -49,7 +49,7 @@ class Town:
     """
 
     def __init__(self, folder: Path, context: dict[str, object] | None, places: list[str]) -> None:
-        self.app = cdk.App(outdir=str(folder), context=context, tree_metadata=False, analytics_reporting=False)
+        self.app = app_in(folder, context)
         self.shared = cdk.Stack(self.app, "Shared")
         self.vpc = ec2.Vpc(self.shared, "Vpc", nat_gateways=1, restrict_default_security_group=False)
         balancer = elbv2.ApplicationLoadBalancer(self.shared, "Balancer", vpc=self.vpc)

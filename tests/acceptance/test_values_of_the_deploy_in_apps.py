@@ -13,7 +13,7 @@ from aws_cdk import aws_ssm as ssm
 
 from gpu_constructs import GpuCluster, GpuMachineImage, GpuService, GpuTaskDefinition, Purchase
 from gpu_constructs.errors import InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 NAME = "/my/text"
 SOURCES: dict[str, Callable[[cdk.Stack], str]] = {
@@ -31,7 +31,7 @@ SOURCES: dict[str, Callable[[cdk.Stack], str]] = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_text_may_be_a_value_of_the_deploy(source: str) -> None:
-    app = cdk.App()
+    app = app_in()
     stack = cdk.Stack(app, "Stack", env=cdk.Environment(account="123456789012", region="us-east-1"))
     value = SOURCES[source](stack)
     vpc = ec2.Vpc(stack, "Vpc", restrict_default_security_group=False)

@@ -17,6 +17,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Severity
+from tests.synthesis import app_in
 
 X86_GPU = ecs.AmiHardwareType.GPU
 STANDARD = ecs.AmiHardwareType.STANDARD
@@ -234,7 +235,7 @@ CASES: tuple[tuple[Callable[[Plain], None], Severity, str, str], ...] = (
 def test_it_is_found_with_its_mechanism(
     build: Callable[[Plain], None], severity: Severity, rule: str, words: str, tmp_path: Path
 ) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     build(Plain(cdk.Stack(app, "Stack")))
     findings = check_files([app.synth().directory]).findings
     named = [each for each in findings if each.rule == rule and words in f"{each.message} {each.fix}"]
@@ -248,7 +249,7 @@ def test_it_is_found_with_its_mechanism(
     "build", [case[0] for case in CASES if case[1] is Severity.WARNING], ids=lambda build: build.__name__
 )
 def test_what_only_may_not_work_is_no_error(build: Callable[[Plain], None], tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     build(Plain(cdk.Stack(app, "Stack")))
     assert [each for each in check_files([app.synth().directory]).findings if each.severity is Severity.ERROR] == []
 

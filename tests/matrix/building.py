@@ -27,7 +27,7 @@ from tests.matrix.case import Case
 from tests.matrix.known import KNOWN_WARNINGS, NOT_OFFERED
 from tests.matrix.tasks import EVERYTHING
 from tests.preflight import preflighted
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 __all__ = ["PROVIDERS_OF_A_CLUSTER", "REGIONS", "Built", "build", "deploy_and_destroy", "findings", "lint"]
 
@@ -80,7 +80,7 @@ def build(folder: Path, cases: Sequence[Case], *, nagged: bool = True) -> Built:
     Raises:
         AssertionError: cdk-nag or this library's own check has an error.
     """
-    app = cdk.App(outdir=str(folder), context=Site.recommended_context())
+    app = app_in(folder, Site.recommended_context())
     if nagged:
         cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
         acknowledge_aws_solutions(app)

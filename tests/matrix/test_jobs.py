@@ -14,7 +14,7 @@ from tests.matrix.job_choices import HARDWARE, JobCombination, every_job
 from tests.matrix.job_contradictions import CONTRADICTIONS, applying, one_of_each_illegal_pair
 from tests.matrix.jobs import Place
 from tests.matrix.tasks import EVERYTHING
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 Record = Callable[[str, object], None]
 
@@ -25,7 +25,7 @@ def refused() -> list[JobCombination]:
 
 
 def test_what_cannot_be_is_refused_for_a_reason_that_aws_gives(tmp_path: Path, record_property: Record) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     # A cluster has a family once.
     clusters = {each: Site(app, cdk.Stage(app, f"Stage{number}")).cluster for number, each in enumerate(HARDWARE)}
     places: dict[tuple[Choice, Choice], Place] = {}

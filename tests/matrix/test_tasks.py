@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -16,7 +15,7 @@ from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.asks import ASKS, LANDINGS, MODES, Ask, Host, Mode
 from tests.matrix.task_contradictions import CONTRADICTIONS, Combination
 from tests.matrix.tasks import EVERYTHING, NETWORK_MODES, add_capacity, add_containers, legal
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 Hosts = tuple[Host, ...]
 Record = Callable[[str, object], None]
@@ -71,7 +70,7 @@ class Yard:
 
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
-    return Yard(Site(cdk.App(outdir=str(tmp_path_factory.mktemp("yard")))))
+    return Yard(Site(app_in(tmp_path_factory.mktemp("yard"))))
 
 
 @pytest.mark.parametrize("hosts", LANDINGS, ids=named)

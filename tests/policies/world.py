@@ -37,7 +37,7 @@ from gpu_constructs import (
     MultiNodeTraining,
 )
 from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 __all__ = ["ACCOUNT", "HERE", "World", "template_of_all", "template_with_a_key"]
 
@@ -77,7 +77,7 @@ GIVEN_CLUSTER: Final = "production"
 
 def template_with_a_key() -> dict[str, Any]:
     """A template where all is encrypted, hosts mount storage, and somebody may open shells."""
-    site = Site(cdk.App(context=Site.recommended_context()))
+    site = Site(app_in(context=Site.recommended_context()))
     stack, key = site.stack, kms.Key(site.stack, "Key")
     bucket = s3.Bucket(stack, "Data", encryption_key=key)
     logging = ecs.ExecuteCommandLogConfiguration(
@@ -115,7 +115,7 @@ def template_with_a_key() -> dict[str, Any]:
 
 def template_of_all() -> dict[str, Any]:
     """A template with every construct that makes a role."""
-    site = Site(cdk.App(context=Site.recommended_context()))
+    site = Site(app_in(context=Site.recommended_context()))
     stack, cluster, l4 = site.stack, site.cluster, site.l4
     monitoring = cluster.add_monitoring("Monitoring", notify=sns.Topic(stack, "Told"))
     monitoring.add_recovery()

@@ -35,7 +35,7 @@ from gpu_constructs import (
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
-from tests.synthesis import swallowed
+from tests.synthesis import app_in, swallowed
 
 # One list for each shape; every type is offered, so that a default image exists.
 TYPES = (
@@ -210,7 +210,7 @@ def read_back(app: cdk.App) -> Fleet:
 @given(apps)
 def test_what_is_read_is_what_was_built(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        app = cdk.App(outdir=folder)
+        app = app_in(folder)
         environment = cdk.Environment(region=str(plan["region"])) if plan["region"] else None
         stack = cdk.Stack(app, "Stack", env=environment)
         held = build(stack, plan)
@@ -257,7 +257,7 @@ blocks = st.builds(
 )
 def test_how_hosts_are_bought_is_read_back(bought: list[tuple[list[str], Purchase]], desired: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        app = cdk.App(outdir=folder)
+        app = app_in(folder)
         stack = cdk.Stack(app, "Stack")
         vpc = ec2.Vpc(stack, "Vpc", restrict_default_security_group=False)
         cluster = GpuCluster(stack, "Gpu", vpc=vpc)
@@ -303,7 +303,7 @@ def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], 
     instance_type, amounts = ask
     sizes: dict[str, Any] = {"cpu": 512, "memory_mib": 1024} if is_sized else {}
     with tempfile.TemporaryDirectory() as folder:
-        app = cdk.App(outdir=folder)
+        app = app_in(folder)
         stack = cdk.Stack(app, "Stack")
         cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
         hosts = cluster.add_capacity("Hosts", instance_types=[instance_type], max_instances=2)
@@ -352,7 +352,7 @@ def test_managed_instances_are_read_back(
     plans: list[dict[str, Any]], network_mode: ecs.NetworkMode | None, beside_a_group: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        app = cdk.App(outdir=folder)
+        app = app_in(folder)
         stack = cdk.Stack(app, "Stack")
         cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
         made: list[ManagedGpuCapacity] = []

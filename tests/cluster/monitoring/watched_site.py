@@ -12,7 +12,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import Purchase
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 from .recorded_events import BLOCK, CLUSTER
 
@@ -25,7 +25,7 @@ class Watched:
     """The resources of its template, every reference to one replaced by its logical id."""
 
     def __init__(self) -> None:
-        site = Site(cdk.App(context=Site.recommended_context()))
+        site = Site(app_in(context=Site.recommended_context()))
         cluster = site.cluster
         cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4)
         self.monitoring = cluster.add_monitoring("Monitoring")

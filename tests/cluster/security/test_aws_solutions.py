@@ -33,6 +33,7 @@ from gpu_constructs import (
     ModelServer,
     acknowledge_aws_solutions,
 )
+from tests.synthesis import app_in
 
 _IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai")
 _HTTP: dict[str, Any] = {"protocol": elbv2.ApplicationProtocol.HTTP, "health_check_path": "/health"}
@@ -43,7 +44,7 @@ class Nagged:
 
     def __init__(self, folder: Path, *, acknowledged: bool = True, staged: bool = False) -> None:
         self._folder = folder
-        self.app = cdk.App(outdir=str(folder))
+        self.app = app_in(folder)
         cdk.Validations.of(self.app).add_plugins(cdk_nag.AwsSolutionsChecks())
         if acknowledged:
             acknowledge_aws_solutions(self.app)

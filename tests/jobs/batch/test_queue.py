@@ -30,7 +30,7 @@ from gpu_constructs import (
 )
 from tests.jobs.batch.queues import job, queue
 from tests.linting import linted
-from tests.synthesis import Ground, Properties, Site
+from tests.synthesis import Ground, Properties, Site, app_in
 
 RESERVATION = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
@@ -274,7 +274,7 @@ def test_a_queue_tells_a_topic_of_another_stack(site: Site) -> None:
 
 
 def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
     acknowledge_aws_solutions(app)
     nagged = Site(app)

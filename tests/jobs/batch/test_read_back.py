@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
 from tests.jobs.batch.queues import job, queue
-from tests.synthesis import Site, swallowed
+from tests.synthesis import Site, app_in, swallowed
 
 Given = dict[str, Any]
 
@@ -91,7 +90,7 @@ def _built(
 @given(st.lists(st.lists(environments, min_size=1, max_size=2), min_size=1, max_size=3), st.lists(jobs, max_size=2))
 def test_what_is_read_is_what_was_built(queues: list[list[Given]], asked: list[Given]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        site = Site(cdk.App(outdir=folder))
+        site = Site(app_in(folder))
         pools, tasks = _built(site, queues, asked)
         read = read_stacks([site.app.synth().directory])
         found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
