@@ -20,6 +20,7 @@ from gpu_constructs.cli.options import add_format, add_repeated
 from gpu_constructs.cli.output import Line, fix_lines, hanging, pieces, say, show, unstyled, width_of, wrapped
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
@@ -236,11 +237,8 @@ def _of_worlds(review: Report) -> str:
 
 def _alike(findings: Iterable[Finding], *, verbose: bool) -> Iterable[list[Finding]]:
     """What is shown, each with what is the same in other places."""
-    alike: dict[object, list[Finding]] = {}
-    for each in findings:
-        if each.rule != UNCHECKED and (verbose or each.severity is not Severity.INFO):
-            alike.setdefault(_what(each), []).append(each)
-    return alike.values()
+    shown = [each for each in findings if each.rule != UNCHECKED and (verbose or each.severity is not Severity.INFO)]
+    return grouped((_what(each), each) for each in shown).values()
 
 
 def _what(finding: Finding) -> object:

@@ -22,6 +22,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.model import Accelerators, InstanceType
 from gpu_constructs.facts.names import letters_of, name_problem, nearest_families, nearest_types
 from gpu_constructs.facts.records import InstanceTypes, read
+from gpu_constructs.facts.values import grouped
 
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
 """Files of the working directory that the command line and cfn-lint read."""
@@ -185,9 +186,7 @@ def _families() -> Mapping[str, tuple[InstanceType, ...]]:
 
 
 def _by_family(types: Iterable[InstanceType]) -> Mapping[str, tuple[InstanceType, ...]]:
-    groups: dict[str, list[InstanceType]] = {}
-    for each in types:
-        groups.setdefault(each.family, []).append(each)
+    groups = grouped((each.family, each) for each in types)
     return MappingProxyType({name: tuple(sorted(group, key=by_size)) for name, group in groups.items()})
 
 

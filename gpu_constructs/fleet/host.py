@@ -9,7 +9,7 @@ from enum import Enum
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet.unknown import Unknown
 
 NAME_OF_DEPLOY = "…"
@@ -158,9 +158,7 @@ def require_one_efa_layout(
 ) -> tuple[NetworkInterface, ...]:
     """The layout that types with EFA share; refuses types of which one launch template cannot use every adapter."""
     types = tuple(instance_types)
-    layouts: dict[tuple[NetworkInterface, ...], list[InstanceType]] = {}
-    for each in types:
-        layouts.setdefault(efa_layout(each), []).append(each)
+    layouts = grouped((efa_layout(each), each) for each in types)
     if () in layouts:
         names = [each.name for each in layouts[()]]
         silent = [each.name for each in layouts[()] if each.declared and each.network.efa_supported is None]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import by_identity, dataclass
+from gpu_constructs.facts.values import by_identity, dataclass, grouped
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     Fleet,
@@ -199,10 +199,7 @@ def by_scheduler(pools: tuple[Pool, ...]) -> Mapping[Scheduler, tuple[Pool, ...]
 @by_identity(maxsize=8)
 def by_cluster(pools: tuple[Pool, ...]) -> Mapping[str | Unknown | None, tuple[Pool, ...]]:
     """Those of some pools whose hosts take tasks without a strategy, by the cluster that they join."""
-    found: dict[str | Unknown | None, list[Pool]] = {}
-    for pool in pools:
-        if pool.runs_launch_type_ec2:
-            found.setdefault(pool.cluster, []).append(pool)
+    found = grouped((each.cluster, each) for each in pools if each.runs_launch_type_ec2)
     return {cluster: tuple(those) for cluster, those in found.items()}
 
 

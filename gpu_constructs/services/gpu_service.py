@@ -29,12 +29,7 @@ from gpu_constructs.services.counts import Counts
 from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint, Targets
 from gpu_constructs.services.scaling import ScaleBy
 from gpu_constructs.services.security_rules import write_rules_once
-from gpu_constructs.services.service_options import (
-    ServiceOptions,
-    known_count,
-    with_defaults,
-    write_past_cdk,
-)
+from gpu_constructs.services.service_options import ServiceOptions, known_count, with_defaults, write_past_cdk
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, constraints_of
 from gpu_constructs.tasks.workload import capacity_used, keep_exported, require_accelerators

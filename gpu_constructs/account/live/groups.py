@@ -13,6 +13,7 @@ from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, some
 from gpu_constructs.errors import QUOTE, brief, counted
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules.hosts.user_data import not_run
 
@@ -159,9 +160,7 @@ def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, .
     group up: a quota that is too low shows in one activity, and a zone without capacity in the next.
     """
     failed = takewhile(lambda each: text(each, "StatusCode") == "Failed", _launches(answers, group))
-    together: dict[Layer, list[Thing]] = {}
-    for each in failed:
-        together.setdefault(_meaning(_said(each))[0], []).append(each)
+    together = grouped((_meaning(_said(each))[0], each) for each in failed)
     return tuple(_of_layer(layer, activities, group, types) for layer, activities in together.items())
 
 

@@ -242,12 +242,7 @@ def read_self_test(log: str) -> SelfTest:
     )
 
 
-def task_definition(
-    instance_type: InstanceType,
-    image: str = IMAGE,
-    *,
-    region: str | None = None,
-) -> dict[str, object]:
+def task_definition(instance_type: InstanceType, image: str = IMAGE, *, region: str | None = None) -> dict[str, object]:
     """A task definition of the test, as ``aws ecs register-task-definition --cli-input-json`` takes it.
 
     It takes all GPUs of its host, and writes its log where that is if no region is given.

@@ -21,7 +21,7 @@ from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.cuda import first_branch
 from gpu_constructs.facts.images import default_image, drivers_of
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import routes_of
@@ -228,10 +228,7 @@ def _of_hosts(where: str, refusals: dict[str, Cause | None]) -> Iterator[Cause]:
             "deployment",
         )
         return
-    together: dict[Cause, list[str]] = {}
-    for host, each in refusals.items():
-        if each is not None:
-            together.setdefault(each, []).append(host)
+    together = grouped((each, host) for host, each in refusals.items() if each is not None)
     for each, names in together.items():
         yield Cause(
             layer=each.layer,

@@ -9,6 +9,7 @@ from functools import partial
 from gpu_constructs.account.answers import UnansweredError, aws
 from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
 from gpu_constructs.facts.names import AMI_ID, name_problem
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, Subnet, Unknown
 from gpu_constructs.placement.reasons import listed
 
@@ -149,10 +150,7 @@ _WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9
 
 
 def _image_questions(scope: Scope) -> Iterator[Question]:
-    asked: dict[str, list[str]] = {}
-    for pool in scope.pools:
-        if (name := _parameter(pool)) is not None:
-            asked.setdefault(name, []).append(pool.name)
+    asked = grouped((name, pool.name) for pool in scope.pools if (name := _parameter(pool)) is not None)
     for name, pools in asked.items():
         yield pools[0] if len(pools) == 1 else f"{len(pools)} pools", partial(_image_found, name, scope.region)
 

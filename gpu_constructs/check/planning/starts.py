@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.check.planning.host_price import Usd, host_price
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PoolKind, Scheduler, Step, Submission, Task, Unknown, Workload
+from gpu_constructs.facts.values import dataclass, grouped
+from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PoolKind, Scheduler, Step, Task, Unknown, Workload
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import assignments, by_hand
@@ -60,14 +60,11 @@ def starts_of(fleet: Fleet) -> tuple[JobStart, ...]:
 
 def _of_batch(fleet: Fleet, steps: Mapping[str, Step]) -> Iterator[JobStart]:
     jobs: dict[str, Task] = {}
-    submitted: dict[str, list[Submission | None]] = {}
     for task in fleet.tasks:
         # Ranges of nodes are one job, and one of them says what is true of all.
         if task.scheduler is Scheduler.BATCH and (_definition(task) not in jobs or task.node_types):
             jobs[_definition(task)] = task
-    for each in fleet.submissions:
-        if each.task is not None:
-            submitted.setdefault(_definition(each.task), []).append(each)
+    submitted = grouped((_definition(each.task), each) for each in fleet.submissions if each.task is not None)
     for name, task in jobs.items():
         runs = {run.name.removesuffix(task.name.removeprefix(name)): run for run in task.submissions}
         for by in submitted.get(name, (None,)):

@@ -16,7 +16,7 @@ from functools import cached_property
 from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin, Unknown
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.evaluation import Stacks
@@ -294,9 +294,7 @@ class _Update:
 
     def _taken(self, unique: Unique) -> Iterator[Refusal]:
         """What somebody else has until the update ends."""
-        owners: dict[Hashable, list[Id]] = defaultdict(list)
-        for at, key, _ in self._claims(self._old, unique):
-            owners[key].append(at)
+        owners = grouped((key, at) for at, key, _ in self._claims(self._old, unique))
         for at, key, shown in self._claims(self._new, unique):
             leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self._stays(each)]
             if not leaving or (at in owners[key] and self._stays(at)):

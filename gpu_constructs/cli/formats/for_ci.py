@@ -7,7 +7,7 @@ https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jen
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
@@ -15,6 +15,7 @@ from gpu_constructs.cli.formats import UNREAD, Checked, fingerprint, place_of, w
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import brief, clean, counted
 from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.rules import Finding, Severity, all_rules
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
@@ -79,11 +80,9 @@ _SUITE = "gpu-constructs"
 def junit(checked: Checked) -> str:
     """Rules that make the exit code 1 fail; those that are ignored, accepted, old or not to be checked are skipped."""
     ids = {each.id for each in all_rules()}
-    found: dict[str, list[Finding]] = defaultdict(list)
-    for each in (*checked.unread, *checked.review.findings):
-        found[each.rule].append(each)
+    found = grouped((each.rule, each) for each in (*checked.unread, *checked.review.findings))
     cases = [
-        *(_case(each.id, f"{each.id} {each.question}", checked, found[each.id]) for each in all_rules()),
+        *(_case(each.id, f"{each.id} {each.question}", checked, found.get(each.id, [])) for each in all_rules()),
         *(_case(each, each, checked, of_rule) for each, of_rule in found.items() if each not in ids),
     ]
     counts = f'tests="{len(cases)}" failures="{sum("<failure" in each for each in cases)}" errors="0"'

@@ -46,14 +46,7 @@ class ImportedGpuCapacity(ProviderCapacity):
     """
 
     @checked
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        hosts: ClusterHosts,
-        choice: CapacityChoice,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, choice: CapacityChoice) -> None:
         stack_of(scope)
         plan = plan_capacity(choice, hosts)
         super().__init__(

@@ -148,12 +148,7 @@ class Purchase(HostPart):
 
     @classmethod
     @names_checked
-    def spot(
-        cls,
-        *,
-        on_demand_base: int = 0,
-        on_demand_percentage: int = 0,
-    ) -> Purchase:
+    def spot(cls, *, on_demand_base: int = 0, on_demand_percentage: int = 0) -> Purchase:
         """Spot, allocated by price and capacity, above a base on demand.
 
         Hosts begin to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which

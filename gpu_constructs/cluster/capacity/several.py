@@ -12,6 +12,7 @@ from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts import family as types_of_family
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Shape
 
 
@@ -26,9 +27,7 @@ def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dic
             value=family,
             fix="add_capacity with the types that you want",
         )
-    by_shape: dict[Shape, list[str]] = {}
-    for each in types:
-        by_shape.setdefault(Shape.of(each), []).append(each.name)
+    by_shape = grouped((Shape.of(each), each.name) for each in types)
     purchase = choice.purchase
     if len(by_shape) > 1 and isinstance(purchase, Purchase) and purchase.is_of_one_type:
         raise IncompatibleError(

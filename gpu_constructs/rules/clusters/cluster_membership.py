@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_CLUSTER_PROVIDERS, is_ecs_name, reserved_prefix
 from gpu_constructs.facts.budget import LABEL, NAME
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
@@ -48,11 +49,8 @@ def _not_listed(workload: Workload) -> Problems:
 
 
 def _missing(context: Context, workload: Workload, missing: Iterable[str]) -> Problems:
-    by_fix: dict[str, list[str]] = {}
-    for name in missing:
-        by_fix.setdefault(_meant(context, workload, name), []).append(name)
     cluster = _named(workload.cluster)
-    for fix, names in by_fix.items():
+    for fix, names in grouped((_meant(context, workload, name), name) for name in missing).items():
         listed = and_list(map(brief, names))
         yield Problem(
             about=workload,
@@ -102,10 +100,7 @@ def _clusters_of_providers(context: Context) -> dict[str, str | Unknown | None]:
 
 
 def _providers_of_clusters(context: Context) -> dict[str | Unknown | None, list[str]]:
-    found: dict[str | Unknown | None, list[str]] = {}
-    for provider, cluster in context.once(_clusters_of_providers).items():
-        found.setdefault(cluster, []).append(provider)
-    return found
+    return grouped((cluster, provider) for provider, cluster in context.once(_clusters_of_providers).items())
 
 
 @error(

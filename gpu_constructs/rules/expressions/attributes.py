@@ -14,7 +14,7 @@ from gpu_constructs.facts import RECORDED, Architecture, InstanceType, accelerat
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import declared_types, how_to_declare, recorded_names, recorded_type
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.placement.query.ast import (
     INSTANCE_TYPE,
@@ -127,10 +127,7 @@ def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:
     changes="PlacementConstraints.Expression",
 )
 def only_named_families(context: Context) -> Problems:
-    workloads_of: dict[str, list[Workload]] = {}
-    for workload in context.fleet.workloads:
-        if workload.task is not None:
-            workloads_of.setdefault(workload.task.name, []).append(workload)
+    workloads_of = grouped((each.task.name, each) for each in context.fleet.workloads if each.task is not None)
     for about in constrained(context):
         runs = workloads_of.get(about.name, []) if isinstance(about, Task) else [about]
         for text in readable(about.constraints):

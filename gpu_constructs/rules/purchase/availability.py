@@ -8,6 +8,7 @@ from functools import partial
 
 from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, accelerated, general, instance_type, regions
 from gpu_constructs.facts.aws_limits import may_be_managed
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Shape, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.evidence.fixes import of_types, priced
@@ -39,9 +40,7 @@ def offered(pool: Pool) -> Problems:
         return  # what attributes select comes from what the region offers
     missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
     if missing:
-        doubts: dict[str | None, list[InstanceType]] = {}
-        for each in missing:
-            doubts.setdefault(each.traits.offering_doubt, []).append(each)
+        doubts = grouped((each.traits.offering_doubt, each) for each in missing)
         modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
         types = (*map(instance_type, modern), *(each for each in pool.instance_types if each not in missing))
         offers = "; ".join(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, mentioned
@@ -134,10 +135,8 @@ def _any_says(context: Context, types: tuple[str, ...], words: tuple[str, ...]) 
 
 def _texts(context: Context) -> dict[str, list[str]]:
     """What resources that may act in the place of hosts say, in small letters, by their type."""
-    found: dict[str, list[str]] = {}
-    for each in context.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL}):
-        found.setdefault(each.type, []).append(mentioned(each)[0].lower())
-    return found
+    resources = context.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL})
+    return grouped((each.type, mentioned(each)[0].lower()) for each in resources)
 
 
 def _ends_launch(hook: Section) -> bool:

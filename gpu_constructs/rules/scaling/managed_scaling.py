@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
 from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Unknown, Workload, known
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
@@ -58,10 +58,9 @@ def protection_works(pool: Pool) -> Problems:
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
 )
 def few_providers(context: Context) -> Problems:
-    pools_of_clusters: dict[str, list[Pool]] = defaultdict(list)
-    for pool in context.fleet.pools:
-        if pool.has_provider and isinstance(pool.cluster, str):
-            pools_of_clusters[pool.cluster].append(pool)
+    pools_of_clusters = grouped(
+        (each.cluster, each) for each in context.fleet.pools if each.has_provider and isinstance(each.cluster, str)
+    )
     for pools in pools_of_clusters.values():
         if len(pools) > MAX_CLUSTER_PROVIDERS:
             yield Problem(
@@ -175,13 +174,9 @@ def begins_empty(pool: Pool) -> bool:
 
 def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
     """Workloads with copies that may be placed on a pool, by its name."""
-    found: dict[str, list[str]] = {}
     beyond = unjudged(fleet)
-    for workload in fleet.workloads:
-        if workload.has_copies and id(workload) not in beyond:
-            for pool in pools_of(fleet, workload):
-                found.setdefault(pool.name, []).append(workload.name)
-    return found
+    placed = [each for each in fleet.workloads if each.has_copies and id(each) not in beyond]
+    return grouped((pool.name, each.name) for each in placed for pool in pools_of(fleet, each))
 
 
 _OTHER_HOSTS = "a CapacityProviderStrategy with hosts that are made for the task, and no LaunchType"
@@ -245,10 +240,9 @@ def has_a_first_host(context: Context) -> Problems:
 
 def _on_managed_instances(context: Context) -> Problems:
     """Services with a launch type on a cluster that has only Managed Instances."""
-    managed_of: dict[str | Unknown | None, list[Pool]] = {}
-    for each in context.fleet.pools:
-        if each.kind is PoolKind.MANAGED_INSTANCES:
-            managed_of.setdefault(each.cluster, []).append(each)
+    managed_of = grouped(
+        (each.cluster, each) for each in context.fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES
+    )
     for workload in context.fleet.workloads if managed_of else ():
         if workload.strategy or workload.launch_type != "EC2" or isinstance(workload.cluster, Unknown):
             continue

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import InstanceType, image
 from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import GPU, HostImage, ResourceRequirement, Task, Unknown, Workload
 from gpu_constructs.placement.machine import is_before_volta, sharing_of
 from gpu_constructs.placement.route import Destination, Route
@@ -123,10 +124,9 @@ def new_enough(context: Context) -> Problems:
     changes="ResourceRequirements",
 )
 def apart(context: Context) -> Problems:
-    copies: dict[str, list[Workload]] = {}
-    for workload in context.fleet.workloads:
-        if workload.task is not None and workload.task.shares_gpu:
-            copies.setdefault(workload.task.name, []).append(workload)
+    copies = grouped(
+        (each.task.name, each) for each in context.fleet.workloads if each.task is not None and each.task.shares_gpu
+    )
     for task in context.tasks:
         if not task.shares_gpu:
             continue
