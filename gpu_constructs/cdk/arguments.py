@@ -64,7 +64,7 @@ def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int 
         is_large = number is not None and number > largest
         is_open = largest == LARGEST_INTEGER and not is_large
         within = f"{smallest} or more" if is_open else f"{smallest} to {largest}"
-        if number and is_large and limits.get("unit", "").startswith("MiB") and number >> 20 <= largest:
+        if number and is_large and limits.get("unit", "").startswith("MiB") and smallest <= number >> 20 <= largest:
             fix = f"{argument}={number >> 20}, where {number} is in bytes"
         raise unexpected(
             argument,

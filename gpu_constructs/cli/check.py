@@ -246,7 +246,7 @@ def _what(finding: Finding) -> object:
     if finding.parameter or not finding.fix:
         return id(finding)
     message = finding.message
-    for name in {finding.subject, _resource(finding)}:
+    for name in sorted({finding.subject, _resource(finding)}, key=len):  # a run is called Runner[Run]
         message = re.sub(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", "", message)  # the names of its place
     return finding.rule, finding.severity, str(finding.value), message, finding.fix
 

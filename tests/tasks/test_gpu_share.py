@@ -165,6 +165,8 @@ def test_bytes_are_no_mib(tenant: Tenant) -> None:
         GpuShare(memory_mib=8 * 1024**3)
     with unwritten(), pytest.raises(InvalidValueError, match=said.replace("1 to", ".* to")):
         tenant.task().add_gpu_container("chat", image=tenant.image, memory_mib=8 * 1024**3)
+    with unwritten(), pytest.raises(InvalidValueError, match="fix: leave it out"):
+        tenant.task(name="Small").add_gpu_container("chat", image=tenant.image, memory_mib=8192, shared_memory_mib=9000)
 
 
 def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:

@@ -124,15 +124,15 @@ class HostSubnets:
 
 def _none_like(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> InvalidValueError:
     every = (*vpc.private_subnets, *vpc.public_subnets, *vpc.isolated_subnets)
-    zones = sorted({each.availability_zone for each in every})
+    zones = list(dict.fromkeys(written_zone(known_text(each.availability_zone)) for each in every))
     asked = chosen.availability_zones or ()
-    if not asked or not zones or any(map(is_token, (*zones, *asked))) or {*asked} & {*zones}:
+    if not asked or not zones or None in zones or any(map(is_token, asked)) or {*asked} & {*zones}:
         return InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
     return InvalidValueError(
         f"no subnet of the VPC is in {', '.join(asked)}",
         argument="vpc_subnets",
         value=[*asked],
-        allowed=", ".join(zones),
+        allowed=", ".join(filter(None, zones)),
         fix=f"ec2.SubnetSelection(availability_zones=[{zones[0]!r}])",
     )
 

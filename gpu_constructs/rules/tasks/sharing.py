@@ -40,7 +40,7 @@ def served(context: Context) -> Problems:
     for route in context.routed(lambda task: task.shares_gpu):
         doubts = [_doubt(each) for each in route.destinations]
         # Whoever runs it by hand chooses hosts that can.
-        if route.workload is None and None in doubts:
+        if route.workload is None and "" in doubts:
             continue
         for each, doubt in zip(route.destinations, doubts, strict=True):
             if doubt:
