@@ -82,7 +82,7 @@ def run_at_boot(pool: Pool) -> Problems:
             message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
             fix="put the script into a bucket or an image, and fetch or call it",
         )
-    if (why := not_run(data)) and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+    if (why := not_run(data)) and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
         yield Problem(
             message=f"the user data {why}, so that the hosts do not run it and never join {pool.cluster}",
             fix="#!/bin/bash as the first characters",
