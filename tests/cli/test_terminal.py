@@ -10,9 +10,13 @@ import pytest
 
 from gpu_constructs.cli.output import show, unstyled, wrapped_fix
 from gpu_constructs.errors import clean
-from tests.cli.screens import Screen
 
 LINE = [("error", "error"), (" GPU001", "")]
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture(autouse=True)

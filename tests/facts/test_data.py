@@ -17,6 +17,7 @@ from gpu_constructs.facts import (
     instance_type,
     regions,
 )
+from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 from gpu_constructs.facts.records import read
 from tools import build_catalogue, ec2_dump
 
@@ -126,6 +127,11 @@ def test_85_accelerated_types_are_in_the_dump_and_22_are_curated() -> None:
 def test_every_name_is_an_instance_type_of_the_ec2_api() -> None:
     enum = set(Session().get_service_model("ec2").shape_for("InstanceType").enum)
     assert {each.name for each in EVERY} <= enum
+
+
+def test_stop_codes_are_those_of_the_api() -> None:
+    codes = Session().get_service_model("ecs").shape_for("TaskStopCode").enum
+    assert {*LOST_HOST, NOT_STARTED} <= set(codes)
 
 
 def test_every_type_equals_the_dump_in_what_the_dump_says() -> None:

@@ -24,8 +24,7 @@ from gpu_constructs import (
 from gpu_constructs.check.planning.starts import starts_of
 from gpu_constructs.template import read_stacks
 from gpu_constructs.template.resources.fleet import fleet_of
-from tests.jobs.batch.queues import job, queue
-from tests.jobs.training.trainings import hosts, train
+from tests.jobs.batch.queues import hosts, job, queue, train
 from tests.synthesis import Site, warned
 
 DEFINITION = "AWS::Batch::JobDefinition"

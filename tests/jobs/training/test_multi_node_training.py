@@ -28,8 +28,7 @@ from gpu_constructs import (
 from gpu_constructs.check.report import report_in
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import fleet_of, read_stacks
-from tests.jobs.batch.queues import queue
-from tests.jobs.training.trainings import hosts, train
+from tests.jobs.batch.queues import hosts, queue, train
 from tests.synthesis import Ground, Properties, Site
 
 BLOCK = "cr-0123456789abcdef0"
