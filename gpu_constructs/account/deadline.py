@@ -37,7 +37,7 @@ def in_background(make: Callable[[], _Answer]) -> Future[_Answer]:
 class Deadline:
     """The time that all calls of a command have together, from the first one on.
 
-    What takes a word about a call that takes long, such as a terminal, is `told`; None says nothing.
+    `told` gets a word about each call that takes long; with None, nothing is said.
     """
 
     def __init__(self, seconds: float = WAITED, told: Callable[[str], None] | None = None) -> None:

@@ -115,8 +115,8 @@ def about(
 ) -> Answers:
     """Describes a cluster, by its name or ARN: its services, its hosts, and what starts hosts for it.
 
-    Of the service or task that is asked about, `name`, also its task definition; without one neither tasks nor those.
-    The deadline is that of the whole command; by default that of this call.
+    With `name`, it also describes that service or task and its task definition. `deadline` covers the whole command; by
+    default it covers this call.
 
     Raises:
         UnknownNameError: No service and no task is called so.

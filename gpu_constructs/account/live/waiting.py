@@ -297,12 +297,12 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
 def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Cause:
     said = f"{counted(count, 'task')} stopped: {reason}"
     needed = _NEEDS_CUDA.search(reason)
+    if "CannotPull" in reason:
+        fix = "the name of the image, what the execution role may read, or the way from the hosts to the registry"
+        return Cause(layer=Layer.IMAGE, text=said, fix=fix)
     if needed is None:
-        return Cause(
-            layer=Layer.IMAGE if "CannotPull" in reason else Layer.STOPPED,
-            text=said,
-            fix="what the reason says; the log of the container has more where it started",
-        )
+        fix = "what the reason says; the log of the container has more where it started"
+        return Cause(layer=Layer.STOPPED, text=said, fix=fix)
     cuda = int(needed[1]), int(needed[2])
     ami = (hosts[0].attributes.get(_AMI) if hosts else None) or ""
     return Cause(

@@ -289,6 +289,7 @@ def test_an_image_that_cannot_be_pulled_comes_before_a_larger_maximum() -> None:
     task = {"lastStatus": "STOPPED", "group": "service:chat", "stoppedReason": reason}
     found = causes_of({**cluster(group=FULL), "tasks": [task]})
     assert [each.layer for each in found] == [Layer.IMAGE, Layer.GROUP_MAXIMUM, Layer.BUSY]
+    assert found[0].fix.startswith("the name of the image")
 
 
 def test_programs_read_the_state_in_numbers(waits: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
