@@ -13,12 +13,12 @@ from unittest.mock import patch
 __all__ = ["COMPILED", "started_directly"]
 
 COMPILED = Path(__file__).parents[1] / "node_modules/.cache/node"
-"""What Node has compiled, which takes a fifth of the time of a command."""
+"""What Node has compiled, which later processes load."""
 
 
 @contextmanager
 def started_directly() -> Iterator[None]:
-    """The kernel that an import of `aws_cdk` starts here takes half of the CPU; commands of tests start theirs."""
+    """An import of `aws_cdk` starts the kernel so in this process; commands of tests start jsii's own (decision 59)."""
     folder = COMPILED.parent / f"jsii-{version('jsii')}"
     folder.mkdir(parents=True, exist_ok=True)
     for each in files("jsii._embedded.jsii").iterdir():

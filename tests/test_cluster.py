@@ -183,9 +183,7 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
         site.stack, "Gpu", vpc=public, vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
     )
     chosen.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    (warning,) = site.warnings()
-    assert site.launch_template()["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is False
-    assert "GPU228" in warning
+    assert "the hosts get no public address to use it" in site.findings("GPU228")[-1]
 
 
 def test_a_subnet_group_that_the_vpc_does_not_have_is_refused_with_the_ones_that_it_has(site: Site) -> None:

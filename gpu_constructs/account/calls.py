@@ -44,7 +44,7 @@ https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-envvars.html
 
 
 class Calls:
-    """Calls in one region; None is the one that the AWS CLI takes.
+    """Calls in one region, by default the one that the AWS CLI takes.
 
     `if_denied` is what helps where the credentials may not. Without a deadline the time-outs of boto3 count alone.
     """

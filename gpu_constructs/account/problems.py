@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from json import JSONDecodeError
+from typing import NamedTuple
 
 from botocore import exceptions
 from botocore.exceptions import (
@@ -114,24 +115,33 @@ _OF_THE_ACCOUNT = (
 _MARKUP = re.compile(r"\s*<")
 
 
+class _Kind(NamedTuple):
+    """What a group of error codes means, with what to do about it."""
+
+    codes: frozenset[str]
+    means: str
+    fix: str
+    is_denied: bool = False
+
+
 _KINDS = (
-    (_DENIED, "the credentials may not call {call}", "{if_denied}"),
-    (_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
-    (_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
-    (_codes("OptInRequired"), "the account has not enabled what {call} is about{region} ({code})", ""),
-    (_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
-    (_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
+    _Kind(_DENIED, "the credentials may not call {call}", "{if_denied}", is_denied=True),
+    _Kind(_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
+    _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
+    _Kind(_codes("OptInRequired"), "the account has not enabled what {call} is about{region} ({code})", ""),
+    _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
+    _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
 )
-"""What groups of error codes mean, with what to do about them."""
 
 SERVICES = {"servicequotas": "service-quotas", "states": "stepfunctions"}
 """Services that boto3 calls otherwise than the permissions of IAM."""
 
 
 def unanswered(error: Exception, permission: str, region: str | None, *, if_denied: str = "") -> UnansweredError:
-    """Why a call, by its permission such as ``ecs:DescribeTasks``, was not answered, as one of `ERRORS` says it.
+    """Why a call was not answered.
 
-    `if_denied` is what to do where the credentials may not make it; empty where that is not known.
+    `permission` is that of the call, such as ``ecs:DescribeTasks``; `error` is one of `ERRORS`. `if_denied` is what to
+    do where the credentials may not make it; empty where that is not known.
     """
     where = "" if region is None else f" in {region}"
     if isinstance(error, ClientError):
@@ -160,10 +170,11 @@ def _refused(error: ClientError, permission: str, where: str, if_denied: str) ->
         text = f"there are no credentials for AWS: {brief(str(error), MESSAGE)}"
         is_old = kind in _EXPIRED or error.operation_name in _OF_SIGNING_IN
         return UnansweredError(text, code=code, fix=_AGAIN if is_old else _SIGN_IN)
-    for codes, means, fix in _KINDS:
-        if kind in codes:
-            words = means.format(call=permission, region=where, code=code)
-            return UnansweredError(words, code=code, fix=fix.format(if_denied=if_denied), is_denied=codes is _DENIED)
+    for each in _KINDS:
+        if kind in each.codes:
+            words = each.means.format(call=permission, region=where, code=code)
+            fix = each.fix.format(if_denied=if_denied)
+            return UnansweredError(words, code=code, fix=fix, is_denied=each.is_denied)
     words = ": ".join(each for each in (brief(code), _said(message)) if each)
     return UnansweredError(f"AWS did not answer {permission}" + (f": {words}" if words else ""), code=code)
 

@@ -59,9 +59,10 @@ class LooseTask:
 
 
 class StopTasks:
-    """The tasks of one cluster, by its name or ARN, that no service keeps; where capacity providers are named, theirs.
+    """The tasks of one cluster that no service keeps.
 
-    Without a region it is in the one that the AWS CLI takes.
+    `cluster` is its name or ARN, `region` by default the one that the AWS CLI takes. `capacity` limits them to those of
+    these capacity providers.
     """
 
     def __init__(

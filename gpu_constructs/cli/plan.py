@@ -185,7 +185,11 @@ def difference_lines(found: PlanDifference, update: Update, plans: Sequence[Flee
         said = (each.change, each.answer, *each.steps, each.source)
         for label, text in zip(("", "AWS: ", "first: ", "then: ", "see "), said, strict=True):
             yield from pieces(f"  {label}", text, width)
-    for title, changes in (("CloudFormation replaces services", update.replaced), ("URLs change", update.balancers)):
+    for title, changes in (
+        ("CloudFormation replaces services", update.replaced),
+        ("Tasks stay where they are", update.staying),
+        ("URLs change", update.balancers),
+    ):
         if changes:
             yield []
             yield [(title, "warning")]
@@ -245,6 +249,7 @@ def _difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new
         "starts": [asdict(each) for each in found.starts],
         "refused": [asdict(each) for each in update.refused],
         "replaced": update.replaced,
+        "staying": update.staying,
         "balancers": update.balancers,
         "old": facts_of(old),
         "new": facts_of(new),

@@ -1,4 +1,4 @@
-"""What can I say about ECS Managed Instances? AWS chooses, starts, patches and ends these hosts.
+"""ECS Managed Instances: hosts that AWS chooses, starts, patches and ends.
 
 What a provider can be asked to be, the requirements by which ECS chooses, and the provider itself.
 """

@@ -208,10 +208,7 @@ def _is_amount(value: object) -> bool:
 
 
 def _is_capability(value: object) -> bool:
-    match value:
-        case (int(), int()):
-            return True
-    return False
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(each, int) for each in value)  # noqa: PLR2004
 
 
 def _each(kept: Callable[[Any], str], value: object) -> tuple[str, ...] | None:
@@ -335,7 +332,7 @@ def choose(
         for each in (*accelerated(), *others, *declared_types())
     ]
     steps = []
-    for name, holds in {**conditions(needs), **(also or {})}.items():
+    for name, holds in (*conditions(needs).items(), *(also or {}).items()):
         left = list(filter(holds, left))
         steps.append(Step(name=name, left=len(left)))
 

@@ -19,8 +19,15 @@ _AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RES
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
 
-def cost_of(pool: Pool, hosts: int) -> tuple[float, str] | None:
-    """US dollars an hour of some hosts of a pool, and the same in words; None where types or their price are not known.
+class Cost(NamedTuple):
+    """What some hosts cost, in US dollars an hour and in words."""
+
+    usd_per_hour: float
+    text: str
+
+
+def cost_of(pool: Pool, hosts: int) -> Cost | None:
+    """What some hosts of a pool cost; None where types or their price are not known.
 
     It is the list price of the cheapest type, however the hosts are bought.
     """
@@ -34,7 +41,7 @@ def cost_of(pool: Pool, hosts: int) -> tuple[float, str] | None:
     what = "on-demand price"
     what += "" if option in _AT_THE_ON_DEMAND_RATE else ", which these hosts are not bought at"
     what += "; Spot prices change all the time and are not shipped" if option in PARTLY_SPOT else ""
-    return usd_per_hour, f"{text} ({hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
+    return Cost(usd_per_hour, f"{text} ({hosts} {price.instance_type}, {what}, {price.region}, {price.day})")
 
 
 _NEVER_ABOVE = "BEST_FIT"

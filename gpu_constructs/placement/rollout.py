@@ -306,9 +306,10 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
 def rollout_percentages(
     desired_count: int | Unknown, slots: int | Unknown, low: int | Unknown | None, high: int | Unknown | None
 ) -> tuple[int, int]:
-    """Minimum and maximum where a user gave one or none, which is None: what was given stays, the other goes with it.
+    """Minimum and maximum healthy percent of a service where a user gave one or none of them, as `low` and `high`.
 
-    Of one that is unknown it is any number, since what was given is used. `slots` are tasks that all hosts hold.
+    What is None becomes what goes with the other. In place of what is unknown stands a number that nobody reads:
+    callers use what they were given. `slots` are the tasks that all hosts hold.
     """
     default = rollout(desired_count, slots)
     most = default.max_healthy_percent if high is None else known(high, otherwise=DEFAULT_MAX_HEALTHY_PERCENT)

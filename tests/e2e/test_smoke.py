@@ -9,6 +9,7 @@ from contextlib import redirect_stderr
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
+from shutil import copytree
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -134,7 +135,9 @@ def test_it_deploys_tries_and_destroys(whole: Smoke) -> None:
 
 
 @pytest.mark.usefixtures("whole")
-def test_what_it_records_names_nobody_and_is_read_again(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_records_names_nobody_and_is_read_again(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(self_test, "_POLL_SECONDS", 0)
     names = [*(name for name, _, _ in STEPS), DESTROY]
     files = [f"{at}-{name}.json" for at, name in enumerate(names, 1)]
@@ -143,9 +146,9 @@ def test_what_it_records_names_nobody_and_is_read_again(recorded: Path, monkeypa
     for secret in ("123456789012", "10.0.", "ec2.internal"):
         assert secret not in text
     assert [then == now for then, now in replayed(recorded)] == [True] * len(COMMANDS)
-    changed = recorded / files[names.index("verify")]
+    changed = copytree(recorded, tmp_path / recorded.name) / files[names.index("verify")]
     changed.write_text(changed.read_text(encoding="utf-8").replace('"ACTIVE"', '"DRAINING"'), encoding="utf-8")
-    assert said_otherwise(recorded.parent) == [recorded.name]
+    assert said_otherwise(tmp_path) == [recorded.name]
 
 
 def calls_of(whole: Smoke, step: str) -> list[tuple[str, str]]:

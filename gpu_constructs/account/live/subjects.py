@@ -17,7 +17,7 @@ _COMPARED = 1_000
 _ALIKE = 0.6
 _LEAST_LETTERS = 3
 _ENDS = {"RUNNING": 1, "STOPPED": 2}
-_MPS = "nvidiaMps"
+_SHARING = "sharingStrategy"
 _AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
 _COMPUTED = "computedDesiredCount"
 _FAILED = "FAILED"
@@ -145,7 +145,7 @@ def _odd(definition: Thing) -> Iterator[str]:
             yield "what a container asks for is not a list of types and values"
     for container in listed(definition, "containerDefinitions"):
         for each in listed(container, "resourceRequirements"):
-            if text(each, "type") == "GPU" and _MPS not in each and not _AMOUNT.fullmatch(text(each, "value")):
+            if text(each, "type") == "GPU" and _SHARING not in each and not _AMOUNT.fullmatch(text(each, "value")):
                 yield f"{shown(each.get('value'))} is not a number of GPUs"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_constructs.account.answers import Answers, Thing, in_region, listed, number, text, thing
 from gpu_constructs.account.live.as_template import capacity_template, group_of
@@ -26,8 +26,10 @@ class Look:
     """One thing that was looked at.
 
     Attributes:
+        name: What is checked.
         about: The host, the provider or the service.
         passed: Whether it is as it should be; None where it could not be looked at.
+        text: What was found.
         fix: What to do; empty where nothing is to be done.
     """
 
@@ -42,7 +44,15 @@ def verify(answers: Answers, *, region: str | None = None) -> tuple[Look, ...]:
     """Checks a cluster; what could not be looked at is said."""
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
     seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
-    return tuple(each for look in (_joined, _gpus, _memory, _providers, _services) for each in look(seen))
+    return tuple(
+        Look(name=name, about=about, passed=passed, text=text, fix=fix)
+        for name, look in _LOOKS.items()
+        for about, passed, text, fix in look(seen)
+    )
+
+
+_Looked = tuple[str, "bool | None", str, str]
+"""Of a `Look` all but its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +72,7 @@ class _Seen:
         return pool.reserved_memory_mib if isinstance(pool.reserved_memory_mib, int) else None
 
 
-def _joined(seen: _Seen) -> Iterator[Look]:
+def _joined(seen: _Seen) -> Iterator[_Looked]:
     known = {each.instance_id: each for each in seen.hosts}
     is_asked = seen.answers.were_asked("containerInstances")
     of_groups: set[str] = set()
@@ -76,7 +86,7 @@ def _joined(seen: _Seen) -> Iterator[Look]:
         wanted = number(group, "DesiredCapacity")
         if not is_asked or wanted is None:
             what = "the size of its group was" if is_asked else "the hosts of the cluster were"
-            yield Look("hosts joined", text(provider, "name"), None, f"{what} not described")
+            yield text(provider, "name"), None, f"{what} not described", ""
             continue
         missing = [each for each in names if each not in known]
         out = {each: found for each in names if each in known and (found := state_of(known[each])) is not None}
@@ -87,26 +97,26 @@ def _joined(seen: _Seen) -> Iterator[Look]:
         said = "; ".join([f"{len(up) - len(missing)} of {wanted} hosts joined the cluster", *problems])
         fix = "; ".join(dict.fromkeys(each.fix for each in out.values()))
         fix = "gpu-constructs why, of a service that waits for them, says what keeps them out" if missing else fix
-        yield Look("hosts joined", text(provider, "name"), not problems and len(up) >= wanted, said, fix)
+        yield text(provider, "name"), not problems and len(up) >= wanted, said, fix
     for host in seen.hosts:
         found = state_of(host)
         if found is not None and host.instance_id not in of_groups:
-            yield Look("hosts joined", str(host), passed=False, text=f"it {found.text}", fix=found.fix)
+            yield str(host), False, f"it {found.text}", found.fix
 
 
-def _gpus(seen: _Seen) -> Iterator[Look]:
+def _gpus(seen: _Seen) -> Iterator[_Looked]:
     for host in seen.hosts:
         kind, registered = host.instance_type, len(host.registered.gpus)
         if kind is None:
             why, fix = _NOT_IN_CATALOGUE if host.type_name else _NO_TYPE
-            yield Look("GPUs registered", str(host), None, f"registered {registered}; {why}", fix)
+            yield str(host), None, f"registered {registered}; {why}", fix
         elif kind.gpus:
             passed = registered == kind.gpus
             fix = "" if passed else "nvidia-smi on the host shows whether the driver sees them; replace the host"
-            yield Look("GPUs registered", str(host), passed, f"registered {registered} of {kind.gpus}", fix)
+            yield str(host), passed, f"registered {registered} of {kind.gpus}", fix
 
 
-def _memory(seen: _Seen) -> Iterator[Look]:
+def _memory(seen: _Seen) -> Iterator[_Looked]:
     for host in seen.hosts:
         if host.instance_type is None:
             continue
@@ -119,12 +129,10 @@ def _memory(seen: _Seen) -> Iterator[Look]:
             fix = f"tasks that were planned for {least} MiB may not fit: ask for {least - has} MiB less"
         elif has > most:
             fix = "the host keeps back less than its user data says: look at ECS_RESERVED_MEMORY"
-        yield Look(
-            "memory registered", str(host), not fix, f"registered {has} MiB; {least} to {most} MiB are expected", fix
-        )
+        yield str(host), not fix, f"registered {has} MiB; {least} to {most} MiB are expected", fix
 
 
-def _providers(seen: _Seen) -> Iterator[Look]:
+def _providers(seen: _Seen) -> Iterator[_Looked]:
     for provider in seen.answers.of("capacityProviders"):
         own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
         name = text(provider, "name")
@@ -148,10 +156,10 @@ def _providers(seen: _Seen) -> Iterator[Look]:
         bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
         said = brief("; ".join(problems), MESSAGE) or bounds or "its group was not described"
         fix = "; ".join(dict.fromkeys(in_region(each, seen.region) for each in fixes))
-        yield Look("provider scales", name, None if group is None else not problems, said, fix)
+        yield name, None if group is None else not problems, said, fix
 
 
-def _managed(provider: Thing) -> Look:
+def _managed(provider: Thing) -> _Looked:
     """A provider of ECS Managed Instances, whose hosts ECS starts itself."""
     status, update = text(provider, "status"), text(provider, "updateStatus")
     passed = status == "ACTIVE" and not update.endswith("FAILED")
@@ -159,18 +167,27 @@ def _managed(provider: Thing) -> Look:
     said = f"; its last update: {update}{reason and f', {brief(reason)}'}" if update else ""
     fix = "" if passed else "what AWS says of the update; then update the capacity provider again"
     now = f"it is {status or 'of no status'}, and ECS starts its hosts{'' if passed else said}"
-    return Look("provider scales", text(provider, "name"), passed, now, fix)
+    return text(provider, "name"), passed, now, fix
 
 
-def _services(seen: _Seen) -> Iterator[Look]:
+def _services(seen: _Seen) -> Iterator[_Looked]:
     for service in services_of(seen.answers):
         progress = progress_of(service)
         said = f"it {progress}" + (f": {brief(progress.failed)}" if progress.failed else "")
         fix = "" if progress.is_there is not False else _why(seen, service)
-        yield Look("service runs", text(service, "serviceName"), progress.is_there, said, fix)
+        yield text(service, "serviceName"), progress.is_there, said, fix
 
 
 def _why(seen: _Seen, service: Thing) -> str:
     cluster, region = cluster_of(seen.answers, service), seen.region or ""
     options = [*(["--cluster", cluster] if cluster else []), *(["--region", region] if region else [])]
     return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])
+
+
+_LOOKS: Mapping[str, Callable[[_Seen], Iterator[_Looked]]] = {
+    "hosts joined": _joined,
+    "GPUs registered": _gpus,
+    "memory registered": _memory,
+    "provider scales": _providers,
+    "service runs": _services,
+}

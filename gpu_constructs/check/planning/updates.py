@@ -14,10 +14,23 @@ from dataclasses import replace
 from functools import cached_property
 
 from gpu_constructs.check.planning.update_room import Id, crowds
+from gpu_constructs.check.planning.update_table import (
+    ASSOCIATIONS,
+    BALANCER,
+    IN_USE,
+    MAY_REPLACE_SERVICE,
+    PROVIDER,
+    REPLACED_BY,
+    ROOM,
+    SERVICE,
+    UNIQUE,
+    Refusal,
+    Unique,
+)
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
-from gpu_constructs.fleet import Fleet, Origin, Unknown
+from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
@@ -29,104 +42,6 @@ _STEPS = 20
 """Resources that stand on one another: a service on its cluster, a provider on its group."""
 
 
-PROVIDER = "AWS::ECS::CapacityProvider"
-SERVICE = "AWS::ECS::Service"
-ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
-BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"
-
-# Properties that the schema of a type calls ``createOnlyProperties``.
-REPLACED_BY: Mapping[str, tuple[str, ...]] = {
-    PROVIDER: ("Name", "ClusterName", "AutoScalingGroupProvider.AutoScalingGroupArn"),
-    SERVICE: ("ServiceName", "Cluster", "Role", "SchedulingStrategy"),
-    ASSOCIATIONS: ("Cluster",),
-    "AWS::AutoScaling::AutoScalingGroup": ("AutoScalingGroupName", "InstanceId"),
-    "AWS::Batch::ComputeEnvironment": ("ComputeEnvironmentName", "Type", "ComputeResources.SpotIamFleetRole"),
-    "AWS::Batch::JobQueue": ("JobQueueName", "JobQueueType"),
-    "AWS::EC2::LaunchTemplate": ("LaunchTemplateName",),
-    "AWS::ECS::Cluster": ("ClusterName",),
-    BALANCER: ("Name", "Scheme", "Type"),
-}
-
-MAY_REPLACE_SERVICE = ("LaunchType", "DeploymentController.Type")
-"""What CloudFormation may replace a service for. The schema calls the first ``conditionalCreateOnly``, and says nothing
-of the second, which UpdateService takes; CDK and older pages of CloudFormation say that both replace it.
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """A change that AWS refuses in one deploy, with what it answers, and the two deploys that do it."""
-
-    answer: str
-    steps: tuple[str, str]
-    source: str
-    change: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unique:
-    """What only one resource at a time can have.
-
-    Attributes:
-        keys: Properties that no other resource has alike; without the last there is nothing to share.
-        what: What that is, in words; ``{}`` stands for the last.
-        refusal: What AWS answers the second.
-    """
-
-    type: str
-    keys: tuple[str, ...]
-    what: str
-    refusal: Refusal
-
-
-_SEE = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html"
-_ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_"
-
-IN_USE = Refusal(
-    answer="The specified capacity provider is in use and cannot be removed",
-    steps=(
-        "keep it beside the new capacity, let services use the new one, with force_new_deployment, and deploy",
-        "remove it, and deploy",
-    ),
-    source=f"{_ECS}PutClusterCapacityProviders.html",
-)
-_NAME = Refusal(
-    answer="already exists",
-    steps=(
-        "keep its construct id and what it stands on, or give the new one another name, and deploy",
-        "give it the old name, if it has to be that one, and deploy",
-    ),
-    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html",
-)
-UNIQUE: tuple[Unique, ...] = (
-    *(
-        Unique(type=type_, keys=tuple(keys), what="the name {}", refusal=_NAME)
-        for type_, *keys in (
-            (PROVIDER, "Name"),
-            (SERVICE, "Cluster", "ServiceName"),
-            ("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
-            ("AWS::Batch::ComputeEnvironment", "ComputeEnvironmentName"),
-            ("AWS::Batch::JobQueue", "JobQueueName"),
-            ("AWS::EC2::LaunchTemplate", "LaunchTemplateName"),
-            ("AWS::ECS::Cluster", "ClusterName"),
-        )
-    ),
-    Unique(
-        type=PROVIDER,
-        keys=("AutoScalingGroupProvider.AutoScalingGroupArn",),
-        what="its Auto Scaling group",
-        refusal=Refusal(
-            answer="The specified Auto Scaling group ARN is already being used by another capacity provider",
-            steps=(
-                "add a capacity with another construct id, let services use it, and deploy",
-                "remove the old capacity, and deploy",
-            ),
-            source=f"{_ECS}CreateCapacityProvider.html",
-        ),
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
     """What becomes of new files that are deployed over old ones.
@@ -134,11 +49,13 @@ class Update:
     Attributes:
         refused: What AWS refuses.
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
+        staying: The services whose strategy changes and whose tasks do not move.
         balancers: The load balancers that are others now, and what that means for who calls them.
     """
 
     refused: tuple[Refusal, ...] = ()
     replaced: tuple[str, ...] = ()
+    staying: tuple[str, ...] = ()
     balancers: tuple[str, ...] = ()
 
 
@@ -149,8 +66,12 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
     """
     found = _Update(old, new)
     refused = tuple(dict.fromkeys((*found.refused(), *(found.crowded(*fleets) if fleets else ()))))
-    replaced, balancers = tuple(found.replaced_services()), tuple(found.new_balancers())
-    return Update(refused=refused, replaced=replaced, balancers=balancers)
+    return Update(
+        refused=refused,
+        replaced=tuple(found.replaced_services()),
+        staying=tuple(found.staying()),
+        balancers=tuple(found.new_balancers()),
+    )
 
 
 class _Side:
@@ -203,6 +124,7 @@ class _Update:
 
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
+        new = replace(new, workloads=tuple(map(self._begun, new.workloads)))
         for proof, goes, awaited in crowds(old, new, was=self._old.at, now=self._new.at, stays=self._stays):
             self._told |= {at for of in awaited if (at := self._new.at(of.origin)) is not None}
             names = [each.name for each in awaited]
@@ -215,7 +137,36 @@ class _Update:
             )
             limit = proof.pool.limit
             steps = f"raise {limit} to {least}, and deploy", f"set {limit} back to {most}, and deploy"
-            yield Refusal(change=change, answer="service not stable", steps=steps, source=_SEE)
+            yield Refusal(change=change, answer="service not stable", steps=steps, source=ROOM)
+
+    def _begun(self, workload: Workload) -> Workload:
+        """A workload, with one copy of a new service that names no number and is scaled only once it is there.
+
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
+        """
+        at = self._new.at(workload.origin)
+        resource = None if at is None or self._stays(at) else self._new.by_id[at]
+        is_open = resource is not None and resource.type == SERVICE and "DesiredCount" not in resource.properties
+        return replace(workload, desired_count=1) if is_open and workload.daemon is False else workload
+
+    def staying(self) -> Iterator[str]:
+        """Services that change their strategy alone, which "doesn't trigger a new service deployment".
+
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
+        """
+        for service in self._new.index.all(SERVICE):
+            at = self._new.id_of(service.reference)
+            if service.exists is not True or not self._stays(at):
+                continue
+            before = self._old.by_id[at]
+            changed = self._changed(before, service, {*before.properties, *service.properties} - {"DesiredCount"})
+            tasks = (_task(side, each) for side, each in ((self._old, before), (self._new, service)))
+            if [*changed] == ["CapacityProviderStrategy"] and not self._differ(*tasks):
+                yield (
+                    f"the tasks of {self._new.called(service)} that run stay where they are: the files change its "
+                    "CapacityProviderStrategy alone, which starts no deployment; ForceNewDeployment with another nonce "
+                    "does, before its old capacity is removed"
+                )
 
     def replaced_services(self) -> Iterator[str]:
         """Services that stay by their id, and are others after the update."""
@@ -362,6 +313,12 @@ class _Update:
             if _at(service, "LaunchType") is None and self._key(self._old, _at(each, "Cluster")) == cluster:
                 return _at(each, "DefaultCapacityProviderStrategy")
         return None
+
+
+def _task(side: _Side, service: Resource) -> Value:
+    """What is said of the tasks of a service: all of its task definition, or what names one of no file."""
+    found = side.index.find(named := _at(service, "TaskDefinition"), "AWS::ECS::TaskDefinition")
+    return named if found is None else found.properties
 
 
 def _at(resource: Resource, path: str) -> Value:

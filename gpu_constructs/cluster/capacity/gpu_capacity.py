@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -194,9 +194,12 @@ def launch_template_of(
     group: ec2.ISecurityGroup,
     of_efa: ec2.ISecurityGroup | None,
     key: kms.IKey | None,
-    **own: Any,  # noqa: ANN401 - what CDK's launch template takes as well
+    arguments: Mapping[str, Any] | None = None,
 ) -> ec2.LaunchTemplate:
-    """Defines the launch template of hosts of a cluster or of AWS Batch, which are in the security group `group`."""
+    """Defines the launch template of hosts of a cluster or of AWS Batch, which are in the security group `group`.
+
+    `arguments` are those of CDK's launch template that hosts of AWS Batch do not have.
+    """
     image = plan.machine_image.host_image.image
     made = ec2.LaunchTemplate(
         scope,
@@ -207,7 +210,7 @@ def launch_template_of(
         http_put_response_hop_limit=1,
         instance_initiated_shutdown_behavior=shutdown_of(image.operating_system),
         **plan.adds.launch_arguments,
-        **own,
+        **(arguments or {}),
     )
     data = {**plan.adds.launch_template, **interfaces_data(plan.pool, group, of_efa)}
     if data:
@@ -227,12 +230,14 @@ def _launch_template(
         group=hosts.security_group,
         of_efa=scope.efa_security_group,
         key=hosts.encryption_key,
-        machine_image=plan.machine_image.to_machine_image(),
-        instance_type=_instance_type_named(plan.choice.instance_types[0]),
-        instance_profile=hosts.instance_profile,
-        security_group=hosts.security_group,
-        associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
-        placement_group=scope.placement_group,
+        arguments={
+            "machine_image": plan.machine_image.to_machine_image(),
+            "instance_type": _instance_type_named(plan.choice.instance_types[0]),
+            "instance_profile": hosts.instance_profile,
+            "security_group": hosts.security_group,
+            "associate_public_ip_address": plan.pool.interfaces[0].public_address is True,
+            "placement_group": scope.placement_group,
+        },
     )
     custom = plan.machine_image.machine_image
     if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:

@@ -187,11 +187,11 @@ def two_from_zero(context: Context) -> Problems:
         if not from_zero or known(pool.max_instances, otherwise=0) < 2 or each.hosts_needed != 1:  # noqa: PLR2004
             continue
         cost = cost_of(pool, 1)
-        if cost is not None and cost[0] >= _WORTH_REPORTING_USD:
+        if cost is not None and cost.usd_per_hour >= _WORTH_REPORTING_USD:
             yield Problem(
                 about=pool,
                 message=f"one host of {pool.name} is enough, but ECS launches two when it scales out from zero: the "
-                f"second costs {cost[1]} until it is scaled in",
+                f"second costs {cost.text} until it is scaled in",
                 fix="a MaxSize of 1, if one host is always enough",
             )
 
@@ -282,9 +282,8 @@ def _wasted(each: PoolProof, idle: Stranded) -> str:
     cost = cost_of(each.pool, idle.hosts)
     if cost is None:
         return ""
-    usd_per_hour, text = cost
-    share = usd_per_hour * idle.gpus / idle.gpus_per_host
-    return f"; their share of the price is {dollars(share)} of {text}"
+    share = cost.usd_per_hour * idle.gpus / idle.gpus_per_host
+    return f"; their share of the price is {dollars(share)} of {cost.text}"
 
 
 def _more_hosts(proof: PoolProof, otherwise: str) -> Ways:

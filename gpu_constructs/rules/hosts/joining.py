@@ -149,15 +149,16 @@ def reaches_ecs(context: Context) -> Problems:
                 is_certain=False,
             )
         elif pool.missing_endpoints and not pool.user_data.names_proxy:
-            what = "have no route out"
+            what, also = "have no route out", ""
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
+                also = "a public address for the hosts, "
             yield Problem(
                 about=pool,
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint for "
                 f"{or_list(pool.missing_endpoints)}",
-                fix="a NAT gateway, or interface endpoints for them, with private DNS and a security group that lets "
-                "the hosts in, and for ECR, logs and S3 as tasks need them",
+                fix=f"{also}a NAT gateway, or interface endpoints for them, with private DNS and a security group that "
+                "lets the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 is_certain=context.fleet.is_whole
                 and not _REPORTS.issuperset(pool.missing_endpoints)

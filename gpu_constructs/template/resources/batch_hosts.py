@@ -123,7 +123,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         user_data=launch.user_data,
         origin=resource.origin,
         **values_of(choice, TypeChoice),
-        **networks.of_hosts(subnets, may_have_address=named.may_have_address),
+        **networks.of_hosts(subnets, public_address=named.public_address),
     )
 
 

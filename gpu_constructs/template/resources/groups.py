@@ -100,7 +100,7 @@ class Groups:
             **self._networks.of_hosts(
                 properties.get("VPCZoneIdentifier"),
                 properties.get("AvailabilityZones"),
-                may_have_address=launch.may_have_address,
+                public_address=launch.public_address,
             ),
         )
 

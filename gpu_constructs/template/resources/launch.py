@@ -115,12 +115,12 @@ class Launch:
     Attributes:
         setup: What it says of the host.
         cluster: The cluster that its user data names, see `AgentSettings.cluster`.
-        may_have_address: Whether hosts may get a public address, whatever their subnets say.
+        public_address: Whether hosts get a public address: True where they may, None where their subnets say it.
     """
 
     setup: HostSetup
     cluster: str | Unknown | None = None
-    may_have_address: bool = True
+    public_address: bool | None = True
 
     @property
     def architecture(self) -> Architecture | None:
@@ -217,7 +217,7 @@ class Launches:
         data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
         agent = with_init_metadata(self._agent_settings(data), resource, self._named(resource.origin.place))
         setup = self._setup(resource, data, agent)
-        return Launch(setup=setup, cluster=agent.cluster, may_have_address=_may_have_address(data))
+        return Launch(setup=setup, cluster=agent.cluster, public_address=_public_address(data))
 
     def _setup(self, resource: Resource, data: Section, agent: AgentSettings) -> HostSetup:
         """What ``LaunchTemplateData``, a launch configuration or an instance's properties say."""
@@ -280,9 +280,11 @@ def says_all(data: Section) -> bool:
     return not data.is_unknown and not data.has("InstanceId")
 
 
-def _may_have_address(data: Section) -> bool:
-    sections = (data, *data.sections("NetworkInterfaces"))
-    return not says_all(data) or any(not is_off(each.get("AssociatePublicIpAddress")) for each in sections)
+def _public_address(data: Section) -> bool | None:
+    said = [each.get("AssociatePublicIpAddress") for each in (data, *data.sections("NetworkInterfaces"))]
+    if not says_all(data) or not all(map(is_off, said)):
+        return True
+    return None if all(each is None for each in said) else False
 
 
 def _architecture(image: HostImage | Unknown) -> Architecture | None:

@@ -190,7 +190,7 @@ class Networks:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    def of_hosts(self, subnets: Value, zones: Value = None, *, may_have_address: bool = True) -> dict[str, Any]:
+    def of_hosts(self, subnets: Value, zones: Value = None, *, public_address: bool | None = True) -> dict[str, Any]:
         """What a pool says about some subnets of its hosts, or else some zones."""
         found = subnets_of(subnets, self._index, zones)
         different = {each.zone for each in found}
@@ -198,12 +198,12 @@ class Networks:
             "zones": None if None in different and len(found) > 1 else len(different) or None,
             "subnets": found,
             "has_no_route_out": self._vpc_without_route(subnets) is not None,
-            "missing_endpoints": self._missing_endpoints(subnets, may_have_address=may_have_address),
+            "missing_endpoints": self._missing_endpoints(subnets, public_address=public_address),
         }
 
-    def _missing_endpoints(self, subnets: Value, *, may_have_address: bool) -> tuple[str, ...]:
+    def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
-        vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
+        vpc = self._vpc_without_route(subnets, public_address=public_address)
         if vpc is None:
             return ()
         there = self._endpoints.get(vpc, ())
@@ -221,11 +221,12 @@ class Networks:
         opened = [each.properties.get("GroupId") for each in self._index.all(_INGRESS)]
         return group in emptied and group not in opened
 
-    def _vpc_without_route(self, subnets: Value, *, without_address: bool = False) -> Reference | None:
+    def _vpc_without_route(self, subnets: Value, *, public_address: bool | None = True) -> Reference | None:
         """The VPC of subnets that have no route; a route may lead anywhere, so only they are without a way out.
 
         A route to an internet gateway is for hosts with a public address alone
-        (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Internet_Gateway.html).
+        (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Internet_Gateway.html). A launch template that says
+        whether they get one overrides their subnets (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-ip-addressing.html).
         """
         if not is_list(subnets) or not subnets:
             return None
@@ -234,7 +235,9 @@ class Networks:
             place = None if found is None else self._places.get(found.reference) or self._of_main(found)
             if found is None or place is None:
                 return None
-            is_private = without_address and is_off(found.properties.get("MapPublicIpOnLaunch"))
+            is_private = public_address is False or (
+                public_address is None and is_off(found.properties.get("MapPublicIpOnLaunch"))
+            )
             if place[0] in (self._routed_elsewhere if is_private else self._routed):
                 return None
             vpcs.add(place[1])

@@ -158,6 +158,8 @@ def _together(resources: dict[str, Node]) -> dict[str, Node]:
                 _properties(each).update(_properties(resources.get(_address(each.pop("Rule", None)))))
             found[name] = _alone(each)
             _finish(name, _properties(each))
+            if _type(each) == _GROUP:
+                _close(name, _properties(each))
             found.update(_warm_pool(name, _properties(each)))
             found.update(_routes(name, each))
     for name, each in resources.items():
@@ -181,6 +183,20 @@ def _finish(name: str, properties: dict[str, Node]) -> None:
     for size in _SIZES if "ScheduledActionName" in properties else ():
         if properties.get(size) == _AS_IT_IS:
             del properties[size]
+
+
+_GROUP = "AWS::EC2::SecurityGroup"
+_NOTHING: Node = {"IpProtocol": "icmp", "CidrIp": "255.255.255.255/32"}
+"""No egress, as CDK writes it: Terraform removes the rule that EC2 gives each group, and CloudFormation does not.
+https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/security_group"""
+
+
+def _close(group: str, properties: dict[str, Node]) -> None:
+    """Writes that a security group without egress lets nothing out but what rules of their own say."""
+    written = properties.get("SecurityGroupEgress")
+    # Of a module, a dynamic block may write it, of which the configuration in a plan says nothing.
+    if written == [] or (written is None and not group.startswith("module.")):
+        properties["SecurityGroupEgress"] = [_NOTHING]
 
 
 _SIZES, _AS_IT_IS = ("MinSize", "MaxSize", "DesiredCapacity"), -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -20,6 +21,7 @@ from gpu_constructs.account.live.waiting import why
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from tests.account.recorded import Recorded
+from tests.synthesis import ROOT
 
 from .given import VCPUS, Answer, cluster
 
@@ -191,6 +193,17 @@ def test_a_task_definition_that_cannot_be_read_has_room_nowhere(definition: Answ
     verify(found)
     with pytest.raises(GpuConstructsError, match=problem):
         why(found, subject_called(found, "chat"), region="us-east-1")
+
+
+def test_the_page_has_a_row_for_each_layer_in_its_order() -> None:
+    table = (ROOT / "docs/waiting.md").read_text().partition("| layer |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| ([^-].*?) \|", table, re.MULTILINE) == [each.value for each in Layer]
+
+
+def test_a_task_with_a_share_of_a_gpu_is_read() -> None:
+    share = [{"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 6144}}}]
+    found = answers([cluster(free=("GPU-1",), definition=of_container(resourceRequirements=share))])
+    assert why(found, subject_called(found, "chat"), region="us-east-1").causes
 
 
 def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:

@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from gpu_constructs.check.planning.updates import (
-    BALANCER,
-    MAY_REPLACE_SERVICE,
-    REPLACED_BY,
-    SERVICE,
-    UNIQUE,
-    Update,
-    update_of,
-)
+from gpu_constructs.check.planning.update_table import BALANCER, MAY_REPLACE_SERVICE, REPLACED_BY, SERVICE, UNIQUE
+from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.template import Inputs
 
 Resources = Mapping[str, Any]
@@ -112,6 +105,25 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
 )
 def test_what_may_work_is_not_refused(old: Resources, new: Resources) -> None:
     assert update(old, new).refused == ()
+
+
+@pytest.mark.parametrize(
+    ("others", "more", "stays"),
+    [
+        ({}, {}, True),
+        ({}, {"DesiredCount": 3}, True),
+        ({}, {"ForceNewDeployment": {"EnableForceNewDeployment": True, "ForceNewDeploymentNonce": "1"}}, False),
+        ({}, {"PlatformVersion": "LATEST"}, False),
+        ({"Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": {"Family": "b"}}}, {}, False),
+        ({}, {"ServiceName": "b"}, False),
+    ],
+)
+def test_a_changed_strategy_alone_moves_no_task(others: Resources, more: Mapping[str, Any], stays: bool) -> None:
+    there = {**BOTH, "Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": {"Family": "a"}}}
+    task = {"TaskDefinition": ref("Task"), "ServiceName": "a"}
+    old = {**there, "Chat": service(ref("Old"), **task)}
+    found = update(old, {**there, **others, "Chat": service(ref("New"), **{**task, **more})})
+    assert [each.startswith("the tasks of Chat that run stay") for each in found.staying] == [True] * stays
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,11 @@ def test_other_groups_and_rules_may_let_hosts_out() -> None:
         assert severities("GPU277", Rule=_ec2("SecurityGroupEgress", GroupId=group, **rule)) == []
 
 
+def _interface(*, public: bool) -> dict[str, Any]:
+    interface = {"DeviceIndex": 0, "AssociatePublicIpAddress": public}
+    return {"Template": {"LaunchTemplateData": {"NetworkInterfaces": [interface]}}}
+
+
 def _public(**properties: Any) -> dict[str, Any]:
     table = {"Ref": "Routes"}
     route = {"RouteTableId": table, "DestinationCidrBlock": "0.0.0.0/0", "GatewayId": {"Ref": "Gateway"}}
@@ -70,6 +75,9 @@ def _public(**properties: Any) -> dict[str, Any]:
     [
         ({}, {}, ["error"]),
         ({"Subnet": {"MapPublicIpOnLaunch": False}}, {}, ["error"]),
+        ({"Subnet": {"MapPublicIpOnLaunch": True}}, {}, []),
+        ({"Subnet": {"MapPublicIpOnLaunch": True}, **_interface(public=False)}, {}, ["error"]),
+        (_interface(public=True), {}, []),
         ({}, {"DestinationCidrBlock": None, "DestinationIpv6CidrBlock": "::/0"}, []),
     ],
 )

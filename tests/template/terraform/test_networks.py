@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from tests.template.terraform.module_plans import configured, planned, refers
-from tests.template.terraform.test_forms import TASK, change, simple
+from tests.template.terraform.test_forms import HOSTS, TASK, change, simple
 
 VPC, SUBNET, TABLE = "aws_vpc.main", "aws_subnet.private", "aws_route_table.private"
 TO_SUBNET = configured(
@@ -87,6 +87,46 @@ def test_a_subnet_of_the_main_table_has_the_routes_that_another_resource_gives_t
     assert "GPU228" in found({**written, "resource_changes": keep})
     other = planned("aws_default_route_table.main", {"route": []})
     assert "GPU228" not in found({**written, "resource_changes": [*keep, other]})
+
+
+def hosts_in_a_group(at: str, rule: dict[str, Any] | None, **of_group: Any) -> dict[str, Any]:
+    """One task on hosts in a security group, with a rule that is a resource of its own."""
+    written = simple(gpus=1)
+    change(written, HOSTS)["change"]["after_unknown"]["vpc_security_group_ids"] = True
+    resources = written["configuration"]["root_module"]["resources"]
+    hosts = next(each for each in resources if each["address"] == HOSTS)
+    hosts["expressions"]["vpc_security_group_ids"] = refers(f"{at}.id", at)
+    written["resource_changes"].append(
+        planned(at, {"name": "hosts", **of_group}, **({} if of_group else {"egress": True}))
+    )
+    resources.append(configured(at))
+    if rule is not None:
+        own = "aws_vpc_security_group_egress_rule.out"
+        written["resource_changes"].append(planned(own, rule, security_group_id=True))
+        resources.append(configured(own, {"security_group_id": refers(f"{at}.id", at)}))
+    return written
+
+
+OPEN = {"ip_protocol": "-1", "cidr_ipv4": "0.0.0.0/0"}
+BY_LIST = {"ip_protocol": "tcp", "from_port": 443, "to_port": 443, "prefix_list_id": "pl-1"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "of_group", "is_closed"),
+    [
+        (None, {}, True),
+        (None, {"egress": []}, True),
+        ({**OPEN, "ip_protocol": "tcp", "from_port": 5432, "to_port": 5432}, {}, True),
+        (OPEN, {}, False),
+        (BY_LIST, {}, False),
+        (None, {"egress": [{"from_port": 0, "to_port": 0, "protocol": "-1", "cidr_blocks": ["0.0.0.0/0"]}]}, False),
+    ],
+)
+def test_a_group_without_egress_lets_nothing_out(
+    rule: dict[str, Any] | None, of_group: dict[str, Any], is_closed: bool
+) -> None:
+    written = hosts_in_a_group("aws_security_group.hosts", rule, **of_group)
+    assert ("GPU277" in found(written)) is is_closed
 
 
 def test_the_policy_of_a_file_system_is_a_resource_of_its_own() -> None:

@@ -65,6 +65,8 @@ class _Plan:
             unknown |= {"id": True, "arn": True}
             if kind == "aws_ecs_service" and not _is_daemon(values):
                 values.setdefault("desired_count", 1)
+            if kind == "aws_security_group" and "egress" not in values:
+                values["egress"] = [{"from_port": 0, "to_port": 0, "protocol": "-1", "cidr_blocks": ["0.0.0.0/0"]}]
             change = {"actions": ["create"], "before": None, "after": values, "after_unknown": unknown}
             common = {"mode": "managed", "type": kind, "name": logical_id}
             address = f"{kind}.{logical_id}"
