@@ -203,6 +203,12 @@ def _may_have_proxy(pool: Pool) -> bool:
 
 
 _ECS = "ecs.amazonaws.com"
+_BATCH = "batch.amazonaws.com"
+_DESCRIBES = Permission(
+    action="ecs:DescribeClusters",
+    given_by=frozenset({"AWSBatchServiceRole", "AmazonECS_FullAccess", "AdministratorAccess", "PowerUserAccess"}),
+    not_given_by=_REGISTERS.not_given_by | {"AmazonEC2ContainerServiceforEC2Role"},
+)
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
@@ -210,19 +216,22 @@ _PASSED_NAMES = "ecsInstanceRole"
 
 @error(
     "GPU190",
-    question="may ECS start Managed Instances with the infrastructure role?",
+    question="may ECS or AWS Batch start hosts with the role that is for it?",
     because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com and to "
     "pass the role of the hosts; AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin "
     "with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an authorization error when a "
-    "task is launched",
+    "task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or that does not allow "
+    "ecs:DescribeClusters, becomes INVALID",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
-def may_start_managed_instances(context: Context) -> Problems:
+def may_start_hosts(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        found = context.section(pool)
+        found, roles = context.section(pool), context.of_files(Roles)
+        if found is not None and pool.kind is PoolKind.BATCH:
+            yield from _for_batch(pool, roles.named(found.get("ServiceRole")), roles)
         if found is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
             continue
-        roles, provider = context.of_files(Roles), found.section("ManagedInstancesProvider")
+        provider = found.section("ManagedInstancesProvider")
         role = roles.named(provider.get("InfrastructureRoleArn"))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
         if role is not None and is_closed_to(role, _ECS):
@@ -244,6 +253,24 @@ def may_start_managed_instances(context: Context) -> Problems:
                 fix="give that role a RoleName that begins with ecsInstanceRole, or allow the infrastructure role "
                 "iam:PassRole for its ARN",
             )
+
+
+def _for_batch(pool: Pool, role: Resource | None, roles: Roles) -> Problems:
+    """Recorded: hashicorp/terraform-provider-aws, #21281 and #34145."""
+    message = fix = ""
+    if role is not None and is_closed_to(role, _BATCH):
+        message = f"AWS Batch may not assume the service role of {pool.name}"
+        fix = f"Principal: {{Service: {_BATCH}}} in the AssumeRolePolicyDocument of the role"
+    elif role is not None and roles.allow(role, _DESCRIBES) is False:
+        message = f"the service role of {pool.name} does not allow {_DESCRIBES.action}"
+        fix = "the AWS managed policy service-role/AWSBatchServiceRole"
+    if message:
+        yield Problem(
+            about=pool,
+            property_name="ServiceRole",
+            message=f"{message}, so that it becomes INVALID and starts no hosts",
+            fix=f"{fix}, or no ServiceRole, for which AWS Batch has a role of its own",
+        )
 
 
 def _is_passed(name: Value) -> bool | Unknown:

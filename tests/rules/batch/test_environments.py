@@ -304,6 +304,12 @@ Resources:
         Statement: [{Effect: Allow, Action: "sts:AssumeRole", Principal: {Service: ec2.amazonaws.com}}]
       ManagedPolicyArns: ["arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"]
   Profile: {Type: AWS::IAM::InstanceProfile, Properties: {Roles: [!Ref Role]}}
+  OfBatch:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument:
+        Statement: [{Effect: Allow, Action: "sts:AssumeRole", Principal: {Service: batch.amazonaws.com}}]
+      ManagedPolicyArns: ["arn:aws:iam::aws:policy/service-role/AWSBatchServiceRole"]
   Closed:
     Type: AWS::EC2::SecurityGroup
     Properties:
@@ -316,6 +322,7 @@ Resources:
       LaunchTemplateData: {IamInstanceProfile: {Arn: !GetAtt Role.Arn}, MetadataOptions: {HttpTokens: required}}
   Environment:
     Properties:
+      ServiceRole: !GetAtt OfBatch.Arn
       ComputeResources:
         InstanceRole: !GetAtt Profile.Arn
         SecurityGroupIds: [sg-1]
@@ -335,6 +342,10 @@ Parameters: {Profile: null}
         ("service-role/AmazonEC2ContainerServiceforEC2Role", "AmazonS3ReadOnlyAccess", [("GPU264", "InstanceRole")]),
         ("[sg-1]", "[!Ref Closed]", [("GPU277", "SecurityGroupIds")]),
         ("HttpTokens: required", "HttpEndpoint: disabled", [("GPU264", "HttpEndpoint")]),
+        ("Service: batch.amazonaws.com", "Service: ec2.amazonaws.com", [("GPU190", "ServiceRole")]),
+        ("service-role/AWSBatchServiceRole", "AmazonS3ReadOnlyAccess", [("GPU190", "ServiceRole")]),
+        ("service-role/AWSBatchServiceRole", "AmazonECS_FullAccess", []),
+        ('/AWSBatchServiceRole"]', '/Own"]', []),  # what it allows is not known
     ],
 )
 def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tuple[str, str]]) -> None:

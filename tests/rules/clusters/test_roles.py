@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import check
-from gpu_constructs.rules.hosts.joining import may_start_managed_instances
+from gpu_constructs.rules.hosts.joining import may_start_hosts
 from gpu_constructs.template import files_of
 from tests.template.resources.declared import declared, joined
 
@@ -36,7 +36,7 @@ def said(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str,
         }
     )
     files = files_of([stack])
-    return [each.message for each in check(files.fleet, rules=[may_start_managed_instances], files=files)]
+    return [each.message for each in check(files.fleet, rules=[may_start_hosts], files=files)]
 
 
 def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> bool:

@@ -10,7 +10,7 @@ from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
-from gpu_constructs.rules.hosts.joining import may_start_managed_instances
+from gpu_constructs.rules.hosts.joining import may_start_hosts
 from gpu_constructs.template import files_of
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources import groups
@@ -147,7 +147,7 @@ def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) 
         **{f"P{each}": _resource("ECS::CapacityProvider", ManagedInstancesProvider=provider) for each in range(number)},
     }
     read = files_of([declared(resources)])
-    assert len(check(read.fleet, rules=[may_start_managed_instances], files=read)) == number
+    assert len(check(read.fleet, rules=[may_start_hosts], files=read)) == number
     assert looked_up.count("AWS::IAM::Role") < 5 * number  # not the square, 900
 
 
