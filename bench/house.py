@@ -32,6 +32,12 @@ _NO_CODE = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
 
+# The design has a limit for each of them, and one for all the rest.
+_LATER = {
+    "the reader of Terraform": (("gpu_constructs/template/terraform",), "3,000"),
+    "doctor": (("gpu_constructs/check/doctor", "gpu_constructs/cli/doctor.py"), "1,000"),
+}
+
 _TEMPLATE = """
 Resources:
   Task:
@@ -88,8 +94,12 @@ def main() -> None:
 
 def _rows(runs: int) -> Iterator[tuple[str, str, str]]:
     package, tests = sorted(_PACKAGE.rglob("*.py")), sorted((_ROOT / "tests").rglob("*.py"))
-    yield "lines of Python in the package", f"{_lines(package):,}", "65,000"
+    later = [each for rooms, _ in _LATER.values() for each in package if _within(each, *rooms)]
+    yield "lines of Python in the package", f"{_lines(package):,}", ""
     yield "  of these code", f"{_code(package):,}", ""
+    yield "  without what came later", f"{_lines(package) - _lines(later):,}", "65,000"
+    for what, (rooms, most) in _LATER.items():
+        yield f"  {what}", f"{_lines([each for each in package if _within(each, *rooms)]):,}", most
     yield "bytes of data in the package", f"{_bytes_of_data():,}", ""
     yield "files", str(len(package)), "350"
     yield "rules", _printed("from gpu_constructs.rules import RULES; print(len(RULES))")[0], "200"
@@ -100,11 +110,17 @@ def _rows(runs: int) -> Iterator[tuple[str, str, str]]:
     loaded, called = _printed(_APP)
     yield "modules that cluster, task and service load", loaded, "200"
     yield "functions called by add_capacity", called, "250"
-    yield "lines of tests, without the emulator", f"{_lines(tests):,}", "60,000"
+    yield "lines of tests", f"{_lines(tests):,}", ""
+    others = [each for each in tests if not _within(each, "tests/e2e/emulator")]
+    yield "  without those of the emulator, a package of its own", f"{_lines(others):,}", "60,000"
     if runs:
         ratios = [_first("library") / _first("plain") for _ in range(runs)]
         spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         yield f"first synth of a process over plain CDK, {_FIRST}, median of {runs} pairs", spread, "1.15"
+
+
+def _within(path: Path, *rooms: str) -> bool:
+    return any(path.is_relative_to(_ROOT / room) for room in rooms)
 
 
 def _lines(paths: Sequence[Path]) -> int:

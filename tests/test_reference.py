@@ -27,13 +27,9 @@ def test_every_name_and_every_call_has_a_page() -> None:
 
 def test_every_argument_is_explained_where_the_call_is() -> None:
     for part in parts():
-        # A choice has the arguments of `add_capacity`, and some methods those of CDK, which they say.
+        # Some methods have the arguments of CDK, which they say.
         explained = _arguments(part)
-        if (
-            part.call is not None
-            and part.name != "CapacityChoice"
-            and not any(each.startswith("**") for each in explained)
-        ):
+        if part.call is not None and not any(each.startswith("**") for each in explained):
             taken = inspect.signature(part.call).parameters.keys() - {"self", "cls", "options"}
             assert taken <= explained, part.name
     of_calls = {each.name: _arguments(each) for each in parts()}

@@ -197,20 +197,18 @@ def called_like(original: Callable[..., object]) -> Callable[[_Override], _Overr
     return shown_as_original
 
 
-def naming(
-    options: type[Mapping[str, object]], *, like: Callable[..., object] | None = None
-) -> Callable[[_Override], _Override]:
+def naming(options: type[Mapping[str, object]], **defaults: object) -> Callable[[_Override], _Override]:
     """Makes ``help`` and editors show each argument of a typed mapping that a method takes as ``**options``.
 
-    Defaults are those of `like`, which has the same arguments; without it each is None.
+    Defaults other than None are given by name.
     """
-    defaults = {} if like is None else inspect.signature(like).parameters
+    kind = inspect.Parameter.KEYWORD_ONLY
 
     def shown_by_name(method: _Override) -> _Override:
         signature = inspect.signature(method)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         named = [
-            defaults.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint))
+            inspect.Parameter(name, kind, default=defaults.get(name), annotation=hint)
             for name, hint in _texts_of(options).items()
         ]
         method.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined] # of any callable

@@ -168,7 +168,7 @@ class GpuCluster(AsCluster):
         """The security group of all hosts, which lets nothing in by itself."""
         return self.hosts.security_group
 
-    @naming(CapacityOptions, like=CapacityChoice)
+    @naming(CapacityOptions, min_instances=0)
     @checked
     def add_capacity(
         self,
@@ -254,7 +254,7 @@ class GpuCluster(AsCluster):
         self._has_now([capacity])
         return capacity
 
-    @naming(CapacityOptions, like=CapacityChoice)
+    @naming(CapacityOptions, min_instances=0)
     @checked
     def add_family(
         self,

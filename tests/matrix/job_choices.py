@@ -92,8 +92,8 @@ def _groups(*each_given: Callable[[str], Given]) -> Hosts:
         if len(choices) > 1:
             return cluster.add_fallback(name, order=choices)
         (one,) = choices
-        arguments = {each: getattr(one, each) for each in ("instance_types", "max_instances", "network", "vpc_subnets")}
-        return [cluster.add_capacity(name, **arguments, purchase=one.purchase, scaling=one.scaling)]
+        types, most = one.instance_types, one.max_instances
+        return [cluster.add_capacity(name, instance_types=types, max_instances=most, **one.options)]
 
     return Hosts(join, lambda _cluster, name, hardware, subnets: order(hardware, subnets, name))
 

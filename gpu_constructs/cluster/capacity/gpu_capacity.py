@@ -54,7 +54,7 @@ class ImportedGpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=plan.pool,
-            instance_type_names=plan.choice.instance_types,
+            instance_type_names=plan.instance_types,
         )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
         self.capacity_provider_name = cast("str", choice.capacity_provider_name)
@@ -109,7 +109,7 @@ class GpuCapacity(ProviderCapacity):
             construct_id,
             hosts=hosts,
             pool=plan.pool,
-            instance_type_names=plan.choice.instance_types,
+            instance_type_names=plan.instance_types,
         )
         before_join, after_join = host_lines(
             plan.machine_image.host_image.image.operating_system,
@@ -130,7 +130,7 @@ class GpuCapacity(ProviderCapacity):
         self.auto_scaling_group: autoscaling.AutoScalingGroup = group
         for each in self.mounts:
             each.let_in(hosts)
-        name = plan.choice.capacity_provider_name
+        name = plan.capacity_provider_name
         self.provider: ecs.AsgCapacityProvider = plan.scaling.provider(
             self, group, plan.pool, name=name or hosts.provider_name(self)
         )
@@ -140,7 +140,7 @@ class GpuCapacity(ProviderCapacity):
         announce_zones(self, self.pool)
 
     @staticmethod
-    @naming(CapacityOptions, like=CapacityChoice)
+    @naming(CapacityOptions, min_instances=0)
     @written_if_refused
     @names_checked
     def from_attributes(
@@ -232,7 +232,7 @@ def _launch_template(
         key=hosts.encryption_key,
         arguments={
             "machine_image": plan.machine_image.to_machine_image(),
-            "instance_type": _instance_type_named(plan.choice.instance_types[0]),
+            "instance_type": _instance_type_named(plan.instance_types[0]),
             "instance_profile": hosts.instance_profile,
             "security_group": hosts.security_group,
             "associate_public_ip_address": plan.pool.interfaces[0].public_address is True,
@@ -272,8 +272,8 @@ def _auto_scaling_group(
         vpc_subnets=plan.subnets.selection,
         launch_template=None if mixed else launch_template,
         mixed_instances_policy=mixed,
-        min_capacity=plan.choice.min_instances,
-        max_capacity=plan.choice.max_instances,
+        min_capacity=plan.min_instances,
+        max_capacity=plan.max_instances,
         **plan.adds.group_arguments,
     )
     node, adds = made.node, plan.adds
@@ -290,7 +290,7 @@ def _auto_scaling_group(
             # An override, since add_metadata would replace what others say about the group under this key.
             resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)
     if plan.purchase.block is not None:
-        schedule_block(scope, made, plan.purchase.block, max_instances=plan.choice.max_instances)
+        schedule_block(scope, made, plan.purchase.block, max_instances=plan.max_instances)
     if plan.scaling.warm_hosts is not None:
         plan.scaling.warm_hosts.add_to(scope, made)
     return made
@@ -298,7 +298,7 @@ def _auto_scaling_group(
 
 def _mixed(plan: CapacityPlan, launch_template: ec2.LaunchTemplate) -> autoscaling.MixedInstancesPolicy | None:
     """Several types need a mixed instances policy, and so does spot, whose allocation has no other place."""
-    types = plan.choice.instance_types
+    types = plan.instance_types
     distribution = plan.purchase.instances_distribution()
     if distribution is None and len(types) == 1:
         return None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import aws_cdk as cdk
-from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
+from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_or, of_kind, whole_number
-from gpu_constructs.cdk.calls import require_construct_id
-from gpu_constructs.cdk.kinds import with_names_checked
+from gpu_constructs.cdk.calls import naming, require_construct_id
+from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.cluster.capacity.images import GpuMachineImage, image_for
@@ -82,61 +82,70 @@ class CapacityOptions(HostOptions, total=False):
     join_within: cdk.Duration | None
 
 
-@with_names_checked
-@dataclass(frozen=True, slots=True)
 class CapacityChoice:
-    """One capacity of `GpuCluster.add_fallback`; the arguments are those of `GpuCluster.add_capacity`.
+    """One capacity of `GpuCluster.add_fallback`, or hosts of a `GpuBatchQueue`.
 
     Args:
         construct_id: Its id after that of the order: ``H100-Reserved`` for ``Reserved`` in ``H100``. Ids, not places in
             the order, name the resources, so that an order can change without replacing anything.
+        instance_types: As in `GpuCluster.add_capacity`, like the arguments after it.
+        max_instances: Hosts at most.
+        capacity_provider_name: Name of the provider. By default CloudFormation makes one.
+        **options: The other arguments, explained at `CapacityOptions`.
     """
 
-    construct_id: str
-    _: KW_ONLY
-    instance_types: Sequence[str]
-    max_instances: int
-    min_instances: int = 0
-    image: GpuMachineImage | None = None
-    purchase: Purchase | None = None
-    scaling: HostScaling | None = None
-    storage: HostStorage | None = None
-    network: HostNetwork | None = None
-    vpc_subnets: ec2.SubnetSelection | None = None
-    join_within: cdk.Duration | None = None
-    capacity_provider_name: str | None = None
-    capacity_rebalance: bool | None = None
-    default_instance_warmup: cdk.Duration | None = None
-    group_metrics: Sequence[autoscaling.GroupMetrics] | None = None
-    health_checks: autoscaling.HealthChecks | None = None
-    instance_monitoring: autoscaling.Monitoring | None = None
-    max_instance_lifetime: cdk.Duration | None = None
-    notifications: Sequence[autoscaling.NotificationConfiguration] | None = None
-    termination_policies: Sequence[autoscaling.TerminationPolicy] | None = None
-    user_data: ec2.UserData | None = None
-    agent_settings: Mapping[str, str] | None = None
-    instance_attributes: Mapping[str, str] | None = None
+    __slots__ = ("capacity_provider_name", "construct_id", "instance_types", "max_instances", "options")
 
-    def __post_init__(self) -> None:
-        """Refuses what no construct id ends with."""
-        require_construct_id(self.construct_id)
+    @naming(CapacityOptions, min_instances=0)
+    @names_checked
+    def __init__(
+        self,
+        construct_id: str,
+        *,
+        instance_types: Sequence[str],
+        max_instances: int,
+        capacity_provider_name: str | None = None,
+        **options: Unpack[CapacityOptions],
+    ) -> None:
+        require_construct_id(construct_id)
+        self.construct_id = construct_id
+        self.instance_types = instance_types
+        self.max_instances = max_instances
+        self.capacity_provider_name = capacity_provider_name
+        self.options = options
 
-    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, PassedOn]:
-        """Its parts, defaults for those that were left out; what one needs to know of others comes before."""
-        return (
-            of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
-            of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
-            of_kind("storage", self.storage, HostStorage, example="HostStorage(root_volume_gib=200)"),
-            of_kind("network", self.network, HostNetwork, example="HostNetwork.efa()"),
-            PassedOn({name: value for name in PASSED_ON if (value := getattr(self, name)) is not None}),
-        )
+
+def another(choice: CapacityChoice, construct_id: str, instance_types: Sequence[str]) -> CapacityChoice:
+    """A choice like one that was made, under its own id and of its own types."""
+    return CapacityChoice(
+        construct_id,
+        instance_types=instance_types,
+        max_instances=choice.max_instances,
+        capacity_provider_name=choice.capacity_provider_name,
+        **choice.options,
+    )
+
+
+def parts_of(choice: CapacityChoice) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, PassedOn]:
+    """Its parts, defaults for those that were left out; what one needs to know of others comes before."""
+    given = choice.options
+    return (
+        of_kind("purchase", given.get("purchase"), Purchase, example="Purchase.spot()"),
+        of_kind("scaling", given.get("scaling"), HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
+        of_kind("storage", given.get("storage"), HostStorage, example="HostStorage(root_volume_gib=200)"),
+        of_kind("network", given.get("network"), HostNetwork, example="HostNetwork.efa()"),
+        PassedOn({name: value for name in PASSED_ON if (value := given.get(name)) is not None}),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityPlan:
     """A capacity that may be made: every argument is either right or a token."""
 
-    choice: CapacityChoice
+    instance_types: tuple[str, ...]
+    min_instances: int
+    max_instances: int
+    capacity_provider_name: str | None
     pool: Pool
     machine_image: GpuMachineImage
     purchase: Purchase
@@ -150,21 +159,23 @@ class CapacityPlan:
 
 def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     """Checks everything that can be seen before a resource exists."""
-    subnets = hosts.subnets_of(choice.vpc_subnets)
-    names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
+    given = choice.options
+    image, fewest, most = given.get("image"), given.get("min_instances", 0), choice.max_instances
+    subnets = hosts.subnets_of(given.get("vpc_subnets"))
+    names, chosen = types_of(choice.instance_types, image_is_given=image is not None)
     known = chosen.instance_types
-    if chosen.has_unknown_types and choice.image is None:
+    if chosen.has_unknown_types and image is None:
         raise InvalidValueError(
             "an instance type that is only known at deploy time does not say which image drives it",
             argument="instance_types",
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    purchase, scaling, storage, network, _ = parts = choice.parts()
+    purchase, scaling, storage, network, _ = parts = parts_of(choice)
     for mount in storage.mounts:
         mount.require_near(hosts)
-    low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
-    high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
+    low = whole_number("min_instances", fewest, smallest=0, unit="hosts", fix="min_instances=0")
+    high = whole_number("max_instances", most, smallest=1, unit="hosts", fix="max_instances=1")
     if isinstance(low, int) and isinstance(high, int) and low > high:
         raise InvalidValueError(
             f"min_instances is {low} and max_instances is {high}",
@@ -178,26 +189,26 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         provider=known_provider_name(choice.capacity_provider_name),
     )
     try:
-        image = image_of(choice.image, known).in_region(hosts.region)
+        machine_image = image_of(image, known).in_region(hosts.region)
     except IncompatibleError:
         require_yes(pool, _OF_THE_TYPES)
         raise
-    pool = replace(pool, image=image.host_image)
+    pool = replace(pool, image=machine_image.host_image)
     for part in parts:
         pool = part.applied_to(pool)
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
-    adds = _added(pool, image.host_image, parts, choice.join_within)
+    adds = _added(pool, machine_image.host_image, parts, given.get("join_within"))
     own = adds.told_by_user
     settings = {**adds.agent, **dict(own.agent)}
-    told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, settings)
+    told = what_hosts_are_told(machine_image.host_image.image.operating_system, hosts.known_name, settings)
     before = pool
     pool = replace(pool, user_data=replace(told, complete=own.complete, local_disks=pool.user_data.local_disks))
     # The types decide before the image, and both before the parts. The image that drives the types by default, one type
     # alone, and a name that CloudFormation makes are right by themselves.
     asked = (
         *((_OF_THE_TYPES,) if len(names) > 1 else ()),
-        *(() if choice.image is None and image.is_newest else _OF_THE_IMAGE),
+        *(() if image is None and machine_image.is_newest else _OF_THE_IMAGE),
         *(() if choice.capacity_provider_name is None else ("GPU046",)),
         *(each for part in parts for each in part.rules),
     )
@@ -206,14 +217,12 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     for part in parts:
         part.require_possible(pool)
     return CapacityPlan(
-        choice=replace(
-            choice,
-            instance_types=names,
-            min_instances=known_or(choice.min_instances, low),
-            max_instances=known_or(choice.max_instances, high),
-        ),
+        instance_types=names,
+        min_instances=known_or(fewest, low),
+        max_instances=known_or(most, high),
+        capacity_provider_name=choice.capacity_provider_name,
         pool=pool,
-        machine_image=image,
+        machine_image=machine_image,
         purchase=purchase,
         scaling=scaling,
         storage=storage,

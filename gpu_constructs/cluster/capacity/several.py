@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_constructs.cdk.calls import require_construct_id
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, another, plan_capacity
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
@@ -28,7 +28,7 @@ def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dic
             fix="add_capacity with the types that you want",
         )
     by_shape = grouped((Shape.of(each), each.name) for each in types)
-    purchase = choice.purchase
+    purchase = choice.options.get("purchase")
     if len(by_shape) > 1 and isinstance(purchase, Purchase) and purchase.is_of_one_type:
         raise IncompatibleError(
             f"a reservation is of one instance type, and {family} has {len(by_shape)} shapes",
@@ -37,9 +37,7 @@ def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dic
             fix="add_capacity with the type of the reservation",
         )
     plans = {
-        _size_of(shape): plan_capacity(
-            replace(choice, construct_id=f"{family}-{_size_of(shape):g}", instance_types=names), hosts
-        )
+        _size_of(shape): plan_capacity(another(choice, f"{family}-{_size_of(shape):g}", names), hosts)
         for shape, names in by_shape.items()
     }
     hosts.association.require_free(None)
@@ -54,7 +52,10 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
     """Checks everything about an order that can be seen before a resource exists."""
     require_construct_id(construct_id)
     _require_choices(order)
-    plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
+    plans = [
+        plan_capacity(another(each, f"{construct_id}-{each.construct_id}", each.instance_types), hosts)
+        for each in order
+    ]
     found: dict[Architecture, str] = {}
     for plan in plans:
         if plan.pool.shape is not None:
@@ -68,7 +69,7 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
             fix="an order for each architecture",
         )
     for plan in plans:
-        hosts.association.require_free(plan.choice.capacity_provider_name)
+        hosts.association.require_free(plan.capacity_provider_name)
     return [replace(plans[0], comes_first=True), *plans[1:]]
 
 

@@ -96,7 +96,7 @@ class BatchEnvironment(Construct):
             compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
                 type="SPOT" if plan.pool.bought.option is PurchaseOption.SPOT else "EC2",
                 allocation_strategy=str(plan.pool.allocation),
-                instance_types=list(plan.choice.instance_types),
+                instance_types=list(plan.instance_types),
                 minv_cpus=known(plan.pool.min_vcpus or 0),
                 maxv_cpus=known(plan.pool.max_vcpus or 0),
                 instance_role=hosts.instance_profile.instance_profile_arn,

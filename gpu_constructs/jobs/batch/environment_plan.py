@@ -12,7 +12,15 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.part import HostPart
 from gpu_constructs.cluster.capacity.passed_on import PASSED_ON
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, hosts_told, image_of, pool_of, types_of
+from gpu_constructs.cluster.capacity.plan import (
+    CapacityChoice,
+    CapacityPlan,
+    hosts_told,
+    image_of,
+    parts_of,
+    pool_of,
+    types_of,
+)
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.user_data import agent_lines, what_hosts_are_told
 from gpu_constructs.cluster.hosts.network import HostSubnets
@@ -76,10 +84,11 @@ def own_image(plan: CapacityPlan) -> ec2.IMachineImage | None:
 def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> CapacityPlan:
     """Checks all that can be seen before a resource exists; the region is None where only the deploy knows it."""
     _require_of_batch(choice)
-    names, chosen = _types(choice)
+    given, names, chosen = choice.options, *_types(choice)
     types = chosen.instance_types
-    purchase, scaling, storage, network, _ = parts = choice.parts()
-    low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
+    purchase, scaling, storage, network, _ = parts = parts_of(choice)
+    low = _hosts("min_instances", given.get("min_instances", 0), 0)
+    high = _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
     pool = replace(
         pool_of(choice, chosen, (low, high), subnets, parts, region=region),
@@ -89,7 +98,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         max_vcpus=max_vcpus,
     )
     _require_one_shape(pool)
-    image = _image(choice.image, types).in_region(region)
+    image = _image(given.get("image"), types).in_region(region)
     reservation, launch_template = _bought(purchase)
     pool = _with_parts(replace(pool, image=image.host_image), parts)
     pool = replace(
@@ -99,7 +108,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if network.has_efa else (),
     )
-    adds = hosts_told(pool, image.host_image, choice.join_within)
+    adds = hosts_told(pool, image.host_image, given.get("join_within"))
     adds.launch_template |= launch_template
     storage.contribute(adds, pool)
     told = what_hosts_are_told(image.host_image.image.operating_system, "", adds.agent)
@@ -109,7 +118,10 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     require_yes(pool, *_ASKED, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return CapacityPlan(
-        choice=replace(choice, instance_types=names),
+        instance_types=names,
+        min_instances=low,
+        max_instances=high,
+        capacity_provider_name=None,
         pool=pool,
         machine_image=image,
         purchase=purchase,
@@ -122,8 +134,9 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
 
 
 def _require_of_batch(choice: CapacityChoice) -> None:
+    given = {**choice.options, "capacity_provider_name": choice.capacity_provider_name}
     for argument, why in _NOT_OF_BATCH.items():
-        value = getattr(choice, argument)
+        value = given.get(argument)
         if value not in (None, False):
             raise InvalidValueError(why, argument=argument, value=value, fix="leave it out")
     words = [each for each in choice.instance_types if each in BATCH_TYPE_WORDS]
@@ -137,7 +150,7 @@ def _require_of_batch(choice: CapacityChoice) -> None:
 
 
 def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], TypeChoice]:
-    names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
+    names, chosen = types_of(choice.instance_types, image_is_given=choice.options.get("image") is not None)
     if chosen.has_unknown_types or chosen.unknown_type_names:
         raise InvalidValueError(
             "AWS Batch counts in vCPUs, and how many a type has is only known of one in the catalogue, not of a token",

@@ -299,11 +299,8 @@ def _plans(
     if not is_list or not environments:
         raise unexpected("environments", environments, "a list of CapacityChoice", fix=_EXAMPLE)
     where = None if "${" in region else region
+    own = (each.options.get("vpc_subnets") for each in environments)
     return [
-        plan_environment(
-            each,
-            subnets=subnets if each.vpc_subnets is None else HostSubnets.of(vpc, each.vpc_subnets),
-            region=where,
-        )
-        for each in environments
+        plan_environment(each, subnets=subnets if of_it is None else HostSubnets.of(vpc, of_it), region=where)
+        for each, of_it in zip(environments, own, strict=True)
     ]
