@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
@@ -34,7 +34,7 @@ from gpu_constructs.check.other_values import (
 from gpu_constructs.errors import brief, counted
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import Choice, Finding, Severity, check, narrowed
 from gpu_constructs.rules.catalogue import every
@@ -320,14 +320,15 @@ def _located(finding: Finding, places: Places) -> Finding:
 
 def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Of what a rule says of the value of one parameter, or twice of one place, the first, with the others' names."""
-    alike: dict[object, list[Finding]] = {}
-    for each in findings:
-        origin = None if each.parameter or each.origin is None else each.origin
-        is_of_one = origin is not None and origin.path[:1] == ("Parameters",)
-        words = "" if is_of_one else each.message
-        key = (each.rule, each.severity, origin.file, origin.path, each.fix, words) if origin else id(each)
-        alike.setdefault(key, []).append(each)
-    for first, *others in alike.values():
+
+    def said(each: Finding) -> Hashable:
+        origin = each.origin
+        if each.parameter or origin is None:
+            return id(each)
+        words = "" if origin.path[:1] == ("Parameters",) else each.message
+        return each.rule, each.severity, origin.file, origin.path, each.fix, words
+
+    for first, *others in grouped((said(each), each) for each in findings).values():
         names = [each for each in dict.fromkeys(each.subject for each in others) if each not in first.message]
         also = f" (also of {and_list(names)})" if names else ""
         yield replace(first, message=f"{first.message}{also}") if also else first

@@ -13,6 +13,7 @@ from fractions import Fraction
 from gpu_constructs.cdk.refusal import alone_on, raise_any
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.placement.demand import A_CONSTRAINT, Demand, demand_of
@@ -181,19 +182,16 @@ def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:
 
     Each adapter of a host is one device, and a container that is given one its host does not have does not start.
     """
-    by_number: dict[int, list[str]] = {}
-    for pool in pools:
-        number = sum(each.is_efa for each in pool.interfaces)
-        if number == 0:
-            raise IncompatibleError(
-                f"the hosts of {pool.name} have no Elastic Fabric Adapter",
-                argument="efa",
-                value=pool.name,
-                fix=_with_efa(pool),
-            )
-        by_number.setdefault(number, []).append(pool.name)
+    by_number = grouped((sum(each.is_efa for each in pool.interfaces), pool) for pool in pools)
+    for pool in by_number.get(0, [])[:1]:
+        raise IncompatibleError(
+            f"the hosts of {pool.name} have no Elastic Fabric Adapter",
+            argument="efa",
+            value=pool.name,
+            fix=_with_efa(pool),
+        )
     if len(by_number) > 1:
-        sides = ", ".join(f"{', '.join(names)}: {number}" for number, names in by_number.items())
+        sides = ", ".join(f"{', '.join(each.name for each in alike)}: {number}" for number, alike in by_number.items())
         raise IncompatibleError(
             f"a task definition lists its devices once, and the hosts of its capacities have different numbers of "
             f"Elastic Fabric Adapters ({sides})",

@@ -21,7 +21,7 @@ from gpu_constructs.facts import (
     may_run,
     newest_release,
 )
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
     NO_USER_DATA,
@@ -122,11 +122,8 @@ def confirmed(pool: Pool) -> Problems:
     image = _image(pool)
     if image is None:
         return
-    doubts: dict[str, list[InstanceType]] = {}
-    for each in pool.instance_types:
-        answer = compatibility(image, each, _release(pool))
-        if answer.verdict is Verdict.UNCONFIRMED:
-            doubts.setdefault(answer.reason, []).append(each)
+    answers = ((compatibility(image, each, _release(pool)), each) for each in pool.instance_types)
+    doubts = grouped((answer.reason, each) for answer, each in answers if answer.verdict is Verdict.UNCONFIRMED)
     for reason, types in doubts.items():
         yield Problem(
             message=f"no source confirms that image {image.name} drives {or_list(types)}: {reason}",
@@ -290,18 +287,18 @@ def _undriven(pool: Pool) -> list[_Undriven]:
     image = _image(pool)
     if image is None:
         return []
-    groups: dict[Hashable, list[InstanceType]] = {}
-    reasons: dict[Hashable, str] = {}
-    for each in pool.instance_types:
-        answer = compatibility(image, each, _release(pool))
-        devices = each.accelerators
-        if answer.verdict is Verdict.CANNOT and not is_declared(image, each):
-            kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation, devices.model))
-            groups.setdefault(kind, []).append(each)
-            reasons.setdefault(kind, answer.reason)
+    answers = [(compatibility(image, each, _release(pool)), each) for each in pool.instance_types]
+    refused = [(answer.reason, each) for answer, each in answers if answer.verdict is Verdict.CANNOT]
+    alike = grouped((_kind(each), (reason, each)) for reason, each in refused if not is_declared(image, each))
     return [
-        _Undriven(pool=pool, image=image, types=tuple(types), reason=reasons[kind]) for kind, types in groups.items()
+        _Undriven(pool=pool, image=image, types=tuple(each for _, each in types), reason=types[0][0])
+        for types in alike.values()
     ]
+
+
+def _kind(each: InstanceType) -> Hashable:
+    devices = each.accelerators
+    return each.architecture, devices and (devices.vendor, devices.generation, devices.model)
 
 
 def _with_image(pool: Pool, image: Image, why: str = "") -> Way:

@@ -25,6 +25,7 @@ from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import how_to_declare
 from gpu_constructs.facts.names import EC2_VALUES, is_family_name, matches, name_problem
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, Scheduler, Shape, Task, satisfies
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.placement.fit import fit
@@ -175,10 +176,8 @@ def _did_you_mean(pool: Pool, name: str) -> Ways:
 
 
 def _by_shape(pool: Pool) -> str:
-    groups: dict[Shape, list[InstanceType]] = {}
-    for each in pool.instance_types:
-        groups.setdefault(Shape.of(each), []).append(each)
-    return "; ".join(f"{shape}: {and_list(types)}" for shape, types in groups.items())
+    alike = grouped((Shape.of(each), each) for each in pool.instance_types)
+    return "; ".join(f"{shape}: {and_list(types)}" for shape, types in alike.items())
 
 
 def _vendors(pool: Pool) -> set[Vendor | None]:
