@@ -70,6 +70,15 @@ class EmulatedStack(Stack):
         read: dict[str, Any] = (json.loads if template.lstrip().startswith("{") else Stack.parse_template)(template)
         return read
 
+    # A list of stacks is read from these, which moto has for one stack alone.
+    @property
+    def stack_name(self) -> str:
+        return self.name
+
+    @property
+    def stack_status(self) -> str:
+        return self.status
+
     # moto makes a missing resource when it evaluates an output that refers to it.
     @property
     def outputs(self) -> list[dict[str, Any]] | None:

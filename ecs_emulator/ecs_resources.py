@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 from moto.ecs.models import ecs_backends
 
 from .ecs import EmulatedEcs
-from .resource import AlreadyExistsError, Properties, Region, Resource, camel_case
+from .resource import AlreadyExistsError, HalfMadeError, Properties, Region, Resource, camel_case
 from .services import EmulatedService
 
 __all__ = ["CapacityProvider", "Cluster", "ClusterCapacityProviderAssociations", "Service", "TaskDefinition"]
@@ -202,9 +202,8 @@ class Service(Resource):
         made._forced = api.pop("forceNewDeployment", {})
         try:
             made._await_steady(region)
-        except BaseException:
-            made.remove(region)  # what fails to be created is rolled back too
-            raise
+        except Exception as error:
+            raise HalfMadeError(made, str(error)) from error
         return made
 
     def update(self, region: Region, properties: Properties) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from moto.core.common_models import CloudFormationModel
 
-__all__ = ["AlreadyExistsError", "Properties", "Region", "Resource", "camel_case", "registered"]
+__all__ = ["AlreadyExistsError", "HalfMadeError", "Properties", "Region", "Resource", "camel_case", "registered"]
 
 Properties = dict[str, Any]
 
@@ -33,6 +33,14 @@ class AlreadyExistsError(ValueError):
 
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(f"Resource of type '{kind}' with identifier '{name}' already exists.")
+
+
+class HalfMadeError(Exception):
+    """A resource was made and did not become what it should; the stack keeps or deletes it."""
+
+    def __init__(self, made: Resource, reason: str) -> None:
+        super().__init__(reason)
+        self.made = made
 
 
 class Resource(CloudFormationModel):

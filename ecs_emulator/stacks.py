@@ -23,7 +23,7 @@ from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import can_delete, delete
 from .references import changed, entries, needs
-from .resource import AlreadyExistsError, Region, Resource, registered
+from .resource import AlreadyExistsError, HalfMadeError, Region, Resource, registered
 
 __all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install", "is_known"]
 
@@ -103,6 +103,11 @@ class StackResources(ResourceMap):
         """What updates put something else in the place of, and have yet to delete."""
         self._just_replaced: list[str] = []
         """Where the last update did."""
+        self._half_made: list[tuple[str, Resource, Template]] = []
+        """What failed to be created, until the next operation deletes it.
+
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stack-failure-options.html
+        """
         self._half_updated: set[str] = set()
         """What an update failed to change, so that nobody knows what it is like."""
         self._order_before: list[str] = []
@@ -151,6 +156,7 @@ class StackResources(ResourceMap):
 
     def update(self, *_: Any) -> None:
         """Make what is missing and change what differs."""
+        self._delete_half_made()
         before = dict(self._definitions)
         for logical_id in self._wanted():
             if logical_id not in before:
@@ -189,6 +195,7 @@ class StackResources(ResourceMap):
                 self._definitions.pop(logical_id, None)
 
     def delete(self) -> None:
+        self._delete_half_made()
         order = self._wanted()
         if not self._definitions.keys() <= set(order):
             # A rollback failed: what both templates have made is there, and what it holds up goes first.
@@ -202,7 +209,11 @@ class StackResources(ResourceMap):
         kind = self._resource_json_map[logical_id]["Type"]
         with self._doing(logical_id, kind, "CREATE"):
             self._require_free(logical_id, kind)
-            resource: Any = self[logical_id]
+            try:
+                resource: Any = self[logical_id]
+            except HalfMadeError as failure:
+                self._half_made.append((logical_id, failure.made, self._resolved(logical_id)))
+                raise
             if isinstance(resource, TaggedEC2Resource):
                 self._tag(logical_id, resource)
             self._definitions[logical_id] = self._resolved(logical_id)
@@ -271,6 +282,12 @@ class StackResources(ResourceMap):
         if logical_id in self._definitions:
             self._remove(logical_id, self._parsed_resources[logical_id], self._definitions[logical_id])
             del self._parsed_resources[logical_id], self._definitions[logical_id]
+
+    def _delete_half_made(self) -> None:
+        while self._half_made:
+            logical_id, resource, definition = self._half_made[-1]
+            self._remove(logical_id, resource, {**definition, "DeletionPolicy": None})
+            self._half_made.pop()
 
     def _delete_replaced(self, logical_id: str) -> None:
         for resource, definition in self._replaced.pop(logical_id, []):

@@ -96,6 +96,28 @@ def test_a_failed_update_is_taken_back_unless_the_request_says_to_keep_it(cloud:
     cloud.destroy(stack)
 
 
+def test_a_failed_create_is_kept_until_the_next_operation_where_the_request_says_so(cloud: Local) -> None:
+    template = cluster_template()
+    template["Resources"]["Service"] = service(count=1)
+    wrong = copy.deepcopy(template)
+    wrong["Resources"]["Task"] = task_definition(gpus=8)  # which no host has
+    formation = cloud.account.client("cloudformation")
+
+    stack = formation.create_stack(StackName="kept", TemplateBody=json.dumps(wrong), DisableRollback=True)["StackId"]
+
+    (listed,) = formation.list_stacks(StackStatusFilter=["CREATE_FAILED"])["StackSummaries"]
+    assert (listed["StackName"], listed["StackStatus"]) == ("kept", "CREATE_FAILED")
+    ecs = cloud.account.client("ecs")
+    (cluster,) = ecs.list_clusters()["clusterArns"]
+    (failed,) = ecs.list_services(cluster=cluster)["serviceArns"]
+    formation.update_stack(StackName=stack, TemplateBody=json.dumps(template))
+    (described,) = formation.describe_stacks(StackName=stack)["Stacks"]
+    assert described["StackStatus"] == "UPDATE_COMPLETE"
+    assert failed not in ecs.list_services(cluster=cluster)["serviceArns"]
+    assert [each.status for each in cloud.account.tasks(cluster)] == ["RUNNING"]
+    formation.delete_stack(StackName=stack)
+
+
 GROUP = ("LaunchTemplate", "MaxSize", "MinSize", "VPCZoneIdentifier")
 
 
