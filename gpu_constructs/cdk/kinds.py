@@ -28,6 +28,7 @@ _Made = TypeVar("_Made")
 _HALF = re.compile("[\ud800-\udfff]")
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
+_A_SLIP = 0.9  # max_instance is max_instances, though it begins max_instance_lifetime
 _BOUND = frozenset({"self", "cls"})
 _IDS = frozenset({"construct_id", "id"})
 _OF_CDK = frozenset({"aws_cdk", "constructs"})
@@ -166,6 +167,8 @@ def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
         for kind in _kinds_of(function, name):
             if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
                 return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
+    if slip := get_close_matches(argument, kinds, n=1, cutoff=_A_SLIP):
+        return tuple(slip)
     if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
         return longer[:_MOST_PLACES]
     return tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))

@@ -15,10 +15,13 @@ from gpu_constructs.rules import tasks as rules_of_tasks
 from gpu_constructs.rules.finding import in_arguments
 
 ARGUMENTS: Mapping[str, str] = {
+    "MaxCapacity": "max_tasks",
     "MaxSize": "max_instances",
+    "MaximumPercent": "max_healthy_percent",
     "MinSize": "min_instances",
     "MinSize of the warm pool": "hosts",
     "MinHealthyPercentage": "replacement",
+    "MinimumHealthyPercent": "min_healthy_percent",
     "a lower MinHealthyPercentage with MaxHealthyPercentage 100": "replacement=HostReplacement(launch_first=False)",
     "WarmPool": "warm_hosts",
     "ManagedTerminationProtection": "managed_termination_protection",

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
+from constructs import IConstruct
 
+from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, over_budget, summary
 from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, all_rules
 from gpu_constructs.rules.files.unread_input import understood
+from gpu_constructs.rules.finding import in_arguments
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
+
+_PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 def rule_ids() -> list[str]:
@@ -39,7 +44,7 @@ def report_of(
         found = plan(report.fleet)
         lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
         findings = (*report.findings, *(() if budget is None else over_budget(found, budget)))
-    violations = [_violation(each) for each in findings if each.rule != UNCHECKED]
+    violations = [_violation(each, context.app_construct) for each in findings if each.rule != UNCHECKED]
     success = not any(each.severity is Severity.ERROR for each in findings)
     return cdk.PolicyValidationPluginReport(success=success, violations=violations), lines
 
@@ -49,12 +54,13 @@ def _is_shown(rule: Rule) -> bool:
     return rule.severity is not Severity.INFO or rule.id in {understood.id, UNCHECKED}
 
 
-def _violation(finding: Finding) -> cdk.PolicyViolation:
+def _violation(finding: Finding, app: IConstruct) -> cdk.PolicyViolation:
     origin = finding.origin
+    words = ARGUMENTS if _is_ours(app, origin) else {}
     return cdk.PolicyViolation(
         rule_name=finding.rule,
-        description=finding.message,
-        fix=finding.fix or None,
+        description=in_arguments(finding.message, words),
+        fix=in_arguments(finding.fix, words) or None,
         severity=finding.severity.value,
         violating_resources=[]
         if origin is None
@@ -67,6 +73,16 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
             )
         ],
     )
+
+
+def _is_ours(app: IConstruct, origin: Origin | None) -> bool:
+    """Whether a construct of this library made what a finding points at, so that its user wrote our arguments."""
+    here: IConstruct | None = app.node.root
+    for each in ((origin and origin.construct_path) or "").split("/"):
+        here = None if here is None else here.node.try_find_child(each)
+        if any(kind.__module__.startswith(_PACKAGE) for kind in type(here).__mro__):
+            return True
+    return False
 
 
 def _stacks_of(context: cdk.IPolicyValidationContext) -> Mapping[str, str | None]:

@@ -24,9 +24,11 @@ import jsii
 from constructs import IConstruct
 
 from gpu_constructs.cdk.calls import written_if_refused
+from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.errors import InvalidValueError, __version__, shown, unexpected
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.finding import in_arguments
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
@@ -160,7 +162,8 @@ def _say(lines: str) -> None:
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
     """Shows at the construct what no template holds; acknowledged like everything else."""
     for each in findings:
-        text = f"{each.message}; {each.fix}" if each.fix else each.message
+        said = (in_arguments(text, ARGUMENTS) for text in (each.message, each.fix) if text)
+        text = "; ".join(said)
         if each.severity is Severity.INFO:
             cdk.Annotations.of(construct).add_info(text)
         else:

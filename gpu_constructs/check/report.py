@@ -38,7 +38,7 @@ from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import Choice, Finding, Severity, check, narrowed
 from gpu_constructs.rules.catalogue import every
-from gpu_constructs.rules.finding import Word, and_list, parts_of
+from gpu_constructs.rules.finding import Text, Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
@@ -331,7 +331,7 @@ def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
     for first, *others in grouped((said(each), each) for each in findings).values():
         names = [each for each in dict.fromkeys(each.subject for each in others) if each not in first.message]
         also = f" (also of {and_list(names)})" if names else ""
-        yield replace(first, message=f"{first.message}{also}") if also else first
+        yield replace(first, message=Text(first.message, also)) if also else first
 
 
 def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) -> Finding:

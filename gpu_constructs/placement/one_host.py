@@ -119,10 +119,10 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
     if asked_mib > most:
         kept = known(offer.reserved_mib)
         nominal = max(0, instance_type.memory_mib - kept)
-        note = "a host registers less than its nominal memory" if asked_mib == nominal else ""
-        if kept and asked_mib <= instance_type.memory_mib:
-            note = f"ECS_RESERVED_MEMORY keeps {kept} MiB"  # without it the host would have enough
-        yield Shortfall(HostResource.MEMORY, asked_mib, nominal, instance_type, note)
+        # Without what the agent keeps the host would have enough.
+        notes = [f"ECS_RESERVED_MEMORY keeps {kept} MiB"] if kept and asked_mib <= instance_type.memory_mib else []
+        notes += ["firmware and the kernel keep some of it"] if asked_mib == nominal else []
+        yield Shortfall(HostResource.MEMORY, asked_mib, nominal, instance_type, ", and ".join(notes))
     elif asked_mib > expected:
         yield Doubt(
             DoubtKind.MEMORY,

@@ -15,6 +15,8 @@ from gpu_constructs.cdk.arguments import known_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.placement.rollout import pool_needs, task_slots
 from gpu_constructs.services.deployment import Filling, Percentages, Sharer
 from gpu_constructs.services.endpoint import Targets
@@ -30,6 +32,7 @@ _OF_SERVICE: Mapping[str, str] = {
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
 }
 _OF_SCALING: Mapping[str, str] = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
+_OF_TASK: Mapping[str, str] = {"Cpu": "cpu of a container", "Memory": "memory_mib of a container"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
 
@@ -194,13 +197,26 @@ class Counts:
     def _most(self, least: int, room: int | Unknown) -> int:
         """The default of `max_tasks`, as many as the capacity holds."""
         if isinstance(room, Unknown):
-            why = "Managed Instances have no maximum" if self.is_managed else "it is not known how many the hosts hold"
             raise InvalidValueError(
-                f"{why}, so max_tasks is needed",
+                f"{self._why_unknown}, so max_tasks is needed",
                 argument="max_tasks",
                 fix=f"max_tasks={least + 4}",
             )
         return room
+
+    @property
+    def _why_unknown(self) -> str:
+        """Why it is not known how many tasks the hosts hold."""
+        if self.is_managed:
+            return "Managed Instances have no maximum"
+        pools = [each.pool for each in self._targets.capacity]
+        open_ = [
+            *(_OF_TASK.get(each, each) for each in demand_of(self._targets.task.counted.with_ports()).unknown),
+            *(f"max_instances of {each.name}" for each in pools if isinstance(each.max_instances, Unknown)),
+            *(f"an instance type of {each.name}" for each in pools if not each.types_are_known),
+        ]
+        why = f" (only known at deploy time: {listed(open_)})" if open_ else ""
+        return f"it is not known how many the hosts hold{why}"
 
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
         """Refuses a list without policies, and a service whose number of tasks something else sets."""

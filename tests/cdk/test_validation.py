@@ -10,7 +10,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuChecks, GpuCluster, GpuTaskDefinition
+from gpu_constructs import GpuChecks, GpuCluster, GpuService, GpuTaskDefinition
 from tests.synthesis import Site, app_in, until_said
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
@@ -72,6 +72,19 @@ def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
     resource.add_property_override("ContainerDefinitions.0.ResourceRequirements", [{"Type": "GPU", "Value": "8"}])
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         site.app.synth(force=True)
+
+
+def test_what_a_construct_made_is_told_in_the_words_of_its_arguments(site: Site) -> None:
+    pool = site.capacity("g6.xlarge", max_instances=1)
+    task = site.task(pool)
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Chat", cluster=site.cluster, task_definition=task, desired_count=3)
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        site.app.synth()
+    (found,) = violations(site.app)
+    words = f"{found['description']}; {found['suggestedFix']}"
+    assert "holds 1 at max_instances: " in words
+    assert "raise max_instances of " in words
 
 
 @pytest.mark.parametrize("scopes", [["app"], ["stage", "stack", "construct"]], ids="-".join)

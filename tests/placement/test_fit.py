@@ -186,7 +186,14 @@ def test_asking_for_less_never_turns_a_fit_into_a_refusal(host: InstanceType, gp
         assert fit(a_task(str(gpus), memory_mib=max(1, memory_mib // 2)), pool).answer is True
 
 
-@pytest.mark.parametrize(("asked", "note"), [(15_000, " (ECS_RESERVED_MEMORY keeps 4096 MiB)"), (17_000, "")])
+@pytest.mark.parametrize(
+    ("asked", "note"),
+    [
+        (15_000, " (ECS_RESERVED_MEMORY keeps 4096 MiB)"),
+        (12_288, " (ECS_RESERVED_MEMORY keeps 4096 MiB, and firmware and the kernel keep some of it)"),
+        (17_000, ""),
+    ],
+)
 def test_memory_that_the_agent_keeps_is_named_where_the_host_had_enough(asked: int, note: str) -> None:
     pool = a_pool("g5.xlarge", user_data=told(ECS_RESERVED_MEMORY="4096"))
     (short,) = fit(a_task("1", memory_limit_mib=asked), pool).shortfalls

@@ -7,7 +7,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from gpu_constructs import IncompatibleError, InvalidValueError, ScaleBy
+from gpu_constructs import GpuService, IncompatibleError, InvalidValueError, ScaleBy
 from tests.services.scaled_services import behind, by_tokens, managed, queue_of, service_of, service_on, tokens
 from tests.synthesis import Ground, Site
 
@@ -34,6 +34,12 @@ def _with_requests(site: Site, *, service: dict[str, Any] | None = None, **argum
     one.scale(by=[ScaleBy.requests(endpoint=behind(one), per_task_per_minute=60)], **arguments)
 
 
+def _sized(site: Site, **size: Any) -> None:
+    task = site.task()
+    task.add_gpu_container("vllm", image=site.image, **size)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task).scale(by=[by_tokens()])
+
+
 _IN_PARTS = cdk.Duration.millis(5)
 _MINUTE = cdk.Duration.minutes(1)
 
@@ -57,6 +63,8 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (_plain(service={"most": 1}), "max_tasks: .*max_instances"),
         (lambda site: service_of(site).scale(by=[by_tokens()], max_tasks=site.number("N")), "max_tasks: .*deploy"),
         (lambda site: service_of(site, most=site.number("N")).scale(by=[by_tokens()]), "max_tasks: .*max_tasks=5"),
+        (lambda site: _sized(site, memory_mib=site.number("N"), cpu=64), "deploy time: memory_mib of a container"),
+        (lambda site: _sized(site, memory_mib=64, cpu=site.number("N")), "deploy time: cpu of a container"),
         (_plain(of=managed), "max_tasks: Managed Instances have no maximum"),
         (_plain(service={"desired_count": 3}), "desired_count: .*GPU210"),
         (_plain(min_tasks=0), "min_tasks: .*GPU211"),

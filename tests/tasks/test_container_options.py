@@ -109,7 +109,7 @@ MISSPELT: list[tuple[str, str, str]] = [
     ("add_gpu_container", "gpu_count", "did you mean gpus?"),
     ("add_gpu_container", "gpu", "did you mean gpus?"),
     ("add_gpu_container", "cache", "did you mean add_model_server(cache=…)?"),
-    ("add_gpu_container", "enviroment", "did you mean environment or environment_files?"),
+    ("add_gpu_container", "enviroment", "did you mean environment?"),
     ("add_container", "memory_mib", "did you mean memory_limit_mib?"),
     ("add_container", "port_mapping", "did you mean port_mappings?"),
 ]

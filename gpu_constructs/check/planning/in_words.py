@@ -12,6 +12,7 @@ from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown, Workload
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.finding import Text, Word
 
 NOT_KNOWN = "not known"
 
@@ -205,9 +206,13 @@ def over_budget(plan: FleetPlan, usd_per_hour: float) -> tuple[Finding, ...]:
             rule=BUDGET,
             severity=Severity.ERROR,
             subject=BUDGET,
-            message=f"at MaxSize the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} "
-            f"above the budget of {dollars(usd_per_hour)}: {pools}",
-            fix="a lower MaxSize, or a higher budget",
+            message=Text(
+                "at ",
+                Word("MaxSize"),
+                f" the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} above the "
+                f"budget of {dollars(usd_per_hour)}: {pools}",
+            ),
+            fix=Text("a lower ", Word("MaxSize"), ", or a higher budget"),
             origin=dearest[0][1].pool.origin,
         )
         found.append(finding)

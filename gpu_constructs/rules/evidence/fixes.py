@@ -204,7 +204,7 @@ def provider_for(found: Fit) -> str:
 
 def _less(task: Task, pool: Pool, found: Fit) -> Ways:
     """Asking for no more than the hosts have of everything that they have too little of."""
-    most = {each.resource: _available(each, pool) for each in found.shortfalls}
+    most = {each.resource: certain_amount(each, pool) for each in found.shortfalls}
     less: Task | None = task
     for resource, available in most.items():
         lower = _LOWER.get(resource)
@@ -224,7 +224,8 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
     return ()
 
 
-def _available(short: Shortfall, pool: Pool) -> int:
+def certain_amount(short: Shortfall, pool: Pool) -> int:
+    """How much of what is short a host certainly has."""
     if short.resource is not HostResource.MEMORY:
         return short.available or 0
     # A host registers less memory than the most that it may have.

@@ -22,7 +22,7 @@ from gpu_constructs.rules.evidence.copies import (
     wanted_copies,
 )
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.finding import Way, Ways, and_list, one_way, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 
@@ -44,18 +44,19 @@ def room_for_all_copies(context: Context) -> Problems:
         if isinstance(slots, Unknown):
             continue
         if wanted > slots:
-            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
+            held = Text(f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at ", each.limit)
             all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
             trunk = is_short_of_interfaces(each, slots)
+            on_trunk = f" ({ON_TRUNK})" if trunk else ""
             may_find = not each.assignment.every and may_find_host(context, each.assignment.destinations)
             yield Problem(
                 about=each.workload,
                 message=(
-                    f"{wanted} tasks are wanted, and {held}{f' ({ON_TRUNK})' if trunk else ''}: the others never start"
+                    Text(f"{wanted} tasks are wanted, and ", held, f"{on_trunk}: the others never start")
                     if slots
-                    else f"{all_of_them}: {held}"
+                    else Text(f"{all_of_them}: ", held)
                 ),
-                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise {each.limit}",
+                fix=Text("awsvpcTrunking, or raise " if trunk else "raise ", each.limit),
                 ways=() if trunk else _more_hosts(each, wanted, slots),
                 is_certain=each.assignment.is_closed and not trunk and not may_find,
             )
@@ -80,7 +81,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     for problems, counts in zip(read, ("counts", "does not count"), strict=False):
         # The documentation says both; see `readings`.
         doubt = f", if ECS {counts} the base of a capacity provider with a weight of 0"
-        yield from (replace(each, message=f"{each.message}{doubt}", is_certain=False) for each in problems)
+        yield from (replace(each, message=Text(each.message, doubt), is_certain=False) for each in problems)
 
 
 def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problems:
@@ -98,11 +99,15 @@ def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problem
             certain = wanted if len(shares) == 1 else min(wanted, known(share.item.base))
             yield Problem(
                 about=copies.workload,
-                message=f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at "
-                f"{pool.limit}: the others never start, because ECS does not move them to a capacity provider that has "
-                "room",
-                fix=f"weights in proportion to the room of each capacity provider, or for {pool.name} raise "
-                f"{pool.limit}",
+                message=Text(
+                    f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at ",
+                    Word(pool.limit),
+                    ": the others never start, because ECS does not move them to a capacity provider that has room",
+                ),
+                fix=Text(
+                    f"weights in proportion to the room of each capacity provider, or for {pool.name} raise ",
+                    Word(pool.limit),
+                ),
                 is_certain=certain > slots and not trunk,
             )
 
@@ -135,7 +140,7 @@ def known_room(context: Context) -> Problems:
                 about=workload,
                 message=f"it is not known whether the hosts have room: {and_list(_open(each))}, so that they hold "
                 f"{least} to {most} of the {wanted} copies that are wanted",
-                fix=f"ask for less in each copy, or raise {each.limit}",
+                fix=Text("ask for less in each copy, or raise ", each.limit),
             )
 
 
@@ -156,7 +161,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 about=each.workload,
                 message=f"{wanted} task{'s' * (wanted > 1)} must run on different hosts (distinctInstance), and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
-                fix=f"raise {each.limit}, or remove distinctInstance",
+                fix=Text("raise ", each.limit, ", or remove distinctInstance"),
                 ways=(
                     *_room_for(each, wanted),
                     *one_way("remove distinctInstance", replace(each.workload, constraints=shared)),
@@ -168,7 +173,8 @@ def a_host_for_each_copy(context: Context) -> Problems:
 def _room_for(copies: Copies, hosts: int) -> Ways:
     if len(copies.pools) != 1:
         return ()
-    return one_way(f"raise MaxSize to {hosts} host{'s' * (hosts > 1)}", replace(copies.pools[0], max_instances=hosts))
+    text = Text("raise ", Word("MaxSize"), f" to {hosts} host{'s' * (hosts > 1)}")
+    return one_way(text, replace(copies.pools[0], max_instances=hosts))
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:

@@ -19,7 +19,7 @@ from gpu_constructs.rules.evidence.copies import (
     room_beside_others,
     wanted_copies,
 )
-from gpu_constructs.rules.finding import Text, and_list, with_verb
+from gpu_constructs.rules.finding import Text, Word, and_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, warning
 
 
@@ -46,11 +46,14 @@ def _at_desired_counts(context: Context) -> Problems:
             trunk = slots == wanted and is_short_of_interfaces(each, slots)
             yield Problem(
                 about=each.workload,
-                message=f"a deployment cannot take its first step: {wanted} "
-                f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
-                f"{each.limit}{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
-                f"running and at most {percent.max_healthy_percent} % may "
-                f"run{_why_full(each, wanted) if slots == wanted else ''}",
+                message=Text(
+                    f"a deployment cannot take its first step: {wanted} "
+                    f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at ",
+                    each.limit,
+                    f"{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep running "
+                    f"and at most {percent.max_healthy_percent} % may "
+                    f"run{_why_full(each, wanted) if slots == wanted else ''}",
+                ),
                 fix=_step(each, wanted, slots, percent),
             )
     yield from _filled_together(context, wanted_copies(context), context.proof, when="")
@@ -104,21 +107,27 @@ def _at_most_copies(context: Context) -> Problems:
     """
     for each, most, slots, percent in _running(most_copies(context)):
         room = known(total(each.possible), otherwise=2 * most)
-        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
+        there = Text(f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at ", each.limit)
         if each.workload.runs_twice_to_deploy and room < 2 * most:
             yield Problem(
                 about=each.workload,
                 property_name="MaxCapacity",
-                message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
-                f"{there}",
-                fix=f"a MaxCapacity of {room // 2}, or raise {each.limit} to room for twice as many",
+                message=Text(
+                    f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and ", there
+                ),
+                fix=Text(
+                    "a ", Word("MaxCapacity"), f" of {room // 2}, or raise ", each.limit, " to room for twice as many"
+                ),
             )
         elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
             yield Problem(
                 about=each.workload,
                 property_name="MinimumHealthyPercent",
-                message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
-                f"and at least {percent.min_healthy_percent} % must keep running",
+                message=Text(
+                    f"once scaling has asked for {most} tasks, a deployment cannot take its first step: ",
+                    there,
+                    f", and at least {percent.min_healthy_percent} % must keep running",
+                ),
                 fix=_step(each, most, slots, percent),
             )
     if context.once(_scaled):
@@ -154,10 +163,13 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
             yield Problem(
                 about=workload,
                 property_name="MinimumHealthyPercent",
-                message=f"{when}a deployment cannot take its first step: {wanted} "
-                f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
-                f"{and_list(each.pool_names)} as well, {each.limit} leaves no room for one more, and "
-                f"at least {percent.min_healthy_percent} % must keep running",
+                message=Text(
+                    f"{when}a deployment cannot take its first step: {wanted} "
+                    f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
+                    f"{and_list(each.pool_names)} as well, ",
+                    each.limit,
+                    f" leaves no room for one more, and at least {percent.min_healthy_percent} % must keep running",
+                ),
                 fix=_step(each, wanted, slots, percent),
             )
 
@@ -173,11 +185,17 @@ def _scaled(context: Context) -> frozenset[str]:
 
 def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:
     """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
-    fewer = f"a MinimumHealthyPercent of {percent_for_one_less(wanted)}"
-    first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
+    first = Text(
+        "a ",
+        Word("MinimumHealthyPercent"),
+        f" of {percent_for_one_less(wanted)}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before "
+        "the new one starts",
+    )
     if wanted * percent.max_healthy_percent // 100 > wanted:
-        return f"raise {copies.limit} to room for one more copy, or {first}"
-    return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
+        return Text("raise ", copies.limit, " to room for one more copy, or ", first)
+    if slots <= wanted:
+        return first
+    return Text("a ", Word("MaximumPercent"), f" of {-(-100 * (wanted + 1) // wanted)}, or ", first)
 
 
 def _why_full(copies: Copies, wanted: int) -> str:

@@ -19,6 +19,7 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
     LESS,
     PROPERTIES,
+    certain_amount,
     hosts_for,
     own_strategies,
     provider_for,
@@ -318,7 +319,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         ways=() if is_off or told else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
         property_name=told[0] if told else PROPERTIES[HostResource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
-        allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
+        allowed="" if first is None else f"up to {first.resource.amount(certain_amount(first, each.pool))}",
         is_shortage=first is not None,
         origin=each.pool.origin if each.fit.hosts else None,
         changes=types if each.fit.hosts else "",

@@ -19,7 +19,7 @@ from gpu_constructs.placement.reach import split
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.finding import Way, Ways, and_list, or_list
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _ELSEWHERE = "move one of them to a separate capacity provider"
@@ -60,9 +60,12 @@ def _at_desired_counts(context: Context) -> Problems:
         if len(names) > 1 and not spared & set(names) and (short := _short(proof, each)):
             yield Problem(
                 about=each.pool,
-                message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
-                f"desired counts they {short}",
-                fix=f"raise {each.pool.limit}, or {_ELSEWHERE}",
+                message=Text(
+                    f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their desired "
+                    "counts they ",
+                    short,
+                ),
+                fix=Text("raise ", Word(each.pool.limit), f", or {_ELSEWHERE}"),
                 ways=_more_hosts(each, _ELSEWHERE),
                 is_certain=each.answer is False and each.decided_by != UNITS[-1],
             )
@@ -99,8 +102,8 @@ def _at_most_copies(context: Context) -> Problems:
             counts = and_list(f"{name} at {most_copies[name]}" for name in names)
             yield Problem(
                 about=each.pool,
-                message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
-                fix=f"raise {each.pool.limit}, or {_LOWER}",
+                message=Text(f"at their maximum ({counts} copies) the workloads of {each.pool.name} ", short),
+                fix=Text("raise ", Word(each.pool.limit), f", or {_LOWER}"),
                 ways=_more_hosts(each, _LOWER),
                 is_certain=False,
             )
@@ -192,7 +195,7 @@ def two_from_zero(context: Context) -> Problems:
                 about=pool,
                 message=f"one host of {pool.name} is enough, but ECS launches two when it scales out from zero: the "
                 f"second costs {cost.text} until it is scaled in",
-                fix="a MaxSize of 1, if one host is always enough",
+                fix=Text("a ", Word("MaxSize"), " of 1, if one host is always enough"),
             )
 
 
@@ -214,15 +217,16 @@ def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
 
 def _short(proof: Proof, each: PoolProof) -> str:
     """Why a pool has no room for its workloads, or may have none; empty if it has room."""
-    most = each.pool.hosts_at_most
+    most, limit = each.pool.hosts_at_most, Word(each.pool.limit)
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
         return ""
     if each.hosts_at_least > most:
-        return f"need {each.hosts_at_least} hosts for {each.decided_by}, and {each.pool.limit} is {most}"
+        return Text(f"need {each.hosts_at_least} hosts for {each.decided_by}, and ", limit, f" is {most}")
     if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed - _rounded(proof)[each.pool.name] > most:
-        return (
-            f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and {each.pool.limit} is "
-            f"{most}; at least {each.hosts_at_least} are needed"
+        return Text(
+            f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and ",
+            limit,
+            f" is {most}; at least {each.hosts_at_least} are needed",
         )
     return ""
 

@@ -12,7 +12,7 @@ from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Shape, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.evidence.fixes import of_types, priced
-from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, first_of, one_way, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, first_of, joined, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, info, warning
 
 _GIVE = "give the file that defines it too"
@@ -135,14 +135,15 @@ def quotas(context: Context) -> Problems:
     for (code, group, way, doubt, _), found in asked.items():
         vcpus = sum(each for _, each in found)
         if vcpus >= _SMALL_VCPUS:
-            limit = " and ".join(
-                sorted({"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found})
-            )
+            limits = sorted({"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found})
             yield Problem(
                 about=found[0][0],
-                message=f"{and_list(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} "
-                f"instances at {limit}, which count against the account's quota {code}"
-                f"{f'; {doubt}' if doubt else ''}",
+                message=Text(
+                    f"{and_list(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} instances "
+                    "at ",
+                    joined(" and ", map(Word, limits)),
+                    f", which count against the account's quota {code}{f'; {doubt}' if doubt else ''}",
+                ),
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
 

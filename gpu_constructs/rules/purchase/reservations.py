@@ -180,7 +180,7 @@ def every_reserved_host_is_used(context: Context) -> Problems:
                 property_name="MaxSize",
                 value=pools[0].max_instances,
                 message=f"{paid} hosts are reserved and paid for, and {names} {started} of them at most",
-                fix=f"raise MaxSize by {paid - started}, unless others use the rest",
+                fix=Text("raise ", Word("MaxSize"), f" by {paid - started}, unless others use the rest"),
             )
 
 

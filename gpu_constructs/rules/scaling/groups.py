@@ -145,8 +145,8 @@ def may_roll(pool: Pool) -> Problems:
     if isinstance(least, int) and isinstance(most, int) and least >= most > 0:
         yield Problem(
             property_name="MinInstancesInService",
-            message=f"MinInstancesInService is {least} and MaxSize is {most}",
-            fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
+            message=Text(f"MinInstancesInService is {least} and ", Word("MaxSize"), f" is {most}"),
+            fix=Text(f"lower MinInstancesInService to {most - 1}, or raise ", Word("MaxSize")),
         )
     if pool.is_scaled_by_ecs and all(
         isinstance(each, str) and each != "AlarmNotification" for each in update.suspended

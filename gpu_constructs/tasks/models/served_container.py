@@ -164,7 +164,8 @@ def _directory(server: ModelServer, cache: CacheStorage) -> str:
         raise InvalidValueError(
             f"it is not known where {server.name} keeps models",
             argument="cache",
-            fix="leave cache out, and add a volume to the task and a mount point to the container",
+            fix="ModelServer(…, cache_directory='/root/.cache/huggingface'), the directory in which its image keeps "
+            "them, or leave cache out",
         )
     return directory
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
@@ -208,3 +210,19 @@ def test_a_zone_without_a_subnet_is_refused_with_those_of_the_vpc(site: Site) ->
     with pytest.raises(InvalidValueError, match="no subnet of the VPC is in us-east-1z") as refused:
         site.capacity("g6.xlarge", vpc_subnets=ec2.SubnetSelection(availability_zones=["us-east-1z"]))
     assert refused.value.allowed == ", ".join(zones)
+
+
+def test_a_zone_of_a_stack_without_a_region_is_asked_of_the_vpc(site: Site) -> None:
+    cluster = GpuCluster(site.stack, "Gpu", vpc=ec2.Vpc(site.stack, "New"))
+    zone = ec2.SubnetSelection(availability_zones=["us-east-1b"])
+    with pytest.raises(InvalidValueError, match=r"no region; fix: ec2.Vpc\(…, availability_zones=\['us-east-1b"):
+        cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, vpc_subnets=zone)
+
+
+def test_a_zone_is_not_refused_before_the_zones_are_looked_up(site: Site) -> None:
+    there = cdk.Stack(site.app, "There", env=cdk.Environment(account="111122223333", region="us-east-1"))
+    cluster = GpuCluster(there, "Gpu", vpc=ec2.Vpc(there, "New"))
+    zone = ec2.SubnetSelection(availability_zones=["us-east-1b"])
+    cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, vpc_subnets=zone)
+    missing = json.loads(Path(site.app.synth().directory, "manifest.json").read_text())["missing"]
+    assert [each["provider"] for each in missing] == ["availability-zones"]

@@ -116,6 +116,7 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(ground: Ground, name: str)
         (HostScaling, "target", "target_capacity_percent"),
         (Purchase.spot, "percentage", "on_demand_percentage"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
+        (GpuCluster.add_capacity, "max_instance", "did you mean max_instances?"),
     ],
 )
 def test_a_name_that_a_value_does_not_have_is_answered_with_the_nearest(call: Any, argument: str, nearest: str) -> None:
