@@ -29,6 +29,7 @@ ELSEWHERE = {
     "GPU203": "the strategy of the deployment or the room may be changed",
     "GPU206": "the example changes a rule of the security group, which has several",
     "GPU217": "the strategy names a provider, and the example adds the association",
+    "GPU208": "the task names the image, and the example adds an endpoint",
     "GPU228": "the example adds endpoints, which are resources of their own",
     "GPU391": "the group is in the block that is over, whose times are those of a scheduled action",
     "GPU229": "the task is what was not judged, and the example gives it hosts of the file",

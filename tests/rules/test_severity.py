@@ -52,6 +52,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU200": (NEWER,),
     "GPU204": (UNSAID,),
     "GPU206": (ELSEWHERE, SOME),
+    "GPU208": (ELSEWHERE, COSTS),
     "GPU217": (DEPLOY,),
     "GPU218": (ELSEWHERE,),
     "GPU220": (ELSEWHERE,),

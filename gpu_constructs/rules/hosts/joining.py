@@ -130,14 +130,15 @@ def _joins(context: Context, pool: Pool) -> bool:
     "GPU228",
     question="can hosts in subnets without a way out reach ECS?",
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
-    "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; a "
-    "subnet without a route table has the main one of its VPC, which no resource gives a route; the rule needs the "
-    "routes and the VPC of every subnet in the files",
+    "only through endpoints for ecs, ecs-agent and ecs-telemetry, which are open where their security groups let "
+    "something in at port 443; without the first two, its host never registers; a subnet without a route table has the "
+    "main one of its VPC, which no resource gives a route; the rule needs the routes and the VPC of every subnet",
     softer="where other files may have more routes and endpoints, or the hosts a proxy that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(context: Context) -> Problems:
     for pool in context.fleet.pools:
+        missing = [each for each in pool.missing_endpoints if each.startswith("ecs")]  # of what the agent needs
         if pool.public_subnets is True:  # only the constructs know what kind of subnet an id stands for
             yield Problem(
                 about=pool,
@@ -148,21 +149,19 @@ def reaches_ecs(context: Context) -> Problems:
                 changes="InstanceType",
                 is_certain=False,
             )
-        elif pool.missing_endpoints and not pool.user_data.names_proxy:
+        elif missing and not pool.user_data.names_proxy:
             what, also = "have no route out", ""
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
                 also = "a public address for the hosts, "
             yield Problem(
                 about=pool,
-                message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint for "
-                f"{or_list(pool.missing_endpoints)}",
+                message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint open to them "
+                f"for {or_list(missing)}",
                 fix=f"{also}a NAT gateway, or interface endpoints for them, with private DNS and a security group that "
                 "lets the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
-                is_certain=context.fleet.is_whole
-                and not _REPORTS.issuperset(pool.missing_endpoints)
-                and not _may_have_proxy(pool),
+                is_certain=context.fleet.is_whole and not _REPORTS.issuperset(missing) and not _may_have_proxy(pool),
             )
 
 

@@ -18,7 +18,7 @@ from gpu_constructs.facts.cuda import (
     newer_cuda_for,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
-from gpu_constructs.fleet import Container, HostImage, Task, Unknown
+from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
@@ -165,32 +165,63 @@ _SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 
 
-@warning(
+@error(
     "GPU208",
-    question="can hosts without a route out pull the images of their tasks?",
+    question="can hosts without a route out pull the images of their tasks, and write their logs?",
     because="a VPC endpoint leads to private repositories of ECR, not to Docker Hub, nvcr.io, ghcr.io or ECR Public; "
-    "without a mirror or a proxy in the VPC, every task stops with CannotPullContainerError",
+    "it takes ecr.api, ecr.dkr and s3: without them, every task stops with CannotPullContainerError; awslogs takes "
+    "logs: without it no log arrives, and no container starts where mode is blocking",
+    softer="where a mirror or a proxy in the VPC, or an image that is on the hosts, may help, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html",
     unless=("GPU228",),
 )
 def pulls_its_images(context: Context) -> Problems:
-    isolated = {each.name for each in context.fleet.pools if each.has_no_route_out and not each.user_data.names_proxy}
+    isolated = {
+        each.name
+        for each in context.fleet.pools
+        if (each.has_no_route_out or each.missing_endpoints) and not each.user_data.names_proxy
+    }
     told = set()
     for assignment in context.assignments if isolated else ():
-        pool = next((each.pool for each in assignment.destinations if each.pool.name in isolated), None)
-        for container in assignment.task.containers if pool is not None else ():
-            registry = _public_registry(container.image)
-            if pool is not None and registry and id(container) not in told:
+        pools = [each.pool for each in assignment.destinations if each.pool.name in isolated]
+        for container in assignment.task.containers if pools else ():
+            registry, missing, is_certain = _public_registry(container.image), {}, False
+            if registry:
+                what = f"has an image of {registry} ({brief(str(container.image))})"
+                fix = "a copy in ECR, such as by a pull through cache"
+            else:
+                missing = _missing(context, assignment.task, container, pools[0])
+                what = f"needs {and_list(missing)} for its {'logs' if {*missing} == {'logs'} else 'image'}"
+                fix = f"endpoints for {and_list(missing)} that let the hosts in"
+                is_certain = (
+                    any(missing.values())
+                    and context.fleet.is_whole
+                    and all(each.pool.never_sets("ECS_IMAGE_PULL_BEHAVIOR") for each in assignment.destinations)
+                    and all(missing.keys() <= {*each.pool.missing_endpoints} for each in assignment.destinations)
+                )
+            if (registry or missing) and id(container) not in told:
                 told.add(id(container))
                 yield Problem(
                     about=assignment.task,
-                    involves=(pool,),
+                    involves=(pools[0],),
                     container=container,
-                    property_name="Image",
-                    message=f"container {container.name} has an image of {registry} ({brief(str(container.image))}), "
-                    f"and the subnets of {pool.name} have no route out",
-                    fix="a copy in ECR, such as by a pull through cache, or subnets with a NAT gateway",
+                    property_name="LogConfiguration" if {*missing} == {"logs"} else "Image",
+                    message=f"container {container.name} {what}, and the subnets of {pools[0].name} have no route out"
+                    + ", and no endpoint is open to their hosts" * bool(missing),
+                    fix=f"{fix}, or subnets with a NAT gateway",
+                    is_certain=is_certain,
                 )
+
+
+def _missing(context: Context, task: Task, container: Container, pool: Pool) -> dict[str, bool]:
+    """Services that a container needs and hosts do not reach, and whether it stops without."""
+    from gpu_constructs.template.resources.tasks import containers_in, needs_of_aws  # noqa: PLC0415 - of files alone
+
+    definition = context.section(task)
+    found = () if definition is None else containers_in(definition)
+    section = next((each for each in found if each.origin == container.origin), None)
+    needed = {} if section is None else needs_of_aws(section, context.index)
+    return {each: stops for each, stops in needed.items() if each in pool.missing_endpoints}
 
 
 def _public_registry(image: str | Unknown | None) -> str:

@@ -83,6 +83,11 @@ class SecurityGroups:
         rules = self._rules(groups, EGRESS)
         return rules is None or _let_all_out(groups) or any(first <= port <= last for _, (first, last), _ in rules)
 
+    def may_let_in(self, groups: Groups, port: int) -> bool:
+        """Whether one of some groups may let something in at a port; groups that are not known may."""
+        rules = self._rules(groups, INGRESS)
+        return not groups or rules is None or any(first <= port <= last for _, (first, last), _ in rules)
+
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others through, or may: all ports where that is not known."""
         rules, allowed = self._rules(groups, direction), {None, *(each.reference for each in others)}
@@ -175,7 +180,9 @@ _ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
 
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
-_OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
+# https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html, layers of images are in S3
+_NEEDED = ("ecs", "ecs-agent", "ecs-telemetry", "ecr.api", "ecr.dkr", "s3", "logs")
+_HTTPS = 443
 
 _Place = tuple["Reference | str", Reference]
 """A route table and its VPC."""
@@ -189,6 +196,7 @@ class Networks:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._security = SecurityGroups(index)
 
     def of_hosts(self, subnets: Value, zones: Value = None, *, public_address: bool | None = True) -> dict[str, Any]:
         """What a pool says about some subnets of its hosts, or else some zones."""
@@ -207,7 +215,7 @@ class Networks:
         if vpc is None:
             return ()
         there = self._endpoints.get(vpc, ())
-        return () if None in there else tuple(each for each in _OF_AGENT if each not in there)
+        return () if None in there else tuple(each for each in _NEEDED if each not in there)
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""
@@ -292,10 +300,13 @@ class Networks:
 
     @cached_property
     def _endpoints(self) -> Mapping[Reference | None, Sequence[str | None]]:
-        """Services with an endpoint by VPC; None for what is not known."""
-        there = (each.properties for each in self._index.all(_ENDPOINT))
+        """Services with an endpoint that may be reached by VPC; None for what is not known."""
+        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT))
         return grouped(
-            (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName"))) for each in there
+            (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName")))
+            for each in there
+            if not each.has("SecurityGroupIds")
+            or self._security.may_let_in(self._security.listed(each, "SecurityGroupIds"), _HTTPS)
         )
 
     @cached_property
@@ -305,6 +316,6 @@ class Networks:
 
 
 def _service(name: Value) -> str | None:
-    """The last word of the name of a service: ``ecs-agent`` of ``com.amazonaws.us-east-1.ecs-agent``."""
-    text = end_of(name)
-    return text.rpartition(".")[2] if "." in text else None
+    """The end of the name of a service: ``ecs-agent`` of ``com.amazonaws.us-east-1.ecs-agent``, or ``ecr.api``."""
+    before, dot, last = end_of(name).removesuffix("-fips").rpartition(".")
+    return f"ecr.{last}" if before.endswith(".ecr") else last if dot else None

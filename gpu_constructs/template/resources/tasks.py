@@ -45,7 +45,8 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.fleet.keys import GPU_WORDS, plain
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
-from gpu_constructs.template.model import Resource, Text, end_of
+from gpu_constructs.template.model import Reference, Resource, Text, end_of, pieces_of
+from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
@@ -55,6 +56,7 @@ _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.AR
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
 _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
+_OF_ECR = re.compile(r"[0-9*]+\.dkr[.-]ecr\.")
 
 
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
@@ -159,6 +161,7 @@ _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
 _NO_NAME = "unknown"
+_RANGES = "NodeRangeProperties"
 _NO_HEALTH_CHECK = "NONE"
 
 
@@ -196,6 +199,27 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         has_open_name=has_open_name(section),
         origin=section.origin,
     )
+
+
+def containers_in(definition: Section) -> Iterator[Section]:
+    """The containers of a task definition or of a job."""
+    yield from (*definition.sections("ContainerDefinitions"), definition.section("ContainerProperties"))
+    yield from (each.section("Container") for each in definition.section("NodeProperties").sections(_RANGES))
+    for task in definition.section("EcsProperties").sections("TaskProperties"):
+        yield from task.sections("Containers")
+
+
+def needs_of_aws(container: Section, index: Index) -> dict[str, bool]:
+    """Services of AWS without which a container has no image or no logs, and whether it then certainly stops.
+
+    By default ECS has awslogs not block (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LogConfiguration.html).
+    """
+    pieces, logs = pieces_of(container.get("Image")), container.section("LogConfiguration")
+    text = "".join(each if isinstance(each, str) else "*" for each in pieces)
+    named = (isinstance(each, Reference) and index.find(each, "AWS::ECR::Repository") for each in pieces)
+    found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if _OF_ECR.match(text) or any(named) else (), True)
+    is_blocking = logs.section("Options").text("mode") == "blocking"
+    return {**found, **({"logs": is_blocking} if logs.text("LogDriver") == "awslogs" else {})}
 
 
 def _may_have_other_devices(section: Section, linux: Section) -> bool:

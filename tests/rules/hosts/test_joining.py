@@ -133,12 +133,26 @@ def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
 
 
 def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
-    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in found(tmp_path)] == [True]
+    assert [each.endswith("no endpoint open to them for ecs-agent or ecs-telemetry") for each in found(tmp_path)] == [
+        True
+    ]
     none = found(tmp_path, EcsEndpoint=None)
-    assert [each.endswith("no endpoint for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
+    assert [each.endswith("no endpoint open to them for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
     assert found(tmp_path, A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == []
     other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=resource("VPC", CidrBlock="10.1.0.0/16"))
-    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in other] == [True]
+    assert [each.endswith("no endpoint open to them for ecs-agent or ecs-telemetry") for each in other] == [True]
+
+
+@pytest.mark.parametrize(
+    ("ingress", "is_closed"), [([80], True), ([443], False), ([80, 443], False), ([], True), (None, False)]
+)
+def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress: Any, is_closed: bool) -> None:
+    rules = [{"IpProtocol": "tcp", "FromPort": each, "ToPort": each, **_ANYWHERE} for each in ingress or ()]
+    group = resource("SecurityGroup", VpcId={"Ref": "Vpc"}, SecurityGroupIngress=rules)
+    agent = endpoint("ecs-agent")
+    agent["Properties"]["SecurityGroupIds"] = [{"Ref": "Group"} if ingress is not None else "sg-1"]
+    messages = found(tmp_path, Group=group, A=agent, T=endpoint("ecs-telemetry"))
+    assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_closed]
 
 
 def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:

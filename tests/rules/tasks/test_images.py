@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
+from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
+from tools.rule_examples import example_of
 
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _LIBRARIES = "nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04"
@@ -107,3 +110,41 @@ def test_hosts_without_a_route_out_pull_no_image_of_the_internet(image: str, reg
 )
 def test_other_registries_and_other_ways_out_are_silent(fleet: Fleet) -> None:
     assert not said(pulls_its_images, fleet)
+
+
+_OF_CDK = {"Fn::Sub": "${AWS::AccountId}.dkr.ecr.${AWS::Region}.${AWS::URLSuffix}/vllm:1"}
+_LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
+
+
+@pytest.mark.parametrize(
+    ("container", "without", "expected"),
+    [
+        ({}, ["LayersEndpoint"], ["error"]),
+        ({}, ["RegistryEndpoint"], ["error"]),
+        ({"Image": _OF_CDK}, ["ImagesEndpoint"], ["error"]),
+        ({"Image": {"Fn::Sub": "${Repository.RepositoryUri}:1"}}, ["ImagesEndpoint"], ["error"]),
+        ({"Image": {"Fn::ImportValue": "Image"}}, ["ImagesEndpoint"], []),
+        ({"Image": "registry.example.com/vllm:1"}, ["ImagesEndpoint"], []),
+        ({"LogConfiguration": _LOGS}, [], ["warning"]),  # no log arrives
+        ({"LogConfiguration": {**_LOGS, "Options": {"mode": "blocking"}}}, [], ["error"]),
+        ({"LogConfiguration": {"LogDriver": "json-file"}}, [], []),
+        ({}, [], []),
+    ],
+)
+def test_images_and_logs_take_endpoints(container: dict[str, Any], without: list[str], expected: list[str]) -> None:
+    example = example_of("GPU208")
+    resources: Any = example.template(example.right)["Resources"]
+    (written,) = resources["Task"]["Properties"]["ContainerDefinitions"]
+    task = {"Task": {"ContainerDefinitions": [{**written, **container}]}}
+    others = {each: {"Type": "AWS::SNS::Topic"} for each in without} | {"Repository": {"Type": "AWS::ECR::Repository"}}
+    kept = {} if "LayersEndpoint" in without else {"LayersEndpoint": resources["LayersEndpoint"]}
+    assert severities("GPU208", task, **kept, **others) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("echo hello", ["error"]), ("docker load -i /images/vllm.tar", ["warning"]), ("export HTTPS_PROXY=10.0.0.4", [])],
+)
+def test_hosts_may_have_the_image_or_a_proxy(line: str, expected: list[str]) -> None:
+    data = {"Fn::Base64": {"Fn::Sub": f"#!/bin/bash\necho ECS_CLUSTER=${{Cluster}} >> /etc/ecs/ecs.config\n{line}"}}
+    assert severities("GPU208", {"Template": {"LaunchTemplateData": {"UserData": data}}}) == expected
