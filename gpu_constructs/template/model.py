@@ -94,6 +94,11 @@ def pieces_of(value: Value) -> Sequence[Value]:
     return value.pieces if isinstance(value, Text) else (value,)
 
 
+def pattern_of(value: Value) -> str:
+    """The text of a value, with a star for each piece that is not known."""
+    return "".join(each if isinstance(each, str) else "*" for each in pieces_of(value))
+
+
 def begin_of(value: Value) -> str:
     """The text at the begin of a value; empty where it is not known, or is no text."""
     begin, *_ = pieces_of(value) or [None]

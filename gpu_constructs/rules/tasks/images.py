@@ -160,6 +160,7 @@ def _version(cuda: Cuda) -> str:
 # Where these are, the number of GPUs may be in a file, come from a variable of a shell, or be spread over hosts.
 _OPEN = ("$", "--config", "--nnodes", "--distributed-executor-backend", "ray")
 _DIGITS = 5
+_PULLS = "ECS_IMAGE_PULL_BEHAVIOR"
 # Entry points that run a command which names the server itself.
 _SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
@@ -176,41 +177,36 @@ _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
     unless=("GPU228",),
 )
 def pulls_its_images(context: Context) -> Problems:
-    isolated = {
-        each.name
-        for each in context.fleet.pools
-        if (each.has_no_route_out or each.missing_endpoints) and not each.user_data.names_proxy
-    }
     told = set()
-    for assignment in context.assignments if isolated else ():
-        pools = [each.pool for each in assignment.destinations if each.pool.name in isolated]
-        for container in assignment.task.containers if pools else ():
-            registry, missing, is_certain = _public_registry(container.image), {}, False
-            if registry:
-                what = f"has an image of {registry} ({brief(str(container.image))})"
-                fix = "a copy in ECR, such as by a pull through cache"
-            else:
-                missing = _missing(context, assignment.task, container, pools[0])
-                what = f"needs {and_list(missing)} for its {'logs' if {*missing} == {'logs'} else 'image'}"
-                fix = f"endpoints for {and_list(missing)} that let the hosts in"
-                is_certain = (
-                    any(missing.values())
-                    and context.fleet.is_whole
-                    and all(each.pool.never_sets("ECS_IMAGE_PULL_BEHAVIOR") for each in assignment.destinations)
-                    and all(missing.keys() <= {*each.pool.missing_endpoints} for each in assignment.destinations)
-                )
-            if (registry or missing) and id(container) not in told:
-                told.add(id(container))
-                yield Problem(
-                    about=assignment.task,
-                    involves=(pools[0],),
-                    container=container,
-                    property_name="LogConfiguration" if {*missing} == {"logs"} else "Image",
-                    message=f"container {container.name} {what}, and the subnets of {pools[0].name} have no route out"
-                    + ", and no endpoint is open to their hosts" * bool(missing),
-                    fix=f"{fix}, or subnets with a NAT gateway",
-                    is_certain=is_certain,
-                )
+    for assignment in context.assignments:
+        task, there = assignment.task, [each.pool for each in assignment.destinations]
+        pool = next(filter(_is_isolated, there), None)
+        for container in task.containers if pool is not None else ():
+            registry = _public_registry(container.image)
+            missing = {} if registry or pool is None else _missing(context, task, container, pool)
+            if pool is None or id(container) in told or not (registry or missing):
+                continue
+            told.add(id(container))
+            of_logs, names = {*missing} == {"logs"}, and_list(missing)
+            what = f"needs {names} for its {'logs' if of_logs else 'image'}"
+            yield Problem(
+                about=task,
+                involves=(pool,),
+                container=container,
+                property_name="LogConfiguration" if of_logs else "Image",
+                message=f"container {container.name} "
+                f"{f'has an image of {registry} ({brief(str(container.image))})' if registry else what}, and the "
+                f"subnets of {pool.name} have no route out{'' if registry else ', and no endpoint is open to them'}",
+                fix=f"{'a copy in ECR, such as by a pull through cache' if registry else f'endpoints for {names}'}, or "
+                "subnets with a NAT gateway",
+                is_certain=any(missing.values())
+                and context.fleet.is_whole
+                and all(each.never_sets(_PULLS) and missing.keys() <= {*each.missing_endpoints} for each in there),
+            )
+
+
+def _is_isolated(pool: Pool) -> bool:
+    return bool(pool.has_no_route_out or pool.missing_endpoints) and not pool.user_data.names_proxy
 
 
 def _missing(context: Context, task: Task, container: Container, pool: Pool) -> dict[str, bool]:
@@ -219,9 +215,8 @@ def _missing(context: Context, task: Task, container: Container, pool: Pool) -> 
 
     definition = context.section(task)
     found = () if definition is None else containers_in(definition)
-    section = next((each for each in found if each.origin == container.origin), None)
-    needed = {} if section is None else needs_of_aws(section, context.index)
-    return {each: stops for each, stops in needed.items() if each in pool.missing_endpoints}
+    needed = [needs_of_aws(each, context.index) for each in found if each.origin == container.origin]
+    return {name: stops for each in needed for name, stops in each.items() if name in pool.missing_endpoints}
 
 
 def _public_registry(image: str | Unknown | None) -> str:

@@ -10,14 +10,15 @@ from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
-from gpu_constructs.template.model import Placeholder, Text, Value
+from gpu_constructs.template.model import Placeholder, Value, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.tasks import container_name
+from gpu_constructs.template.resources.tasks import container_name, needs_of_aws
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
+_PULLS = "ECS_IMAGE_PULL_BEHAVIOR"
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
 _PARAMETER = "AWS::SSM::Parameter"
@@ -41,17 +42,32 @@ _READS_PARAMETER: Final = Permission(
     given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
     not_given_by=_NOT_GIVEN_BY,
 )
+_OF_REGISTRY = frozenset({"AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly"})
+_STARTS = frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECSTaskExecutionRolePolicy"})
+_OF_SERVICE: Final = {
+    "ecr.api": Permission(
+        action="ecr:GetAuthorizationToken",
+        given_by=_GIVEN_BY_ALL | _STARTS | _OF_REGISTRY,
+        not_given_by=_NOT_GIVEN_BY - _STARTS - _OF_REGISTRY,
+    ),
+    "logs": Permission(
+        action="logs:CreateLogStream",
+        given_by=_GIVEN_BY_ALL | _STARTS | {"CloudWatchLogsFullAccess"},
+        not_given_by=_OF_REGISTRY | {"AmazonS3ReadOnlyAccess"},
+    ),
+}
 
 
 @error(
     "GPU257",
-    question="may ECS read the secrets, environment files and registry credentials of a task with its execution role?",
+    question="may ECS read the secrets, files, credentials and image of a task, and log, with its execution role?",
     because="the agent reads them with the task execution role before a container starts; without the permission, or "
     "without a role, every task stops with ResourceInitializationError or unable to find execution role credentials, "
     "and its service starts the next one; the task role and the role of the hosts do not count, and "
-    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; that secrets need a "
-    "role is said by RegisterTaskDefinition",
-    softer="where a policy of the secret itself may allow it",
+    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; where there is an "
+    "execution role, the role of the hosts pulls and logs nothing; that secrets need a role is said by "
+    "RegisterTaskDefinition",
+    softer="where a policy of the secret itself may allow it, hosts may have the image, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
     unless=("GPU275",),
 )
@@ -115,6 +131,19 @@ def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
     roles = context.of_files(Roles)
     role = roles.named(definition.get(_EXECUTION))
     for container in definition.sections("ContainerDefinitions") if role is not None else ():
+        pools = context.fleet.pools
+        for service, stops in needs_of_aws(container, context.index).items():
+            permission = _OF_SERVICE.get(service)
+            if role is not None and permission is not None and roles.allow(role, permission) is False:
+                yield Problem(
+                    about=task,
+                    message=f"container {brief(container_name(container))} of {task.name} "
+                    f"{'logs with awslogs' if service == 'logs' else 'has an image in ECR'}, and the task execution "
+                    f"role does not allow {permission.action}",
+                    fix="the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role",
+                    property_name=_EXECUTION,
+                    is_certain=stops and bool(pools) and all(each.never_sets(_PULLS) for each in pools),
+                )
         for each in container.sections("Secrets"):
             name = each.text("Name")
             needed, is_certain = _needed(each.get("ValueFrom"), context.index)
@@ -136,8 +165,7 @@ def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:
         return _READS_SECRET, not any(True for _ in index.all(_SECRET_POLICY))
     if index.find(source, _PARAMETER) is not None:
         return _READS_PARAMETER, True
-    pieces = source.pieces if isinstance(source, Text) else (source,)
-    written = "".join(each if isinstance(each, str) else "*" for each in pieces)
+    pieces, written = pieces_of(source), pattern_of(source)
     is_arn, found = written.startswith("arn:"), _OF_SECRETS.search(written)
     if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
         return None, False

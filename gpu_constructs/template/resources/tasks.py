@@ -45,7 +45,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.fleet.keys import GPU_WORDS, plain
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
-from gpu_constructs.template.model import Reference, Resource, Text, end_of, pieces_of
+from gpu_constructs.template.model import Reference, Resource, Text, end_of, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
@@ -215,9 +215,9 @@ def needs_of_aws(container: Section, index: Index) -> dict[str, bool]:
     By default ECS has awslogs not block (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LogConfiguration.html).
     """
     pieces, logs = pieces_of(container.get("Image")), container.section("LogConfiguration")
-    text = "".join(each if isinstance(each, str) else "*" for each in pieces)
     named = (isinstance(each, Reference) and index.find(each, "AWS::ECR::Repository") for each in pieces)
-    found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if _OF_ECR.match(text) or any(named) else (), True)
+    is_of_ecr = _OF_ECR.match(pattern_of(container.get("Image"))) or any(named)
+    found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if is_of_ecr else (), True)
     is_blocking = logs.section("Options").text("mode") == "blocking"
     return {**found, **({"logs": is_blocking} if logs.text("LogDriver") == "awslogs" else {})}
 

@@ -98,6 +98,31 @@ def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], ex
     assert severities("GPU257", _without_role(**written)) == expected
 
 
+_ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+
+
+@pytest.mark.parametrize(
+    ("image", "mode", "policy", "expected"),
+    [
+        (_ECR, None, None, ["error"]),
+        ("vllm/vllm-openai:v0.11.0", None, None, []),
+        (_ECR, None, "AmazonEC2ContainerRegistryReadOnly", []),
+        (_ECR, None, "Own", []),  # what it allows is not known
+        (_ECR, "non-blocking", "AmazonEC2ContainerRegistryReadOnly", ["warning"]),  # only logs are lost
+        (_ECR, "blocking", "AmazonEC2ContainerRegistryReadOnly", ["error"]),
+        (_ECR, "blocking", "service-role/AmazonECSTaskExecutionRolePolicy", []),
+    ],
+)
+def test_an_execution_role_pulls_and_logs_instead_of_the_hosts(
+    image: str, mode: str | None, policy: str | None, expected: list[str]
+) -> None:
+    logs = {"LogDriver": "awslogs", "Options": {"mode": mode}} if mode else None
+    container = {key: each for key, each in _container(Image=image, LogConfiguration=logs).items() if each}
+    policies = [f"arn:aws:iam::aws:policy/{policy}"] if policy else None
+    properties = {"Task": {"ContainerDefinitions": [container]}, "ExecutionRole": {"ManagedPolicyArns": policies}}
+    assert severities("GPU257", properties) == expected
+
+
 _ROLE = {"AWS": {"Fn::GetAtt": ["Task", "Role"]}}
 _WRITE = "elasticfilesystem:ClientWrite"
 
