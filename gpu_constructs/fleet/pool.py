@@ -368,7 +368,9 @@ class Pool(HostSetup):
         written = self.user_data.get("ECS_RESERVED_MEMORY")
         if written is None:
             return 0 if self.user_data.complete else UNKNOWN
-        return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < _DIGITS else UNKNOWN
+        if isinstance(written, Unknown):
+            return UNKNOWN
+        return int(written) if written.isdecimal() and len(written) < _DIGITS else 0  # as the agent reads it
 
 
 def values_of(choice: TypeChoice, kind: type[TypeChoice] | None = None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.machine import unmet_needs
 from gpu_constructs.placement.one_host import on_host, query_reasons
-from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile, left_out, profile_of
 from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
@@ -93,7 +93,7 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
         and demand.cpu <= cpu
         and demand.interfaces <= interfaces
         and (not demand.host_ports or offer.reserved_ports == frozenset())
-        and not (demand.capabilities and offer.capability_settings)
+        and not left_out(demand.capabilities, offer.capability_settings)
         and not (demand.interfaces and offer.apart)
         and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only

@@ -29,6 +29,7 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
     GpuNeeds,
+    HostAction,
     HostImage,
     Pool,
     PoolKind,
@@ -107,14 +108,16 @@ def is_declared(image: Image, instance_type: InstanceType) -> bool:
 
 
 def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
-    """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
+    """Whether a plain image certainly leaves NVIDIA GPUs out, with what the user data sets and installs."""
     if isinstance(pool.image, Unknown) or instance_type.vendor is not Vendor.NVIDIA:
         return False
     image = pool.image.image
     if image.accelerator is not None:
         return False
     # The agent only looks for GPUs when it is set to; Bottlerocket has no shell to install a driver with.
-    may_look = pool.user_data.get(GPU_SUPPORT) is not None or not pool.user_data.complete
+    # Where it finds no /dev/nvidia it registers none: ecs-init/gpu/nvidia_gpu_manager.go of aws/amazon-ecs-agent.
+    installs_none = HostAction.INSTALLS in pool.user_data.actions_never_taken
+    may_look = (pool.user_data.get(GPU_SUPPORT) is not None and not installs_none) or not pool.user_data.complete
     return not may_look or image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
@@ -122,7 +125,7 @@ def gpu_support_is_off(pool: Pool) -> bool:
     """Whether user data keeps the agent from registering GPUs."""
     value = pool.user_data.get(GPU_SUPPORT)
     # ecs-init compares with this word alone: PreStartGPU in ecs-init/engine/engine.go of aws/amazon-ecs-agent.
-    return isinstance(value, str) and value.strip().strip("\"'") != "true"
+    return isinstance(value, str) and value != "true"
 
 
 def is_before_volta(instance_type: InstanceType) -> bool:

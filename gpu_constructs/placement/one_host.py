@@ -88,8 +88,11 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     if demand.interfaces and offer.apart:
         yield Obstacle(ObstacleKind.ZONE, offer.apart)
     yield from _ports(demand, offer)
-    for capability, variable in left_out(demand.capabilities, offer.capability_settings):
-        yield Obstacle(ObstacleKind.AGENT, f"has an agent without {capability} ({variable})")
+    for capability, why, is_certain in left_out(demand.capabilities, offer.capability_settings):
+        if is_certain:
+            yield Obstacle(ObstacleKind.AGENT, f"has an agent without {capability} ({why})")
+        else:
+            yield Doubt(DoubtKind.AGENT, f"whether a host has an agent with {capability} is not known: {why}")
     yield from query_reasons(demand.expressions, instance_type, offer)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from gpu_constructs.facts import Architecture, InstanceType
+from gpu_constructs.errors import shown
+from gpu_constructs.facts import Architecture, InstanceType, OperatingSystem
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
 from gpu_constructs.facts.values import Identical, by_identity, dataclass
 from gpu_constructs.fleet import (
@@ -101,6 +103,11 @@ def share_of(parts: Mapping[InstanceType, Fraction], kept: FairShare = NOTHING_K
 
 
 _LOG_DRIVERS: Final = "ECS_AVAILABLE_LOGGING_DRIVERS"
+# What ecs-init sets where user data does not (getContainerConfig in ecs-init/docker/docker.go), and what the agent
+# takes where it reads no list (DefaultConfig in agent/config/config_unix.go).
+_OF_INIT: Final = '["json-file","syslog","awslogs","fluentd","none"]'
+_OF_AGENT = ["json-file", "none"]
+_DECODER = json.JSONDecoder()
 # Which value of which variable leaves out what an agent can do: `capabilities` in agent/app/agent_capability.go of
 # github.com/aws/amazon-ecs-agent. What user data says goes before what ecs-init sets.
 _SWITCHES = {
@@ -110,24 +117,51 @@ _SWITCHES = {
 }
 
 
-def capability_settings(user_data: UserData) -> tuple[tuple[str, str], ...]:
-    """What user data certainly says of what agents leave out."""
+def capability_settings(pool: Pool) -> tuple[tuple[str, str | Unknown], ...]:
+    """What decides what agents leave out; the log drivers are unknown where something else may set them."""
     variables = {_LOG_DRIVERS, *(variable for variable, _ in _SWITCHES.values())}
-    return tuple([(name, value) for name, value in user_data.agent if name in variables and isinstance(value, str)])
+    told: dict[str, str | Unknown] = {
+        name: value for name, value in pool.user_data.agent if name in variables and isinstance(value, str)
+    }
+    if not pool.runs_launch_type_ec2:  # AWS Batch sets them itself, and a list may go before its own
+        told = {name: value for name, value in told.items() if name != _LOG_DRIVERS or _listed(value)}
+    elif _LOG_DRIVERS not in told:
+        is_default = pool.never_sets(_LOG_DRIVERS) and pool.operating_system is not OperatingSystem.BOTTLEROCKET
+        told[_LOG_DRIVERS] = _OF_INIT if is_default else UNKNOWN
+    return tuple(sorted(told.items()))
 
 
-def left_out(capabilities: tuple[str, ...], settings: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
-    """Those capabilities that agents with these settings certainly do not have, each with the variable."""
-    told = dict(settings)
-    listed = _json(told.get(_LOG_DRIVERS))
+@lru_cache(maxsize=4096)
+def left_out(
+    capabilities: tuple[str, ...], settings: tuple[tuple[str, str | Unknown], ...]
+) -> tuple[tuple[str, str, bool], ...]:
+    """Those capabilities that agents with these settings lack, or may lack, each with why and whether it is certain."""
+    told, found = dict(settings), []
+    written = told.get(_LOG_DRIVERS)
+    is_known, listed = isinstance(written, str), _listed(_OF_INIT if isinstance(written, Unknown) else written)
+    why = "does not list it" if listed else f"is {shown(written)}, which is no list in JSON"
     for each in capabilities:
         variable, values = _SWITCHES.get(each, ("", frozenset[str]()))
-        if told.get(variable, "").strip().lower() in values:
-            yield each, variable
+        if str(told.get(variable, "")).strip().lower() in values:
+            found.append((each, variable, True))
         driver = each.removeprefix(LOG_DRIVER)
-        # An empty list counts as none.
-        if driver != each and isinstance(listed, list) and listed and driver not in listed:
-            yield each, _LOG_DRIVERS
+        if driver != each and written is not None and driver not in (listed or _OF_AGENT):
+            found.append((each, f"{_LOG_DRIVERS} {why if is_known else 'may not list it'}", is_known))
+    return tuple(found)
+
+
+def _listed(written: str | Unknown | None) -> list[object]:
+    """The first value of a text where it is a list in JSON, as the agent reads it; an empty list counts as none."""
+    with suppress(ValueError, RecursionError):
+        read = _DECODER.raw_decode(written.lstrip())[0] if isinstance(written, str) else None
+        return read if isinstance(read, list) else []
+    return []
+
+
+def is_object_of_texts(written: str) -> bool:
+    """Whether the agent can read a setting that is an object of texts; it does not start with another one."""
+    read = {} if written in {"", "null"} else _json(written)
+    return isinstance(read, dict) and all(value is None or isinstance(value, str) for value in read.values())
 
 
 def attributes_of(user_data: UserData) -> tuple[tuple[str, str], ...]:
@@ -222,7 +256,7 @@ class PoolProfile:
         places: Where a host may be.
         occupied: Network interfaces that a host has before any task.
         gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
-        capability_settings: Settings with which its agents may leave out what they can do.
+        capability_settings: Settings with which its agents leave out, or may leave out, what they can do.
         reserved_ports: Ports of a host that its agent certainly keeps from tasks; unknown where only the deploy says.
         may_reserve_ports: Ports that it is expected to keep where nothing says which.
         is_linux: Whether its hosts certainly run Linux.
@@ -243,7 +277,7 @@ class PoolProfile:
     places: tuple[HostPlace, ...] = ((),)
     occupied: int = 1
     gives_interfaces: bool = True
-    capability_settings: tuple[tuple[str, str], ...] = ()
+    capability_settings: tuple[tuple[str, str | Unknown], ...] = ()
     reserved_ports: frozenset[tuple[int, str]] | Unknown = frozenset()
     may_reserve_ports: frozenset[tuple[int, str]] = RESERVED_PORTS
     is_linux: bool = False
@@ -290,7 +324,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         # What user data says goes before what ecs-init sets, which is that they do: getContainerConfig in
         # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
         gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
-        capability_settings=capability_settings(pool.user_data),
+        capability_settings=capability_settings(pool),
         reserved_ports=ports,
         may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux

@@ -120,6 +120,7 @@ class DoubtKind(Enum):
     ENTRIES = "whether several entries for GPUs of one container add up is not documented"
     UNDOCUMENTED = "not documented"
     DAEMONS = "what daemons leave may be too little"
+    AGENT = "what agents leave out is not known"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpu_constructs.fleet import UserData
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
+from gpu_constructs.placement.pool_profile import is_object_of_texts
 
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*[\"']?(\w+)")
 _OPENS = re.compile(r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$")
@@ -104,3 +105,21 @@ def lacks_extras(data: UserData) -> bool | None:
             if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
                 ends = ends or (each.ends_script and not called[1] and each.at < named)
     return ends
+
+
+_IN_QUOTES = re.compile(r"([\"']).*\1")
+
+
+def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
+    """Lines with which an agent joins no cluster, each with why and what to write instead.
+
+    https://github.com/aws/amazon-ecs-agent, agent/config/parse.go
+    """
+    name = data.get("ECS_CLUSTER")
+    if isinstance(name, str) and _IN_QUOTES.fullmatch(name):
+        yield f"ECS_CLUSTER={name}", "where the quotes are a part of the name", f"ECS_CLUSTER={name[1:-1]}"
+    for variable in (INSTANCE_ATTRIBUTES, "ECS_CONTAINER_INSTANCE_TAGS"):
+        written = data.get(variable)
+        if isinstance(written, str) and not is_object_of_texts(written):
+            why = "which is no object of texts in JSON, with which the agent does not start"
+            yield f"{variable}={written}", why, f"""'{variable}={{"name":"value"}}' in single quotes of the shell"""

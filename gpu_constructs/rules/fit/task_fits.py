@@ -35,7 +35,7 @@ _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-
 # Other rules report the other resources.
 _RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 _OF_HOSTS = {
-    ObstacleKind.AGENT: ("TaskDefinition", "user data without that setting, or a task without that need"),
+    ObstacleKind.AGENT: ("TaskDefinition", "user data with a setting that allows it, or a task without that need"),
     ObstacleKind.ZONE: ("NetworkConfiguration", "subnets for its tasks in the zones of the hosts"),
 }
 """Obstacles that are a matter of neither size, with the property and the fix."""

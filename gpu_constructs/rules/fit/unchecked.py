@@ -23,6 +23,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, info
 _OTHER_CONSTRAINTS = "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
 _DECLARED_IMAGE = "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
 _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
+_LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
 _MORE_FILES = "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
 
 UNCHECKED: Final = "GPU229"
@@ -46,7 +47,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
         is_sent = "EC2" in named and named.isdisjoint({"FARGATE", "EXTERNAL"})
         is_sent = is_sent or (route.workload is not None and _runs_on_ec2(route.task))
         if is_sent or demand_of(route.task).wants_accelerator:
-            asked = dict.fromkeys(_asked_of_hosts(route), _OTHER_CONSTRAINTS)
+            asked = dict(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
             images = {f"what is in the machine image {what}": pool for what, pool in _images(context, route)}
@@ -116,13 +117,15 @@ def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
         yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
 
 
-def _asked_of_hosts(route: Route) -> Iterator[str]:
-    """What placement constraints ask for and the files do not say of the hosts, or only the deploy says."""
+def _asked_of_hosts(route: Route) -> Iterator[tuple[str, str]]:
+    """What placement constraints and containers ask for and the files do not say of the hosts, with what does."""
     open_ = {DoubtKind.CONSTRAINT, *(() if demand_of(route.task).unknown else (DoubtKind.DEPLOY_TIME,))}
     for each in route.in_doubt:
         unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
         if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
-            yield f"what placement constraints ask of {brief(each.pool.name)}"
+            yield f"what placement constraints ask of {brief(each.pool.name)}", _OTHER_CONSTRAINTS
+        if any(doubt.kind is DoubtKind.AGENT for doubt in each.fit.doubts):
+            yield f"the log drivers of {brief(each.pool.name)}", _LOG_DRIVERS
 
 
 def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:

@@ -150,7 +150,7 @@ def drives(context: Context) -> Problems:
         elif waiting:
             yield each.problem(
                 f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image {each.image.name} has "
-                f"no driver for {or_list(each.types)}: {_registers_none(each.image)}",
+                f"no driver for {or_list(each.types)}: {_registers_none(each)}",
                 ways=(each.images,),
             )
 
@@ -223,7 +223,7 @@ class _Undriven:
 
     @property
     def registers_no_gpu(self) -> bool:
-        """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
+        """Whether a plain image certainly leaves NVIDIA GPUs out, with what the user data sets and installs."""
         return registers_no_gpu(self.pool, self.types[0])
 
     @property
@@ -355,16 +355,18 @@ def _release(pool: Pool) -> str | None:
 
 
 def _idle(undriven: _Undriven) -> str:
-    if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
-        return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
     if undriven.registers_no_gpu:
         return "its hosts register no GPU, and no task gets one"
+    if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
+        return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
     return "no task gets it, unless the user data installs one"
 
 
-def _registers_none(image: Image) -> str:
-    if image.operating_system is OperatingSystem.BOTTLEROCKET:
+def _registers_none(undriven: _Undriven) -> str:
+    if undriven.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return "its hosts register no GPU, and no script can install one"
+    if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
+        return "the user data installs none, so its hosts register no GPU"
     return "without ECS_ENABLE_GPU_SUPPORT=true its hosts register no GPU"
 
 

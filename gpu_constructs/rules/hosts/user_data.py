@@ -24,7 +24,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.evidence.scripts import keeps_agent_off, lacks_extras, waits_for_agent
+from gpu_constructs.rules.evidence.scripts import keeps_agent_off, kept_from_joining, lacks_extras, waits_for_agent
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -158,13 +158,24 @@ def _meant_for_the_only_cluster(context: Context) -> Problems:
     "GPU098",
     question="do the hosts join the cluster of their capacity provider, or of the services that need them?",
     because="without a cluster in its settings, or with one from a variable of the shell that has no value, the agent "
-    "joins the cluster called default, and the capacity provider or service never gets its hosts",
-    softer="where the deploy gives the cluster a name, which may be default",
+    "joins the cluster called default, and the capacity provider or service never gets its hosts; ecs-init keeps the "
+    "quotes of /etc/ecs/ecs.config, and an agent that cannot read an object of texts does not start",
+    softer="where the deploy gives the cluster a name, which may be default, and where an image of your own or a "
+    "program may change what the agent reads",
     source=_AGENT,
     unless=("GPU231",),
     in_fleet=_meant_for_the_only_cluster,
 )
 def joins(pool: Pool) -> Problems:
+    if pool.runs_launch_type_ec2 and pool.operating_system is not OperatingSystem.BOTTLEROCKET:
+        for written, why, fix in kept_from_joining(pool.user_data):
+            yield Problem(
+                message=f"the user data writes {shown(written)} into /etc/ecs/ecs.config, {why}, so that its hosts "
+                "join no cluster",
+                fix=fix,
+                property_name="UserData",
+                is_certain=pool.has_image_of_aws and pool.user_data.complete,
+            )
     if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
@@ -268,24 +279,19 @@ def has_local_disks(pool: Pool) -> Problems:
             property_name="UserData",
             value=use.value,
         )
-    elif unknown:
+    elif unknown or not pool.types_are_known:
+        which, why = (or_list(unknown), "in the recorded data") if unknown else ("a host", "known before the deploy")
         yield Problem(
-            message=f"the user data prepares local disks for {use.value}, and whether {or_list(unknown)} has any is "
-            "not in the recorded data",
+            message=f"the user data prepares local disks for {use.value}, and whether {which} has any is not {why}",
             fix="types that are known to have an instance store, such as g6.xlarge",
-            property_name="UserData",
-        )
-    elif not pool.types_are_known:
-        yield Problem(
-            message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not known "
-            "before the deploy",
-            fix="instance types that are known at synth",
             property_name="UserData",
         )
 
 
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
     what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
+    if near := _NOT_READ.search(_COMMENT.sub("", pool.user_data.text)):
+        what = f"has {shown(near[0].strip())}, which the agent does not read as {_CLUSTER}"
     return Problem(
         about=pool,
         message=f"the user data {what}, so its hosts join the cluster default and not {cluster}",
@@ -302,6 +308,8 @@ def _says_nothing_about(pool: Pool, variable: str) -> bool:
 
 
 _CLUSTER = "ECS_CLUSTER"
+# A line that a shell or systemd may read, and ecs-init does not.
+_NOT_READ = re.compile(rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(?!=))[^\n;>|\"']*")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 # What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
 _STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)

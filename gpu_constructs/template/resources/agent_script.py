@@ -1,9 +1,9 @@
 """What a shell script writes into the configuration of the ECS agent, in the forms that AWS documents.
 
 ``echo`` and ``printf`` with ``>>`` or ``| tee -a``, and here-documents, each on a path that every host takes. A setting
-in a branch, a loop or a function, behind a command that may fail, or that is written twice with different values is
-unknown, and so is every setting that a script mentions in any other form. A script is complete if each of its commands
-is known to do nothing else to the agent. Nothing is executed, and each character is looked at once.
+in a branch, a loop or a function, or behind a command that may fail is unknown, and so is every setting that a script
+mentions in any other form. A script is complete if each of its commands is known to do nothing else to the agent.
+Nothing is executed, and each character is looked at once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
+_Lines = Iterable[tuple[str, "str | Unknown"]]
 Settings = dict[str, "str | Unknown"]
 """Agent variables and their values; one that is written with two values is unknown."""
 
@@ -22,7 +23,7 @@ Settings = dict[str, "str | Unknown"]
 # amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging).
 _FILE = re.compile(r"/+(?:etc|var/+lib)/+ecs/+ecs\.config")
 _NAME = r"ECS_[A-Z0-9_]{1,60}"
-_LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})\s*=(.*)")
+_LINE = re.compile(rf"({_NAME})=(.*)")
 _MENTIONED = re.compile(rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
@@ -75,10 +76,13 @@ def is_configuration(file: str) -> bool:
 
 
 def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
-    """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place."""
-    for found in filter(None, map(_LINE.fullmatch, lines)):
-        value = unquoted(found[2].strip())
-        yield found[1], UNKNOWN if "$" in value or "`" in value else value
+    """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place.
+
+    For ecs-init the name is all before the first ``=``, a blank or ``export`` among it, and the value all behind it,
+    with its quotes: ``getEnvVars`` in ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent, and issue 4159.
+    """
+    for found in filter(None, map(_LINE.fullmatch, map(str.strip, lines))):
+        yield found[1], UNKNOWN if "$" in found[2] or "`" in found[2] else found[2]
 
 
 def mentioned(text: str) -> list[str]:
@@ -96,10 +100,12 @@ def with_mentioned(settings: Settings, text: str) -> Settings:
     return dict.fromkeys(mentioned(text), UNKNOWN) | settings
 
 
-def put(settings: Settings, found: Iterable[tuple[str, str | Unknown]], *, certain: bool = True) -> None:
-    """Adds settings; one that is not certain, or is there with another value, becomes unknown."""
+def put(settings: Settings, found: _Lines, *, certain: bool = True, last: bool = False) -> None:
+    """Adds settings; one that is not certain becomes unknown, and one with another value if it is not the last line."""
     for name, value in found:
-        settings[name] = value if certain and settings.get(name, value) == value else UNKNOWN
+        before = settings.get(name, value)
+        goes_on = before == value or (last and not isinstance(before, Unknown))
+        settings[name] = value if certain and goes_on else UNKNOWN
 
 
 def unquoted(value: str) -> str:
@@ -253,7 +259,8 @@ class _Reader:
         if not is_plain or any(each[:1] not in (["cat"], ["tee"]) for each in words[1:]):
             self._is_edited([*words[0], text])
             return
-        put(self.settings, settings_in(text.splitlines()), certain=certain and bool(known))
+        is_last = not any("/var/" in file for file, _ in files)  # what is in /etc goes before what is there
+        put(self.settings, settings_in(text.splitlines()), certain=certain and bool(known), last=is_last)
         # A line that begins with a variable may set anything.
         self.is_complete &= bool(known) and not re.search(r"^\s*[$`]", text, re.MULTILINE)
 

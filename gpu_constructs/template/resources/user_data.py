@@ -83,7 +83,8 @@ _TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
 _PAIR = re.compile(r"([\w.\"/-]+)\s*=\s*(.*)", re.ASCII)
 _VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
 _PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")
-_LAST_OF_LIST = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\]$")
+_LAST_OF_LIST = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*\]$")
+_ESCAPED = re.compile(r"\\([\"\\/])")
 
 
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
@@ -177,11 +178,18 @@ def is_too_long(value: Value) -> bool:
 def _agent_settings(
     data: UserData, settings: Settings, pieces: Sequence[Value], cluster_named: ClusterNamed
 ) -> AgentSettings:
+    """The settings; the cluster is the one that is meant, also where its name is in quotes, which the agent keeps."""
     written = {name: _filled(setting, pieces) for name, setting in settings.items()}
     agent = {name: value if isinstance(value, str) else UNKNOWN for name, value in written.items()}
-    cluster = cluster_named(written[CLUSTER]) if CLUSTER in written else None
-    if isinstance(written.get(CLUSTER), (Reference, Text)) and cluster is not None:
+    setting = settings.get(CLUSTER)
+    name = unquoted(setting.strip()) if isinstance(setting, str) else setting
+    value = None if name is None else _filled(name, pieces)
+    cluster = None if value is None else cluster_named(value)
+    if isinstance(value, (Reference, Text)) and cluster is not None:
         agent[CLUSTER] = cluster
+    if isinstance(setting, str) and name != setting.strip():
+        called = value if isinstance(value, str) else cluster if isinstance(cluster, str) else NAME_OF_DEPLOY
+        agent[CLUSTER] = called.join((setting.strip()[0],) * 2)
     return AgentSettings(data=replace(data, agent=_ordered(agent)), cluster=cluster)
 
 
@@ -284,14 +292,16 @@ def _settings_of_lines(text: str) -> Settings:
     """
     settings: Settings = {}
     commands: list[str] = []
-    is_certain = True
+    is_certain, keeps_quotes = True, False  # which the lines of the configuration do, and others may not
     for line in map(str.strip, text.splitlines()):
         path = _PATH.fullmatch(line)
         found = list(settings_in([line]))
         if path:
-            is_certain = is_configuration(unquoted(path[1]))
+            is_certain = keeps_quotes = is_configuration(unquoted(path[1]))
         elif not found:
             commands.append(_item(line))
+        if not keeps_quotes:
+            found = [(name, value if isinstance(value, Unknown) else unquoted(value)) for name, value in found]
         put(settings, found, certain=is_certain)
     put(settings, settings_of_script("\n".join(commands))[0].items())
     return with_mentioned(settings, text)
@@ -309,7 +319,10 @@ def _item(line: str) -> str:
     """An item of ``runcmd`` as a command: a text, or a list of which the last word is given to a shell."""
     item = line.removeprefix("- ").strip()
     last = _LAST_OF_LIST.search(item) if item.startswith("[") else None
-    return last[1] if last else unquoted(item)
+    item = last[1] if last else item
+    if item == unquoted(item):
+        return item
+    return _ESCAPED.sub(r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
 
 
 def _settings_of_toml(text: str) -> Settings:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
+    HostImage,
     Relations,
     ResourceRequirement,
     Subnet,
@@ -18,7 +20,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import Severity, check, find_rule
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import a_pool, of_image, running_on
 
 RULES = [find_rule(each) for each in ("GPU009", "GPU060", "GPU084")]
 
@@ -50,8 +52,15 @@ DOES_NOT_FIT = ("GPU060", Severity.ERROR)
         ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(mode="awsvpc"), ("GPU060", Severity.ERROR), False),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("splunk"), DOES_NOT_FIT, False),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("awslogs"), None, True),
-        ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[]"}, that_logs("splunk"), None, True),
-        ({"ECS_AVAILABLE_LOGGING_DRIVERS": UNKNOWN}, that_logs("splunk"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"] # all'}, that_logs("awslogs"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[]"}, that_logs("awslogs"), DOES_NOT_FIT, False),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[json-file,awslogs]"}, that_logs("awslogs"), DOES_NOT_FIT, False),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[json-file,awslogs]"}, that_logs("json-file"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": UNKNOWN}, that_logs("splunk"), None, UNKNOWN),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": UNKNOWN}, that_logs("awslogs"), None, True),
+        ({}, that_logs("splunk"), DOES_NOT_FIT, False),
+        ({}, that_logs("fluentd"), None, True),
+        ({}, that_logs("awsfirelens"), None, True),
         ({"ECS_DISABLE_PRIVILEGED": "true"}, that_logs(None, privileged=True), DOES_NOT_FIT, False),
     ],
 )
@@ -62,6 +71,20 @@ def test_what_agents_keep_from_tasks_decides_where_these_run(
     fleet = running_on(a_pool("g6.xlarge", user_data=data), task=task, desired_count=1)
     assert [(each.rule, each.severity) for each in check(fleet, rules=RULES)] == ([found] if found else [])
     assert prove(fleet).workloads[0].answer is answer
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"user_data": UserData(complete=False)},
+        {"image": HostImage.own(of_image().image)},
+        {"image": of_image("bottlerocket-ecs-2-nvidia-x86_64")},
+    ],
+)
+def test_log_drivers_that_something_else_may_list_are_not_checked(changes: dict[str, Any]) -> None:
+    fleet = running_on(a_pool("g6.xlarge", **changes), task=that_logs("splunk"), desired_count=1)
+    (found,) = check(fleet, rules=[*RULES, find_rule("GPU229")])
+    assert (found.rule, "do not define the log drivers of" in found.message) == ("GPU229", True)
 
 
 A, B, C = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zone="us-east-1c")

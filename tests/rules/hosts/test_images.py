@@ -21,6 +21,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import images
+from gpu_constructs.template.resources.user_data import agent_settings
 from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on, unpriced
 
 RULES = rules_of(images)
@@ -103,6 +104,22 @@ def test_user_data_that_may_install_a_driver_makes_it_a_warning(user_data: UserD
     assert list(found) == ["GPU099"]
     assert "no driver for the A10G of g5.xlarge" in found["GPU099"].message
     assert words in found["GPU099"].message
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("echo ready", "GPU052"),
+        ("dnf install -y nvidia-driver", "GPU099"),
+        ("sh /mnt/NVIDIA-Linux-x86_64.run --silent", "GPU099"),
+    ],
+)
+def test_user_data_that_certainly_installs_no_driver_makes_it_an_error(line: str, rule: str) -> None:
+    script = f"#!/bin/bash\n{line}\necho ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config\n"
+    data = agent_settings(script, lambda _: None).data
+    found = asked(RULES, running_on(a_pool("g5.xlarge", image=of_image("al2023"), user_data=data)))
+    assert list(found) == [rule]
+    assert rule == "GPU099" or "the user data installs none" in found[rule].message
 
 
 JOB = replace(GPU_TASK, scheduler=Scheduler.BATCH)

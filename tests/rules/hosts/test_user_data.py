@@ -84,6 +84,34 @@ def test_a_cluster_from_a_variable_without_a_value_is_an_error(lines: list[str],
     assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
 
 
+CONFIGURATION = "cat <<E >> /etc/ecs/ecs.config"
+ATTRIBUTES = 'ECS_INSTANCE_ATTRIBUTES={"gpu":"l4"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([CONFIGURATION, 'ECS_CLUSTER="gpu"', "E"], "where the quotes are a part of the name"),
+        ([CONFIGURATION, "ECS_CLUSTER = gpu", "E"], "the user data has 'ECS_CLUSTER = gpu', which the agent does not"),
+        ([NAMES, f"echo {ATTRIBUTES} >> /etc/ecs/ecs.config"], "={gpu:l4}' into /etc/ecs/ecs.config, which is no"),
+        ([NAMES, "echo 'ECS_INSTANCE_ATTRIBUTES={\"gpu\":1}' >> /etc/ecs/ecs.config"], "the agent does not start"),
+        (['echo ECS_CLUSTER="gpu" >> /etc/ecs/ecs.config'], ""),
+        ([NAMES, "cat <<E > /etc/profile.d/ecs.sh", 'ECS_CLUSTER="gpu"', "export ECS_CLUSTER=gpu", "E"], ""),
+        ([NAMES, f"echo '{ATTRIBUTES}' >> /etc/ecs/ecs.config"], ""),
+        ([CONFIGURATION, "ECS_CLUSTER=gpu", ATTRIBUTES, "ECS_CONTAINER_INSTANCE_TAGS={}", "E"], ""),
+    ],
+)
+def test_lines_that_the_agent_does_not_read_as_they_are_meant_keep_hosts_out(lines: list[str], said: str) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))
+    assert list(found) == (["GPU098"] if said else [])
+    assert not said or (found["GPU098"].severity, said in found["GPU098"].message) == (Severity.ERROR, True)
+
+
+def test_a_program_may_still_change_what_the_agent_reads() -> None:
+    data = read(CONFIGURATION, 'ECS_CLUSTER="gpu"', "E", "bash /opt/setup.sh")
+    assert asked(RULES, a_pool(cluster="gpu", user_data=data))["GPU098"].severity is Severity.WARNING
+
+
 @pytest.mark.parametrize(
     ("changes", "severities"),
     [
@@ -274,7 +302,7 @@ PREPARES = UserData(local_disks=LocalDiskUse.SCRATCH)
 @pytest.mark.parametrize("changes", [{"has_unknown_types": True}, {"unknown_type_names": ("g9.xlarge",)}])
 def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
     found = asked(OF_DISKS, a_pool("g6.xlarge", user_data=UserData(local_disks=LocalDiskUse.IMAGES), **changes))
-    assert "local disks for container images, and whether the hosts have any is not known" in found["GPU174"].message
+    assert "local disks for container images, and whether a host has any is not known" in found["GPU174"].message
 
 
 def test_disks_of_a_type_that_no_region_offers_are_not_known() -> None:

@@ -40,9 +40,11 @@ def agent(*pieces: Any) -> dict[str, str | Unknown]:
         ('if [ "$ECS_CLUSTER" == a ]; then true; fi', {}),
         (
             "echo ECS_CLUSTER=a >> /etc/ecs/ecs.config\necho ECS_CLUSTER=b >> /etc/ecs/ecs.config",
-            {"ECS_CLUSTER": UNKNOWN},
+            {"ECS_CLUSTER": "b"},
         ),
-        ('cat <<- "EOF" > /etc/ecs/ecs.config\nECS_CLUSTER="a"\n\tEOF\necho EOF', {"ECS_CLUSTER": "a"}),
+        ('cat <<- "EOF" > /etc/ecs/ecs.config\nECS_CLUSTER="a"\n\tEOF\necho EOF', {"ECS_CLUSTER": '"a"'}),
+        ('echo ECS_CLUSTER="a" >> /etc/ecs/ecs.config', {"ECS_CLUSTER": "a"}),
+        ("cat <<E >> /etc/ecs/ecs.config\n ECS_A=1 \nECS_CLUSTER = a\nexport ECS_B=1\nE", {"ECS_A": "1"}),
     ],
 )
 def test_a_shell_script_sets_what_its_lines_say(line: str, settings: dict[str, Any]) -> None:
@@ -126,6 +128,27 @@ def test_a_cloud_config_sets_what_it_writes_and_runs() -> None:
         "ECS_LOGLEVEL": "debug",
         "ECS_RESERVED_MEMORY": "256",
     }
+
+
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        (["- path: /etc/ecs/ecs.config", "  content: |", '    ECS_A="a"'], '"a"'),
+        (["- content: |", '    ECS_A="a"', "  path: /etc/profile.d/a.sh"], "a"),
+        (["- path: /etc/profile.d/a.sh", "  content: |", '    ECS_A="a"'], UNKNOWN),
+        (["- 'echo ''ECS_A=[\"a\"]'' >> /etc/ecs/ecs.config'"], '["a"]'),
+        (['- "echo ECS_A=[\\"a\\"] >> /etc/ecs/ecs.config"'], "[a]"),
+        (['- [sh, -c, "echo \'ECS_A=[\\"a\\"]\' >> /etc/ecs/ecs.config"]'], '["a"]'),
+        (["- [sh, -c, 'echo ECS_A=a >> /etc/ecs/ecs.config']"], "a"),
+    ],
+)
+def test_quotes_of_yaml_and_of_the_shell_are_no_quotes_of_the_file(lines: list[str], value: Any) -> None:
+    assert agent("\n".join(("#cloud-config", *lines))) == {"ECS_A": value}
+
+
+def test_a_cluster_in_quotes_is_the_one_that_is_meant() -> None:
+    pieces = ('#!/bin/sh\ncat <<E >> /etc/ecs/ecs.config\nECS_CLUSTER="', CLUSTER, '"\nE\n')
+    assert (agent(*pieces), cluster(*pieces)) == ({"ECS_CLUSTER": '"gpu"'}, "gpu")
 
 
 def test_a_reference_in_a_part_is_found() -> None:
