@@ -325,7 +325,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
         gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
         capability_settings=capability_settings(pool),
-        reserved_ports=ports,
+        reserved_ports=expected_ports if pool.never_sets(RESERVED_TCP) else ports,
         may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
         smallest_decides=may_scale and pool.managed_scaling,

@@ -124,7 +124,7 @@ CERTAIN = re.compile(
     r"\b(?:never|refuses?d?|cannot|waits? for|supports? no|no request|no hosts?|not start|fails?"
     r"|(?:not|un)[ -]?support(?:ed)?)\b"
 )
-NO_ERRORS = {"GPU003", "GPU084", "GPU236"}
+NO_ERRORS = {"GPU003", "GPU236"}
 """Rules whose example shows the warning."""
 
 

@@ -222,8 +222,8 @@ def _of_copies(context: Context) -> Problems:
     question="is the host port free on a host for every copy and every container?",
     because="each host has a host port once, and the ECS agent keeps some from tasks: the first container reserves the "
     "port, and the second never starts",
-    softer="for the ports that the agent keeps by default, which ECS_RESERVED_PORTS changes, and where other hosts may "
-    "join the cluster",
+    softer="for ports that the agent keeps by default, where an image of your own or user data may set "
+    "ECS_RESERVED_PORTS, and where other hosts may join the cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html",
     changes="PortMappings.HostPort",
     in_fleet=_of_copies,
@@ -252,7 +252,9 @@ def _of_agents(context: Context) -> Problems:
         reserved = frozenset[tuple[int, str]]().union(*(profile_of(each).may_reserve_ports for each in pools))
         kept = demand_of(route.task).certain_ports & (reserved if barred else reserved & RESERVED_PORTS)
         if kept:
-            which = f"agents of {and_list(each.name for each in barred)} keep from tasks ({RESERVED_TCP})"
+            which = (
+                f"agents of {and_list(each.name for each in barred)} keep from tasks ({RESERVED_TCP}, or by default)"
+            )
             yield Problem(
                 about=route.task,
                 message=f"{route.task.name} takes host port {_port_list(kept)}, which the "

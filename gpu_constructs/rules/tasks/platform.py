@@ -11,7 +11,7 @@ from gpu_constructs.fleet import PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
-from gpu_constructs.rules.evidence.fixes import such_as
+from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
 from gpu_constructs.rules.finding import and_list, one_way, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
@@ -32,13 +32,15 @@ def _sent_to_fargate(context: Context) -> Problems:
         where, task = runs_on_fargate(workload), workload.task
         if where and task is not None and task.name not in refused and _accelerated(task):
             fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
+            own = () if _is_for_fargate(task) else own_strategies(context.fleet, workload)
+            there = one_way(fix.format(such_as=such_as(task)), moved)
             yield Problem(
                 about=workload,
-                changes="RequiresCompatibilities",
+                changes="CapacityProviderStrategy" if own else "RequiresCompatibilities",
                 message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
                 "has no GPUs",
                 fix=fix.format(such_as=""),
-                ways=() if _is_for_fargate(task) else one_way(fix.format(such_as=such_as(task)), moved),
+                ways=() if _is_for_fargate(task) else (own,) if own else there,
             )
     for job in (each for each in context.tasks if _is_for_fargate(each) and each.name not in refused):
         yield from (replace(each, about=submitted) for submitted in job.submissions for each in _on_fargate(submitted))

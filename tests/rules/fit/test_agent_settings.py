@@ -47,6 +47,8 @@ DOES_NOT_FIT = ("GPU060", Severity.ERROR)
     ("settings", "task", "found", "answer"),
     [
         ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(80), ("GPU084", Severity.ERROR), False),
+        ({}, a_task(22), ("GPU084", Severity.ERROR), False),
+        ({}, a_task(80), None, True),
         ({"ECS_RESERVED_PORTS": "[]"}, a_task(2376), ("GPU084", Severity.WARNING), UNKNOWN),
         ({"ECS_RESERVED_PORTS": UNKNOWN}, a_task(80), None, UNKNOWN),
         ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(mode="awsvpc"), ("GPU060", Severity.ERROR), False),

@@ -39,6 +39,21 @@ def test_a_service_that_sends_gpus_to_fargate_is_an_error(workload: Workload, wo
     assert words in finding.message
 
 
+@pytest.mark.parametrize(
+    ("follows", "fix"),
+    [(True, "a CapacityProviderStrategy with gpu"), (False, "hosts with GPUs behind a capacity provider, such as")],
+)
+def test_a_default_strategy_of_fargate_leaves_hosts_of_the_cluster_to_one_of_its_own(
+    *, follows: bool, fix: str
+) -> None:
+    hosts = replace(a_pool(name="gpu"), cluster="main")
+    strategy = (StrategyItem(provider="FARGATE", weight=1),)
+    web = Workload(name="web", task=TASK, cluster="main", strategy=strategy, follows_cluster=follows)
+    finding = only(on_hosts, replace(fleet_of(TASK, workloads=(web,)), pools=(hosts,)))
+    assert finding.fix.startswith(fix)
+    assert finding.changes == ("CapacityProviderStrategy" if follows else "RequiresCompatibilities")
+
+
 def test_a_gpu_that_only_a_run_or_a_submission_asks_for_is_an_error_on_fargate_too() -> None:
     plain = replace(task_of(container(), name="train"), compatibilities=("FARGATE",))
     with_gpu = replace(plain, containers=(container(gpu()),))
