@@ -13,6 +13,8 @@ from gpu_constructs.check import doctor
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import main
 from gpu_constructs.rules import Severity
+from tests.rules.changed import USER_DATA
+from tools.rule_examples import example_of
 
 OLD = Path(__file__).with_name("old")
 GOOD = Path(__file__).parents[1] / "acceptance" / "good"
@@ -176,6 +178,17 @@ def test_what_cannot_be_patched_safely_is_left_with_the_reason(
     said = capsys.readouterr()
     assert "LaunchTemplate" not in said.out
     assert left in re.sub(r"\s+", " ", said.err)
+
+
+def test_what_only_the_patched_file_has_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = "resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2/gpu/recommended/image_id"
+    for line, is_told in (("amazon-linux-extras install -y lustre", True), ("echo hello", False)):
+        part = f"Resources:\n{USER_DATA % line}        ImageId: {old}\n"
+        (tmp_path / "template.json").write_text(example_of("GPU003").file(part))
+        main(["doctor", str(tmp_path / "template.json")])
+        said = capsys.readouterr().out
+        assert "1 change in the patch" in said
+        assert ("Amazon Linux 2023 has no amazon-linux-extras" in said) is is_told
 
 
 def test_types_that_the_new_image_does_not_support_go_with_the_old_one(

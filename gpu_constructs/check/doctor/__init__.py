@@ -185,7 +185,12 @@ class _Patient:
         yield from (self._change(each, why) for each, why in self._refused.values())
         refused = [each for each, _ in self._refused.values()]
         told = {(each.file, each.rule, name) for each in refused for name in (each.about, _name(each.path))}
-        for each in filter(_is_subject, self.report.findings):
+        new = Counter(map(_about, self.report.findings)) - Counter(map(_about, self.first.findings))
+        texts = {each.message for each in self.first.findings}
+        for each in self.report.findings:
+            is_new = each.severity is Severity.WARNING and _about(each) in new and each.message not in texts
+            if not (_is_subject(each) or is_new):
+                continue
             names = () if each.origin is None else (each.origin.resource, each.subject)
             if each.origin is not None and told.isdisjoint((each.origin.file, each.rule, name) for name in names):
                 about = each.about or each.origin
@@ -204,7 +209,11 @@ class _Patient:
 
 
 def _grave(report: Report) -> Counter[tuple[str, str]]:
-    return Counter((each.rule, each.subject) for each in report.findings if each.is_grave)
+    return Counter(_about(each) for each in report.findings if each.is_grave)
+
+
+def _about(finding: Finding) -> tuple[str, str]:
+    return finding.rule, finding.subject
 
 
 def _is_subject(finding: Finding) -> bool:
