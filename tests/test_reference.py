@@ -35,3 +35,9 @@ def test_every_argument_is_explained_where_the_call_is() -> None:
     of_calls = {each.name: _arguments(each) for each in parts()}
     assert {"instance_types", "max_instances", "purchase"} <= of_calls["GpuCluster.add_capacity"]
     assert PassedOn.__annotations__.keys() <= of_calls["GpuTaskDefinition.add_gpu_container"]  # explained by CDK alone
+
+
+def test_what_cdk_alone_explains_has_its_sentence_and_its_default() -> None:
+    rows = pages()["ContainerOptions.md"].splitlines()
+    of_cdk = [each for name in PassedOn.__annotations__ for each in rows if each.startswith(f"| `{name}` |")]
+    assert [each for each in of_cdk if not re.search(r"\| [A-Z][^|]{15,}\. By default: [^|]+\. \|$", each)] == []

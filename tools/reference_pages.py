@@ -12,6 +12,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
+from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import is_typeddict
 
@@ -57,7 +58,10 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
 }
 """Members without an underscore that modules of the library call, and users have no use for."""
 
-_OF_CDK = "As CDK has it."
+_OF_CDK: Mapping[str, Callable[..., object]] = {"PassedOn": ecs.ContainerDefinitionOptions.__init__}
+"""Typed mappings of arguments that CDK alone explains, and what of CDK does."""
+
+_SAID_BY_CDK = re.compile(r"^:param (\w+): (.+?\.)(?= |$)(?:.*? Default: (?:- )?(.+?)\.?)?$", re.MULTILINE)
 _WIDTH = 85
 _ESCAPED = "\\|"
 _UNPACKED = re.compile(r"Unpack\[(\w+)\]")
@@ -210,7 +214,8 @@ def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
         own = getattr(of, "__dict__", {}).get("__annotations__", {})
         told = docstring_of(of).attributes
         above = {name for each in getattr(of, "__orig_bases__", ()) for name in getattr(each, "__annotations__", ())}
-        of_cdk = {each: _OF_CDK for each in own if is_typeddict(of) and each not in {*told, *above}}
+        left = [each for each in own if is_typeddict(of) and each not in {*told, *above}]
+        of_cdk = {name: meaning for name, meaning in _told_by_cdk(of.__name__) if name in left}
         for name, meaning in {**told, **of_cdk}.items():
             kind = own.get(name, "")
             yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
@@ -219,6 +224,13 @@ def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
             asked = value.fget if isinstance(value, property) else getattr(value, "func", None)
             if asked is not None:
                 yield name, str(inspect.signature(asked).return_annotation), docstring_of(value).summary
+
+
+def _told_by_cdk(group: str) -> Iterator[tuple[str, str]]:
+    """What CDK says of arguments that it alone explains: its first sentence, and its default."""
+    text = inspect.cleandoc(_OF_CDK[group].__doc__ or "") if group in _OF_CDK else ""
+    for name, sentence, default in _SAID_BY_CDK.findall(text):
+        yield name, f"{sentence} By default: {default}." if default else sentence
 
 
 def _table(heading: str, rows: Iterator[tuple[str, str, str]], owner: str, known: AbstractSet[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from gpu_constructs.rules import tasks as rules_of_tasks
 from gpu_constructs.rules.finding import in_arguments
 
 ARGUMENTS: Mapping[str, str] = {
+    "HealthCheckGracePeriodSeconds": "health_check_grace_period",
     "MaxCapacity": "max_tasks",
     "MaxSize": "max_instances",
     "MaximumPercent": "max_healthy_percent",

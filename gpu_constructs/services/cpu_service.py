@@ -29,15 +29,16 @@ class CpuServiceOptions(ServiceOptions, total=False):
 
     Attributes:
         capacity_provider_strategies: Providers by name, such as one that the cluster keeps, instead of `capacity`.
-        daemon: Whether a task runs on every host.
-        desired_count: Tasks that it keeps running.
-        enable_execute_command: Whether ECS Exec may open a shell in its containers.
-        health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
-        max_healthy_percent: Tasks that may run at once during a deployment, in percent.
-        min_healthy_percent: Tasks that keep running during a deployment, in percent. By default 100, for a daemon 0.
-        security_groups: Of tasks in network mode ``awsvpc``.
-        service_name: Its name.
-        vpc_subnets: Of tasks in network mode ``awsvpc``.
+        daemon: Whether a task runs on every host. By default not.
+        desired_count: Tasks that it keeps running. By default 1 when it is created, and later as many as there are.
+        enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
+        health_check_grace_period: How long a load balancer's verdict on a new task is ignored. By default 60 seconds
+            with a load balancer.
+        max_healthy_percent: Tasks that may run at once during a deployment. By default 200 %, for a daemon 100 %.
+        min_healthy_percent: Tasks that keep running during a deployment. By default 100 %, for a daemon 0 %.
+        security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
+        service_name: Its name. By default CloudFormation makes one.
+        vpc_subnets: Of tasks in network mode ``awsvpc``. By default private ones, public ones with a public address.
     """
 
     capacity_provider_strategies: Sequence[ecs.CapacityProviderStrategy] | None

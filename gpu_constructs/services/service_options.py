@@ -23,25 +23,26 @@ class ServiceOptions(TypedDict, total=False):
     Attributes:
         assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
         availability_zone_rebalancing: Whether tasks are moved to even out zones. Those of a `GpuService` are not by
-            default, because a task that moves needs a second GPU.
+            default, because a task that moves needs a second GPU; those of a `CpuService` are.
         circuit_breaker: What happens to a deployment whose tasks do not start. By default it is rolled back.
-        cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record.
+        cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record. By
+            default none.
         deployment_alarms: Alarms that stop a deployment. By default none.
         deployment_controller: What deploys it, for a `GpuService` always ECS. By default ECS, and the template does
             not say so: CloudFormation may replace a service whose controller comes or goes, so one that had ``ECS``
             written out keeps it with this. CDK writes it for a circuit breaker unless the app has its flag
             ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``.
         enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. Those of a `GpuService` are by
-            default.
+            default, those of a `CpuService` are not.
         force_new_deployment: Whether tasks are replaced although nothing changed, once for each ``nonce``. A service
             that moves to another capacity needs it where its task definition stays the same: ECS moves no task that
             runs because of a new strategy.
         placement_constraints: Where tasks may be placed, in addition to those of the task definition.
         placement_strategies: How hosts are chosen. A `GpuService` packs its tasks by default, so that hosts become
-            empty and leave.
-        propagate_tags: Whose tags tasks get. By default those of a `GpuService` get its own.
+            empty and leave; a `CpuService` has none.
+        propagate_tags: Whose tags tasks get. By default those of a `GpuService` get its own, others none.
         task_definition_revision: Which revision it runs. By default the one of this deploy.
-        volume_configurations: An EBS volume for each task.
+        volume_configurations: An EBS volume for each task. By default none.
     """
 
     assign_public_ip: bool | None

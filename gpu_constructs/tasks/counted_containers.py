@@ -14,7 +14,9 @@ from gpu_constructs.cdk.calls import require_construct_id, taken
 from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.cdk.validation import warn
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, counted, shown
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import METADATA_KEY, Container, Pool, Task, Unknown
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
@@ -281,6 +283,11 @@ class CountedContainers:
         if plan.requirement is not None:
             # CDK numbers the containers of a template in this order.
             write_requirement(self._resource, len(self.task.containers) - 1, plan.requirement)
+        cpu, vcpus = plan.container.cpu, [host.vcpus for pool in self._pools for host in pool.instance_types]
+        if isinstance(cpu, int) and 0 < cpu <= min(vcpus, default=0):
+            text = f"cpu of {construct_id} is {cpu} CPU units, of which a vCPU has {CPU_UNITS_PER_VCPU}"
+            for_vcpus = f"cpu={cpu * CPU_UNITS_PER_VCPU} for {counted(cpu, 'vCPU')}"
+            warn(container, "cpu-units", f"{text}; {for_vcpus}, or leave it out for its share of the host")
         return container
 
     def _count(self, construct_id: str, container: Container) -> None:

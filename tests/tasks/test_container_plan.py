@@ -117,6 +117,13 @@ def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     assert site.children() == before
 
 
+@pytest.mark.parametrize(("cpu", "said"), [(4, ["cpu=4096 for 4 vCPUs"]), (0, []), (5, [])])
+def test_cpu_in_vcpus_is_a_warning(site: Site, cpu: int, said: list[str]) -> None:
+    site.task().add_gpu_container("train", image=site.image, cpu=cpu)
+    found = [each for each in site.warnings() if "CPU units, of which" in each]
+    assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
+
+
 def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:
     token = cdk.CfnParameter(site.stack, "Type").value_as_string
     pool = site.capacity("g6.48xlarge", token, image=GpuMachineImage.pinned("al2023-gpu"))

@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 
 from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, names_checked
-from gpu_constructs.cdk.validation import announce
+from gpu_constructs.cdk.validation import announce, warn
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
 from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
@@ -28,7 +28,7 @@ from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.cluster.hosts.providers import ProviderCapacity
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.own_image import image_metadata
-from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN, Pool
+from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN, Pool, known
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:
@@ -138,6 +138,11 @@ class GpuCapacity(ProviderCapacity):
         if last := (*after_join, *plan.adds.last_commands):
             user_data.add_commands(*last)
         announce_zones(self, self.pool)
+        bought, most = self.pool.bought.distribution, self.pool.max_instances
+        base = 0 if bought is None else known(bought.on_demand_base, otherwise=0)
+        if base > known(most, otherwise=base):
+            text = f"no host is ever a Spot host: on_demand_base is {base}, and max_instances is {most}"
+            warn(self, "on-demand-base", f"{text}; a lower on_demand_base, or Purchase.on_demand()")
 
     @staticmethod
     @naming(CapacityOptions, min_instances=0)

@@ -14,7 +14,7 @@ from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.finding import and_list, or_list
+from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.section import Section
@@ -198,7 +198,7 @@ def time_to_load(context: Context) -> Problems:
                 property_name="HealthCheckGracePeriodSeconds",
                 message=f"{target.workload.name} lets health checks of its load balancer count {grace} seconds after a "
                 f"task has started, and {brief(str(image))} loads a model first",
-                fix=f"HealthCheckGracePeriodSeconds: {least}",
+                fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
             )
 
 

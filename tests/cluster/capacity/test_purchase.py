@@ -89,6 +89,13 @@ def test_a_base_of_the_deploy_reaches_the_template_and_is_known_to_be_unknown(si
     )
 
 
+@pytest.mark.parametrize(("base", "said"), [(9, ["on_demand_base is 9, and max_instances is 8"]), (8, [])])
+def test_a_base_above_all_hosts_is_a_warning(site: Site, base: int, said: list[str]) -> None:
+    site.capacity("g6.xlarge", max_instances=8, purchase=Purchase.spot(on_demand_base=base))
+    found = [each for each in site.warnings() if "ever a Spot host" in each]
+    assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
+
+
 @pytest.mark.parametrize("wrong", [-1, 100, 101, 0.5, True, "50"])
 def test_a_percentage_leaves_something_to_spot(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="on_demand_percentage") as error:
