@@ -192,7 +192,7 @@ class Site:
         metadata = folder / self.stack.template_file.replace(".template.", ".metadata.")
         at_constructs = json.loads(metadata.read_text()) if metadata.exists() else {}
         said = [str(each.get("data")) for of in at_constructs.values() for each in of if each["type"] == _WARNING]
-        return [*found, *(each for each in said if "gpu-constructs::GPU" in each)]
+        return [*found, *(each for each in said if "gpu-constructs::" in each)]
 
     def findings(self, rule: str) -> list[str]:
         """What a rule says of the app that was synthesized, whatever its severity."""
