@@ -70,7 +70,8 @@ class Seen:
     def of(cls, fleet: Fleet) -> Seen:
         """What there is in a fleet."""
         runs = sum(not each.is_service for each in fleet.workloads)
-        has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(
+        tasks = (*fleet.tasks, *(each.task for each in fleet.workloads if each.task is not None))
+        has_gpus = any(each.wants_gpu for each in tasks) or any(
             each.accelerators for pool in fleet.pools for each in pool.instance_types
         )
         services = len(fleet.workloads) - runs

@@ -43,6 +43,8 @@ def with_memory(mib: int, *gpus: str) -> Task:
 def test_the_image_after_amazon_linux_2_has_a_driver_where_the_hosts_have_gpus() -> None:
     told = fixes(running_on(a_pool("g6.xlarge", image=of_image("al2-gpu", release=None)), task=with_memory(4096, "1")))
     assert told["GPU003"] == "image al2023-gpu, which has taken its place"
+    plain = fixes(running_on(a_pool("g6.xlarge", image=of_image("al2", release=None)), task=NGINX))
+    assert plain["GPU003"] == plain["GPU099"] == "image al2023-gpu"
     assert "GPU002" not in told, "no release of an image past its end of life is worth a pin"
 
 

@@ -126,11 +126,12 @@ def daemons(context: Context) -> Problems:
         for pool in (there.pool for there in each.tenants if there.fits is not False):
             gpus = min((host.gpus for host in pool.instance_types), default=0)
             if gpus:
+                rest = "none" if task.takes_all_gpus or task.least_gpus >= gpus else "the rest"
                 taken = "every GPU" if task.takes_all_gpus else f"{task.least_gpus} of {gpus} GPUs"
                 yield Problem(
                     about=each.workload,
                     message=f"the daemon {each.workload.name} reserves {taken} on every host of {pool.name}, and other "
-                    "tasks get the rest",
+                    f"tasks get {rest}",
                     fix=f"{'' if only_watches else 'if it only watches the GPUs, '}remove its request for them, "
                     "and make its container Privileged with the driver of the host mounted: without a request it gets "
                     "neither, unless nvidia is the default Docker runtime of the hosts",

@@ -327,7 +327,11 @@ def _successors(pool: Pool) -> tuple[Way, ...]:
         with suppress(IncompatibleError):
             found.append(default_image(each))
     kept = (each for each in dict.fromkeys(found) if each.accelerator or old is None or not old.accelerator)
-    return tuple(_with_image(pool, each, ", which has taken its place") for each in kept)
+    # An image with the driver is not what comes after one without.
+    is_alike = old is None or bool(old.accelerator)
+    return tuple(
+        _with_image(pool, each, ", which has taken its place" * (is_alike or not each.accelerator)) for each in kept
+    )
 
 
 def _lacks_gpus(context: Context, pool: Pool) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.platform import manageable, on_hosts
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
 
@@ -61,6 +64,18 @@ def test_a_gpu_that_only_a_run_or_a_submission_asks_for_is_an_error_on_fargate_t
     assert only(on_hosts, fleet_of(plain, workloads=(run,))).subject == "nightly"
     submitted = replace(with_gpu, name="r")
     assert only(on_hosts, fleet_of(replace(plain, submissions=(submitted,)))).subject == "r"
+
+
+@pytest.mark.parametrize(
+    ("launch_type", "kind", "expected"), [("FARGATE", "GPU", ["GPU028"]), ("EC2", "GPU", []), ("FARGATE", "MEMORY", [])]
+)
+def test_a_run_whose_task_definition_is_in_no_file_asks_fargate_for_a_gpu(
+    launch_type: str, kind: str, expected: list[str]
+) -> None:
+    asking = {"name": "embedding", "resourceRequirements": [{"type": kind, "value": "1"}]}
+    run = {"taskDefinition": "embedding", "launchType": launch_type, "overrides": {"containerOverrides": [asking]}}
+    found = check_files(["-"], stdin=json.dumps({"cluster": "c", **run}).encode()).findings
+    assert [each.rule for each in found if each.severity is Severity.ERROR] == expected
 
 
 @pytest.mark.parametrize(
