@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import main
 from gpu_constructs.rules import Severity
 from tests.rules.changed import USER_DATA
+from tests.template.terraform.written_plans import as_plan
 from tools.rule_examples import example_of
 
 OLD = Path(__file__).with_name("old")
@@ -51,13 +53,13 @@ NOW = {
         '          ResourceRequirements:\n            - Type: GPU\n              Value: "1"',
     ],
     "08-allowed-types.yaml": [
-        "AllowedValues: [g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
+        "AllowedValues: [g6.4xlarge, g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
         "Default: g6e.12xlarge",
     ],
     "09-mapping-by-type.yaml": [
-        "g6.xlarge: {Disk: 100}   # for tests",
+        "g6.2xlarge: {Disk: 100}   # for tests",
         "g6.4xlarge: {Disk: 200}",
-        "Default: g6.xlarge}",
+        "Default: g6.2xlarge}",
     ],
     "10-launch-type-beside-a-provider.yaml": [
         "CapacityProviderStrategy:\n        - CapacityProvider: !Ref Provider\n          Weight: 1",
@@ -82,7 +84,7 @@ NOW = {
         "NetworkInterfaces:\n          - DeviceIndex: 0\n            AssociatePublicIpAddress: true",
         "- !GetAtt Group.GroupId",
     ],
-    "17-constraint-of-a-type.json": ["ecs.instance-type == g6.xlarge", '\t\t\t\t{"type": "GPU", "value": "1"}'],
+    "17-constraint-of-a-type.json": ["ecs.instance-type == g6.2xlarge", '\t\t\t\t{"type": "GPU", "value": "1"}'],
     "18-two-groups.yaml": [
         "CpuConfigLaunchTemplate:",
         "GpuConfigLaunchTemplate:",
@@ -154,9 +156,9 @@ def test_only_lines_that_are_concerned_are_in_the_patch(capsys: pytest.CaptureFi
     patch = patched("old/08-allowed-types.yaml", capsys)
     lines = [each for each in patch.splitlines()[2:] if each[0] in "+-"]
     assert lines == [
-        "-    AllowedValues: [p2.xlarge, p3.2xlarge, p3.8xlarge, g4dn.xlarge]",
+        "-    AllowedValues: [p2.xlarge, g3.4xlarge, p3.2xlarge, p3.8xlarge, g4dn.xlarge]",
         "-    Default: p3.8xlarge",
-        "+    AllowedValues: [g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
+        "+    AllowedValues: [g6.4xlarge, g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
         "+    Default: g6e.12xlarge",
     ]
 
@@ -220,6 +222,18 @@ def test_a_family_alone_that_no_region_offers_becomes_another(folder: Path, caps
     patched("old/11-batch-on-amazon-linux-2.yaml", capsys)
     assert 'InstanceTypes: ["g6e"]' in file.read_text()
     assert main(["doctor", str(file)]) == 0
+
+
+def test_types_of_a_plan_of_terraform_are_told_with_prices_and_what_memory_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    computing = {"Type": "EC2", "InstanceTypes": ["p2", "g3.4xlarge"], "MaxvCpus": 16, "Subnets": ["subnet-11111111"]}
+    of_batch = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"ComputeResources": computing}}
+    (tmp_path / "plan.json").write_text(json.dumps(as_plan({"Resources": {"Old": of_batch}})))
+    assert main(["doctor", str(tmp_path)]) == 1
+    said = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "g6, whose g6.4xlarge (1 x L4 of 22 GiB, $1.32 an hour in us-east-1)" in said
+    assert "the host has 64 GiB of memory, and had 122 (not in the patch: Terraform writes the file)" in said
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ REFUSED = {
     "g4ad.4xlarge": ("AMD", "g6.4xlarge"),
     "g4ad.8xlarge": ("AMD", "g6.12xlarge"),
     "g4ad.16xlarge": ("AMD", "g6.24xlarge"),
-    "p2.xlarge": ("470 is the last that drives Kepler", "g6e.2xlarge"),
+    "p2.xlarge": ("470 is the last that drives Kepler", "g6.4xlarge"),
     "p2.16xlarge": ("470 is the last that drives Kepler", "g6.48xlarge"),
     "p6e-gb200.36xlarge": ("no arm64 ECS image for GB200", "p6-b200.48xlarge"),
     "vt1.24xlarge": ("media cards", "g6.xlarge"),

@@ -87,7 +87,8 @@ def examine(world: World, asked: Asked) -> Examination:
             report = Report(fleet=Fleet(), findings=(), worlds=0, unreadable=(*inputs.unreadable, error))
             return Examination((), {}, report, frozenset())
         for propose in (misformed, launch_templates, retired):
-            patient.treat([each for file, data in _read(patient.report) for each in propose(file, data)])
+            files = _read(patient.report, of_terraform=propose is retired)
+            patient.treat([each for file, data in files for each in propose(file, data)])
         for step in (_fixes, _variables, _strategies) * _ROUNDS:
             patient.treat(list(step(patient.report)))
         told = sorted(patient.changes(), key=lambda each: (each.origin.file or "", each.origin.line or 0))
@@ -158,7 +159,7 @@ class _Patient:
     def _barred(self, file: str) -> str:
         """Why a file cannot be patched; empty where it can."""
         if file in self._programs:
-            return "a program writes the file"
+            return f"{'Terraform' if file in self.first.stacks.words else 'a program'} writes the file"
         is_text = self.first.stacks.documents[file].content and file.isprintable()
         return "" if is_text else "there is no such file"
 
@@ -231,10 +232,11 @@ def _diff(file: str, old: str, new: str) -> str:
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
 
-def _read(report: Report) -> Iterator[tuple[str, Node]]:
-    """The files that define something, but for plans of Terraform and those that are too large to be patched."""
+def _read(report: Report, *, of_terraform: bool = False) -> Iterator[tuple[str, Node]]:
+    """The files that define something, but for those too large to be patched, and plans of Terraform unless asked."""
     for file in report.files:
-        document = None if file in report.stacks.words else report.stacks.documents.get(file)
+        is_left = file in report.stacks.words and not of_terraform
+        document = None if is_left else report.stacks.documents.get(file)
         if document is not None and len(document.content or b"") <= _LARGEST:
             yield file, document.data
 

@@ -154,10 +154,13 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
             yield Proposal(file, path, message, change, edit, "GPU003")
     for name, found_at in places.items():
         new, is_type = _successors()[name], "." in name
-        was = _told(instance_type(name)) if is_type else f"the family {name}"
+        old = instance_type(name) if is_type else None
+        was = f"the family {name}" if old is None else _told(old)
         message = f"{was} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
         nearest = "the nearest with at least as many GPUs and as much memory of each"
         change = f"{_told(new)}, {nearest}" if is_type else f"{new.family}, whose {_told(new)} is {nearest}"
+        if old is not None and new.memory_mib < old.memory_mib:
+            change += f"; the host has {new.memory_mib // 1024} GiB of memory, and had {old.memory_mib // 1024}"
         edit = partial(_exchanged, name, new.name if is_type else new.family, found_at)
         yield Proposal(file, found_at[0][0], message, change, edit, "GPU001", property_name="InstanceType")
 
