@@ -105,6 +105,8 @@ def plan_of(data: Object, *, file: str) -> Plan:
         )
     if data.get("errored") is True:
         raise UnreadableError("a plan that failed, and so is not whole", file=file, fix=f"plan again: {HOW_TO_PLAN}")
+    if under(data, "planned_values", "root_module") and not isinstance(data.get("resource_changes"), list):
+        raise UnreadableError("a plan without resource_changes", file=file, fix=f"plan again: {HOW_TO_PLAN}")
     found = dict(_in_state(members(data.get("prior_state")), ("prior_state",)))
     found |= dict(_in_state(data, ()))
     for address, instance in _changes(data):

@@ -292,6 +292,7 @@ def test_modules_that_refer_to_each_other_without_end_are_read() -> None:
     [
         ({"format_version": "2.0"}, "format_version '2.0', which is not known", "0.x and 1.x"),
         ({"errored": True}, "a plan that failed", "plan again"),
+        ({"planned_values": {"root_module": {"resources": []}}, "resource_changes": None}, "without", "plan again"),
         ({"format_version": [], "resource_changes": 7}, "format_version", "1.x"),
     ],
 )
