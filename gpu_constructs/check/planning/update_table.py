@@ -45,7 +45,8 @@ class Unique:
     """What only one resource at a time can have.
 
     Attributes:
-        keys: Properties that no other resource has alike; without the last there is nothing to share.
+        keys: Properties that no other resource has alike; without the last, which may be a list, there is nothing to
+            share.
         what: What that is, in words; ``{}`` stands for the last.
         refusal: What AWS answers the second.
     """
@@ -67,6 +68,11 @@ IN_USE = Refusal(
     ),
     source=f"{_ECS}PutClusterCapacityProviders.html",
 )
+EXPORTED = Refusal(
+    answer="Export … cannot be {} as it is in use by {}",
+    steps=IN_USE.steps,
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html",
+)
 _NAME = Refusal(
     answer="already exists",
     steps=(
@@ -75,7 +81,18 @@ _NAME = Refusal(
     ),
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html",
 )
+CONNECTED = "ServiceConnectConfiguration.Services"
 UNIQUE: tuple[Unique, ...] = (
+    Unique(
+        type=SERVICE,
+        keys=("Cluster", "ServiceConnectConfiguration.Namespace", CONNECTED),
+        what="the name {} of Service Connect",
+        refusal=Refusal(
+            answer="SC service is already used by",
+            steps=("remove the old service, and deploy", "add the new one, and deploy; its clients wait in between"),
+            source="https://github.com/aws/copilot-cli/issues/4659",
+        ),
+    ),
     *(
         Unique(type=type_, keys=tuple(keys), what="the name {}", refusal=_NAME)
         for type_, *keys in (

@@ -17,6 +17,7 @@ from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
     BALANCER,
+    EXPORTED,
     IN_USE,
     MAY_REPLACE_SERVICE,
     PROVIDER,
@@ -32,6 +33,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
+from gpu_constructs.template.documents.node import Node, members, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
@@ -100,6 +102,11 @@ class _Side:
 
     def id_of(self, reference: Reference) -> Id:
         return self.stack(reference.stack), reference.logical_id
+
+    def node(self, resource: Resource, *path: str) -> Node:
+        """What is written in the file of a resource."""
+        document = self.stacks.documents.get(resource.origin.file or "")
+        return None if document is None else under(document.data, *path)
 
     def called(self, resource: Resource) -> str:
         name = self._labels.of(resource)
@@ -264,20 +271,22 @@ class _Update:
         for resource in side.index.all(unique.type):
             if resource.exists is not True:
                 continue
-            *around, value = (_at(resource, each) for each in unique.keys)
-            if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
-                shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
-                yield side.id_of(resource.reference), tuple(self._key(side, each) for each in (value, *around)), shown
+            *around, last = (_at(resource, each) for each in unique.keys)
+            for value in map(_discovered, last) if is_list(last) else [last]:
+                if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
+                    shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
+                    key = tuple(self._key(side, each) for each in (value, *around))
+                    yield side.id_of(resource.reference), key, shown
 
     def _providers_in_use(self) -> Iterator[Refusal]:
         """Capacity providers that leave the list of a cluster while services use them."""
-        users = defaultdict(list)
+        users = defaultdict[Id | str, list[Resource]](list)
         for service in self._old.index.all(SERVICE):
             for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
                 named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
                 provider = self._provider(self._old, named)
                 if provider is not None:
-                    users[provider].append(self._old.called(service))
+                    users[provider].append(service)
         for kind in (ASSOCIATIONS, _CLUSTER):
             for listing in self._old.index.all(kind):
                 at = self._old.id_of(listing.reference)
@@ -293,10 +302,20 @@ class _Update:
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
 
-    def _leaving(self, provider: Id | str, services: Sequence[str]) -> Refusal:
+    def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
-        change = f"capacity provider {name} leaves its cluster, and {listed(services)} {use} it until then"
+        users = listed(map(self._old.called, services))
+        change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
+        for each in services if isinstance(provider, tuple) else ():
+            imported = str(self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy"))
+            if "Fn::ImportValue" in imported and each.stack != provider[0]:
+                # CloudFormation looks at exports before ECS looks at the list.
+                now = next(stack for at, stack in self._new.by_id.items() if at[0] == provider[0])
+                outputs = members(self._new.node(now, "Outputs")).values()
+                is_kept = any(repr(under(of, "Export", "Name")) in imported for of in outputs)
+                answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
+                return replace(EXPORTED, change=change, answer=answer)
         return replace(IN_USE, change=change)
 
     def _provider(self, side: _Side, value: Value) -> Id | str | None:
@@ -319,6 +338,11 @@ def _task(side: _Side, service: Resource) -> Value:
     """What is said of the tasks of a service: all of its task definition, or what names one of no file."""
     found = side.index.find(named := _at(service, "TaskDefinition"), "AWS::ECS::TaskDefinition")
     return named if found is None else found.properties
+
+
+def _discovered(named: Value) -> Value:
+    """The name in Cloud Map of a service in Service Connect, which is that of its port where it has none."""
+    return (named.get("DiscoveryName") or named.get("PortName")) if isinstance(named, Mapping) else None
 
 
 def _at(resource: Resource, path: str) -> Value:

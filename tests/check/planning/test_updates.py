@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,6 +93,26 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
     assert found.change.startswith(change)
     assert answer in found.answer
     assert update(new, new) == Update(refused=(), replaced=())
+
+
+@pytest.mark.parametrize(("names", "verb"), [(("A", "B"), "deleted"), (("A", "A"), "updated")])
+def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
+    names: tuple[str, str], verb: str, tmp_path: Path
+) -> None:
+    sides = []
+    for (provided, group), name in zip((("Old", "Group"), ("New", "Other")), names, strict=True):
+        resources = {**CLUSTER, **OTHER_GROUP, provided: provider(group), "List": providers_of(ref(provided))}
+        export = {"Value": ref(provided), "Export": {"Name": name}}
+        base = {"Resources": resources, "Outputs": {"Of": export}}
+        top = {"Resources": {"Chat": service({"Fn::ImportValue": name})}}
+        files = [tmp_path / provided / "base.json", tmp_path / provided / "top.json"]
+        files[0].parent.mkdir()
+        for file, template in zip(files, (base, top), strict=True):
+            file.write_text(json.dumps(template))
+        sides.append(Inputs(files).stacks())
+    old, new = sides
+    (found,) = update_of(old, new).refused
+    assert found.answer.startswith(f"Export … cannot be {verb} as it is in use by top")
 
 
 @pytest.mark.parametrize(
