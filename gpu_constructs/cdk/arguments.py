@@ -207,7 +207,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
             )
         if not isinstance(each, of):
             raise InvalidValueError(
-                f"{key} expects {of.__name__}, got {shown(each)}",
+                f"{key} expects {'text' if of is str else of.__name__}, got {shown(each)}",
                 argument=argument,
                 value=each,
                 fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",

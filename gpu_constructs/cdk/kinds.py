@@ -77,6 +77,7 @@ _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"fsx.IFileSystem": ("dns_name",)
 
 _OTHER_NAMES: Mapping[str, str] = {
     "capacity_provider_strategies": "capacity",
+    "disk_gib": "storage=HostStorage(root_volume_gib=…)",
     "env": "environment",
     "gpu": "gpus",
     "gpu_count": "gpus",
@@ -85,6 +86,8 @@ _OTHER_NAMES: Mapping[str, str] = {
     "memory_mib": "memory_limit_mib",
     "min_capacity": "min_instances",
     "ports": "port_mappings",
+    "size_gib": "root_volume_gib",
+    "spot": "purchase=Purchase.spot()",
 }
 """What an argument is called where it has another name."""
 
@@ -161,7 +164,7 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
 def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
     """Where an argument belongs that a function does not have: to one of its values, or what has nearly its name."""
     kinds = _hints_of(function)
-    if _OTHER_NAMES.get(argument) in kinds:
+    if _OTHER_NAMES.get(argument, "").partition("=")[0] in kinds:
         return (_OTHER_NAMES[argument],)
     for name in kinds:
         for kind in _kinds_of(function, name):

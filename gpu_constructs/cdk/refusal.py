@@ -19,6 +19,7 @@ ARGUMENTS: Mapping[str, str] = {
     "MaxCapacity": "max_tasks",
     "MaxSize": "max_instances",
     "MaximumPercent": "max_healthy_percent",
+    "Memory": "memory_mib",
     "MinSize": "min_instances",
     "MinSize of the warm pool": "hosts",
     "MinHealthyPercentage": "replacement",

@@ -85,7 +85,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"port_mappings": ecs.PortMapping(container_port=1)}, "port_mappings: expects a list of ecs.PortMapping, got "),
     ({"port_mappings": [80]}, "port_mappings: expects a list of ecs.PortMapping, got [80]"),
     ({"dns_servers": "10.0.0.2"}, "dns_servers: expects a list of text, got '10.0.0.2'"),
-    ({"docker_labels": {"a": 1}}, "docker_labels: a expects str, got 1"),
+    ({"docker_labels": {"a": 1}}, "docker_labels: a expects text, got 1"),
     ({"version_consistency": "enabled"}, "version_consistency: expects an ecs.VersionConsistency, got 'enabled'"),
     ({"ulimits": ["nofile"]}, "ulimits: expects a list of ecs.Ulimit, got ['nofile']"),
 ]

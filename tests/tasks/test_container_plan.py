@@ -63,7 +63,7 @@ REFUSED: list[Any] = [
     ),
     pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 to 14899", id="no shared memory"),
     pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
-    pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
+    pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects text, got 1; fix: 'A': '1'", id="a number"),
     pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "not the name of a variable", id="two names"),
     pytest.param({"shared_memory_mib": 9000, "memory_mib": 8000}, InvalidValueError, "1 to 8000", id="more shared"),
     pytest.param({"command": "nvidia-smi -L"}, InvalidValueError, r"\['nvidia-smi', '-L'\]", id="command as text"),

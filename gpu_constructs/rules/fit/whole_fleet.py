@@ -23,7 +23,7 @@ from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, or_lis
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _ELSEWHERE = "move one of them to a separate capacity provider"
-_LOWER = "lower the MaxCapacity of service auto scaling"
+_LOWER = Text("lower the ", Word("MaxCapacity"), " of service auto scaling")
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
 _WATCHERS = re.compile(r"dcgm|cloudwatch-agent|nvidia_gpu_exporter|node-exporter|datadog/agent")
@@ -103,7 +103,7 @@ def _at_most_copies(context: Context) -> Problems:
             yield Problem(
                 about=each.pool,
                 message=Text(f"at their maximum ({counts} copies) the workloads of {each.pool.name} ", short),
-                fix=Text("raise ", Word(each.pool.limit), f", or {_LOWER}"),
+                fix=Text("raise ", Word(each.pool.limit), ", or ", _LOWER),
                 ways=_more_hosts(each, _LOWER),
                 is_certain=False,
             )

@@ -117,6 +117,9 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(ground: Ground, name: str)
         (Purchase.spot, "percentage", "on_demand_percentage"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
         (GpuCluster.add_capacity, "max_instance", "did you mean max_instances?"),
+        (GpuCluster.add_capacity, "spot", "did you mean purchase=Purchase.spot()?"),
+        (GpuCluster.add_capacity, "disk_gib", "did you mean storage=HostStorage(root_volume_gib=…)?"),
+        (HostStorage, "size_gib", "did you mean root_volume_gib?"),
     ],
 )
 def test_a_name_that_a_value_does_not_have_is_answered_with_the_nearest(call: Any, argument: str, nearest: str) -> None:
