@@ -21,8 +21,6 @@ from gpu_constructs.rules.finding import in_arguments
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
-_PACKAGE = f"{__name__.partition('.')[0]}."
-
 
 def rule_ids() -> list[str]:
     """Ids of all rules, and of the budget."""
@@ -80,7 +78,7 @@ def _is_ours(app: IConstruct, origin: Origin | None) -> bool:
     here: IConstruct | None = app.node.root
     for each in ((origin and origin.construct_path) or "").split("/"):
         here = None if here is None else here.node.try_find_child(each)
-        if any(kind.__module__.startswith(_PACKAGE) for kind in type(here).__mro__):
+        if any(kind.__module__.startswith("gpu_constructs.") for kind in type(here).__mro__):
             return True
     return False
 

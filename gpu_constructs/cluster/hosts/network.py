@@ -117,9 +117,10 @@ class HostSubnets:
         # CDK has a stand-in for a VPC that it has yet to look up.
         is_pending = bool(selected.is_pending_lookup)
         if not is_pending and not selected.subnet_ids:
-            if not _are_to_be_looked_up(vpc):
+            zones = [each.availability_zone for each in _every(vpc)]
+            if not chosen.availability_zones or all(is_token(each) or written_zone(each) for each in zones):
                 raise _none_like(vpc, chosen)
-            # CDK's command line runs the app again once it knows the zones.
+            # CDK's command line looks the zones up, and runs the app again.
             names, kind = chosen.subnet_group_name, chosen.subnet_type
             return cls.of(vpc, ec2.SubnetSelection(subnet_group_name=names, subnet_type=kind))
         has_public = not is_pending and selected.has_public
@@ -130,25 +131,15 @@ def _every(vpc: ec2.IVpc) -> tuple[ec2.ISubnet, ...]:
     return (*vpc.private_subnets, *vpc.public_subnets, *vpc.isolated_subnets)
 
 
-def _are_to_be_looked_up(vpc: ec2.IVpc) -> bool:
-    """Whether a zone of the VPC is what CDK writes until it has asked the account for the zones of its region."""
-    zones = {each.availability_zone for each in _every(vpc)}
-    return any(not is_token(each) and written_zone(each) is None for each in zones)
-
-
 def _none_like(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> InvalidValueError:
     zones = list(dict.fromkeys(written_zone(known_text(each.availability_zone)) for each in _every(vpc)))
     asked = chosen.availability_zones or ()
     if not asked or not zones or any(map(is_token, asked)) or {*asked} & {*zones}:
         return InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
     if None in zones:
-        return InvalidValueError(
-            f"whether a subnet of the VPC is in {', '.join(asked)} is only known at deploy time, because "
-            f"{cdk.Stack.of(vpc).node.path} has no region",
-            argument="vpc_subnets",
-            value=[*asked],
-            fix=f"ec2.Vpc(…, availability_zones={[*asked]!r}), or a stack with env=cdk.Environment(…)",
-        )
+        where = f"{', '.join(asked)} is only known at deploy time, because {cdk.Stack.of(vpc).node.path} has no region"
+        fix = f"ec2.Vpc(…, availability_zones={[*asked]!r}), or a stack with env=cdk.Environment(…)"
+        return InvalidValueError(f"whether it has a subnet in {where}", argument="vpc_subnets", value=[*asked], fix=fix)
     return InvalidValueError(
         f"no subnet of the VPC is in {', '.join(asked)}",
         argument="vpc_subnets",
