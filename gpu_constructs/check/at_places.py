@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from gpu_constructs.check.other_values import Place, place
@@ -202,7 +203,7 @@ class Writing:
         return iter((None,))
 
     def instead(self, way: Way) -> Iterator[Way]:
-        """A change and those that may do in its place: where a parameter allows few values, these."""
+        """A change and those that may do in its place: where a parameter allows few values or is shared, others."""
         spots = self.changes(way) or {}
         pool = next((each for each in way.made() if isinstance(each, Pool)), None)
         for file, path in spots if pool is not None else ():
@@ -214,7 +215,17 @@ class Writing:
                     text = Text(f"{path[1]} {each}{priced(each, pool.region)}")
                     yield replace(way, text=text, things=(of_types(pool, (each,)),), instead=())
                 return
-        yield from (way, *way.instead)
+        was = None if pool is None else self._pools.get(pool.name)
+        spot = self._images.get(was.name) if was is not None and pool is not None and was.image != pool.image else None
+        shared = spot[1][1] if spot and spot[1][0] == "Parameters" and [*self._images.values()].count(spot) > 1 else ""
+        yield from () if shared and not spots else (way, *way.instead)
+        if shared:
+            yield Way(text=f"{way.text}, in an ImageId of its own, because {shared} is of other hosts too")
+
+    @cached_property
+    def _images(self) -> Mapping[str, Spot | None]:
+        pools = {name: each.origin for name, each in self._pools.items() if each.origin is not None}
+        return {name: self._places.spot(at, "ImageId", _image_of(self._pools[name])) for name, at in pools.items()}
 
     def allows(self, spot: Spot, value: Node) -> bool:
         """Whether a parameter allows a value; any other place does."""
@@ -242,6 +253,10 @@ def _changed(old: Pool | Task | Container, new: Pool | Task | Container) -> froz
     return frozenset(each.name for each in fields(old) if getattr(old, each.name) != getattr(new, each.name))
 
 
+def _image_of(pool: Pool) -> str | None:
+    return pool.image.ssm_parameter if isinstance(pool.image, HostImage) else pool.image_written
+
+
 def _of_pool(old: Pool, new: Pool) -> Iterator[_Written | None]:
     """What is to be written for another pool, None for what cannot be."""
     names = _changed(old, new)
@@ -254,10 +269,9 @@ def _of_pool(old: Pool, new: Pool) -> Iterator[_Written | None]:
         yield (old.origin, name, gone[0], come[0]) if is_one else None
     if names & _IMAGE:
         image = new.image
-        was = old.image.ssm_parameter if isinstance(old.image, HostImage) else old.image_written
         is_one = isinstance(image, HostImage) and not image.is_own and old.kind is PoolKind.AUTO_SCALING_GROUP
         now = image.ssm_parameter if isinstance(image, HostImage) else ""
-        yield (old.origin, "ImageId", was, f"{{{{resolve:ssm:{now}}}}}") if is_one else None
+        yield (old.origin, "ImageId", _image_of(old), f"{{{{resolve:ssm:{now}}}}}") if is_one else None
     for each in sorted(names - _TYPES - _IMAGE):
         size = getattr(new, each)
         yield (old.origin, _SIZES[each], getattr(old, each), size) if each in _SIZES else None

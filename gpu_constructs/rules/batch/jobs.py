@@ -16,9 +16,10 @@ from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nod
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.networks import INGRESS, SecurityGroups
+from gpu_constructs.template.resources.networks import EGRESS, INGRESS, SecurityGroups
 
 _A_DAY = 86_400
+_FIRST_GIVEN_PORT = 1024
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
@@ -121,8 +122,8 @@ def ends(task: Task) -> Problems:
     "GPU347",
     question="can the nodes of a multi-node job with GPUs reach each other?",
     because="the interfaces of a multi-node job are in the security groups of its compute environment, or in the "
-    "default one of the VPC where it names none, as with EFA; a new group lets nothing in, and CDK takes the rules of "
-    "the default one away where Vpc restricts it",
+    "default one of the VPC where it names none, as with EFA; a new group lets nothing in, one with egress of its own "
+    "lets out only that, and CDK takes the rules of the default one away where Vpc restricts it",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
     unless=("GPU294",),
 )
@@ -144,15 +145,20 @@ def reach_each_other(context: Context) -> Problems:
                 fix="restrict_default_security_group=False of ec2.Vpc, a rule that opens the group to itself, or "
                 "SecurityGroupIds where hosts have no EFA"
                 if is_default
-                else "a rule that opens the group to itself: SecurityGroupIngress from the group with IpProtocol -1",
+                else "rules that open the group to itself: SecurityGroupIngress from the group, and where it has "
+                "SecurityGroupEgress that to the group as well, with IpProtocol -1",
             )
 
 
 def _has_closed_groups(context: Context, pool: Pool) -> bool:
-    """Whether its own security groups, which go before those of its launch template, certainly let no node in."""
+    """Whether its own security groups, which go before those of its launch template, certainly part its nodes.
+
+    MPI and NCCL meet at ports that the system gives them, which are none of the first 1,024.
+    """
     properties, security = context.section(pool), context.of_files(SecurityGroups)
     own = () if properties is None else security.listed(properties.section("ComputeResources"), "SecurityGroupIds")
-    return bool(own) and not security.open_ports(own, INGRESS, own)
+    sides = (security.open_ports(own, side, own) for side in (INGRESS, EGRESS))
+    return bool(own) and not all(any(last >= _FIRST_GIVEN_PORT for _, last in ports) for ports in sides)
 
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType, Vendor
-from gpu_constructs.fleet import TASK_INTERFACES, Pool, Task
+from gpu_constructs.fleet import TASK_INTERFACES, Pool, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import carries_gpus, unassigned
 from gpu_constructs.placement.fit import fit
@@ -165,23 +165,27 @@ def _images_of_another(context: Context) -> Iterator[Problem]:
 
 @warning(
     "GPU069",
-    question="can every type of the Auto Scaling group run the task?",
+    question="can every type of the Auto Scaling group, or of the compute environment, run the task?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
     "for a task that needs more; such a task only runs on a larger host that is already running, and without managed "
-    "scaling nothing makes the group launch one",
+    "scaling nothing makes the group launch one; AWS Batch does not count devices that are given by path",
     source=_SCALING,
     stops_work=True,
     changes="InstanceType",
 )
 def fits_the_smallest(context: Context) -> Problems:
-    for assignment, each in _in_question(context):
-        for doubt in each.fit.doubts:
-            if doubt.kind in UNSCALED:
-                yield Problem(
-                    about=assignment.workload,
-                    message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
-                    fix=provider_for(each.fit),
-                )
+    by_hand = (each for each in context.routed(lambda task: task.scheduler is Scheduler.BATCH) if not each.workload)
+    for route in (*context.assignments, *by_hand):
+        for each, doubt in ((there, one) for there in route.in_doubt for one in there.fit.doubts):
+            if doubt.kind not in UNSCALED:
+                continue
+            yield Problem(
+                about=route.sender,
+                message=f"{route.task.name} may never start on {each.pool.name}: {doubt}",
+                fix=f"a compute environment of {and_list(each.fit.hosts)} alone"
+                if route.task.scheduler is Scheduler.BATCH
+                else provider_for(each.fit),
+            )
 
 
 def _shared_memory_beyond(context: Context) -> Problems:

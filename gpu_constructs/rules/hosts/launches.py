@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, PoolKind, Task, Un
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.agent_script import without_comments
 from gpu_constructs.template.resources.section import Section
 
 _IN_CDK = "in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig makes one"
@@ -57,6 +59,11 @@ _PROVISIONED = frozenset({"io1", "io2"})
 _AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
 # Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
 _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
+# What puts the images of Docker elsewhere: another directory, or a volume or a link in place of its own.
+_MOVES_IMAGES = re.compile(
+    r"\bdata-root\b|^(?=.*(?:\bmount\b|\bfstab\b|\bln -s|/dev/(?!null))).*/var/lib/(?:docker|containerd)/?(?![\w/-])",
+    re.MULTILINE,
+)
 
 
 @error(
@@ -180,7 +187,7 @@ def room_for_images(context: Context) -> Problems:
 def _for_another_volume(pool: Pool, devices: Collection[str | Unknown]) -> Problems:
     """A size that is set for another device than the one with the images."""
     system = pool.operating_system
-    if isinstance(system, Unknown) or not pool.user_data.complete or pool.user_data.local_disks is LocalDiskUse.IMAGES:
+    if isinstance(system, Unknown) or not pool.user_data.complete or _moves_images(pool):
         return
     device, gib = IMAGE_VOLUMES[system].device, IMAGE_VOLUMES[system].gib
     mistaken = sorted(_MISTAKEN & {each for each in devices if isinstance(each, str)})
@@ -204,11 +211,12 @@ def _volume_of(pool: Pool) -> ImageVolume:
 
 
 def _is_described(pool: Pool) -> bool:
-    return (
-        pool.kind is not PoolKind.BATCH
-        and pool.names_image is True
-        and pool.user_data.local_disks is not LocalDiskUse.IMAGES
-    )
+    return pool.kind is not PoolKind.BATCH and pool.names_image is True and not _moves_images(pool)
+
+
+def _moves_images(pool: Pool) -> bool:
+    data = pool.user_data
+    return data.local_disks is LocalDiskUse.IMAGES or _MOVES_IMAGES.search(without_comments(data.text)) is not None
 
 
 def _gib_for_images(pool: Pool, volumes: Collection[_Volume]) -> int | None:

@@ -20,18 +20,39 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.rules.finding import Text, Ways, Word, either, or_list, with_verb
+from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKind.INSTANCE})
 
 
+def _stopped(context: Context) -> Problems:
+    groups = (each for each in launched(context) if each[0].kind is PoolKind.AUTO_SCALING_GROUP)
+    for pool, data in (each for each in groups if each[0].bought.distribution is None):
+        spot = data.section("InstanceMarketOptions").section("SpotOptions")
+        kind = spot.text("SpotInstanceType")
+        if spot.text("InstanceInterruptionBehavior") == "stop" and kind in {None, "one-time"}:
+            yield Problem(
+                about=pool,
+                property_name="InstanceMarketOptions",
+                message=f"the launch template of {pool.name} has hosts of one-time requests stopped when they are "
+                "interrupted, and EC2 stops those of persistent requests alone",
+                fix="leave InstanceInterruptionBehavior out: Auto Scaling replaces a host that is interrupted",
+                is_certain=kind is not None,
+            )
+
+
 @error(
     "GPU160",
-    question="does only the mixed instances policy say what is Spot?",
+    question="is Spot requested in one place, and as EC2 takes it?",
     because="Auto Scaling refuses a mixed instances policy over a launch template that requests Spot itself "
-    "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
+    "(Incompatible launch template: github.com/kubernetes/kops/pull/7066), and EC2 stops only hosts of persistent "
+    "requests (InvalidParameterCombination: github.com/harmony-one/harmony-ops/issues/285), while those of Auto "
+    "Scaling are one-time",
+    softer="where the launch template does not write the type of the request",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/interruption-behavior.html",
+    in_fleet=_stopped,
 )
 def spot_in_one_place(pool: Pool) -> Problems:
     if pool.bought.distribution is not None and pool.bought.distribution.template_option is PurchaseOption.SPOT:

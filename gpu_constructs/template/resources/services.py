@@ -35,6 +35,12 @@ _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _COUNT = "ecs:service:DesiredCount"
 _METRIC = "PredefinedMetricType"
 _SCHEDULE = "ScheduledScaling"
+# The predefined metrics by what a customized one calls them: namespace, name, and the dimension that says of what.
+_PREDEFINED: Mapping[object, str] = {
+    ("AWS/ApplicationELB", "RequestCountPerTarget", "TargetGroup"): "ALBRequestCountPerTarget",
+    ("AWS/ECS", "CPUUtilization", "ServiceName"): "ECSServiceAverageCPUUtilization",
+    ("AWS/ECS", "MemoryUtilization", "ServiceName"): "ECSServiceAverageMemoryUtilization",
+}
 _BEGINS = "service/"
 
 
@@ -62,7 +68,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         target = index.find(properties.get("ScalingTargetId"), _TARGET)
         service = _scaled(properties, index) if target is None else of_target.get(target.reference)
         if service is not None and service.reference in found:
-            by[service.reference].append(_followed(properties))
+            by[service.reference].append(_followed(properties, service, index))
     return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
 
 
@@ -72,13 +78,19 @@ def _of_both(
     return choose(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
-def _followed(policy: Section) -> str | Unknown:
-    """The predefined metric that a policy tracks, or its type, with whether its steps are parts of what runs."""
+def _followed(policy: Section, service: Resource, index: Index) -> str | Unknown:
+    """The predefined metric that a policy tracks, if as a customized one, or its type, or that its steps are parts."""
     steps = policy.section("StepScalingPolicyConfiguration")
     if steps.text("AdjustmentType") == "PercentChangeInCapacity" and not steps.has("MinAdjustmentMagnitude"):
         return STEPS_IN_PERCENT
-    tracked = policy.section("TargetTrackingScalingPolicyConfiguration").section("PredefinedMetricSpecification")
-    return tracked.text(_METRIC) or policy.text("PolicyType") or UNKNOWN
+    tracking = policy.section("TargetTrackingScalingPolicyConfiguration")
+    own = tracking.section("CustomizedMetricSpecification")
+    of = {str(each.text("Name")): each.get("Value") for each in own.sections("Dimensions")}
+    is_of_another = "ServiceName" in of and index.find(of["ServiceName"], SERVICE, service.origin.place) is not service
+    names = [] if is_of_another else [(own.text("Namespace"), own.text("MetricName"), each) for each in of]
+    same = next((_PREDEFINED[each] for each in names if each in _PREDEFINED), None)
+    predefined = tracking.section("PredefinedMetricSpecification").text(_METRIC)
+    return predefined or same or policy.text("PolicyType") or UNKNOWN
 
 
 def _scaled(properties: Section, index: Index) -> Resource | None:

@@ -115,6 +115,21 @@ def test_groups_of_the_environment_let_nodes_in(groups: str, rule: str, is_found
     assert len(found("GPU347", part)) == is_found
 
 
+@pytest.mark.parametrize(
+    ("out", "more", "is_found"),
+    [("443, ToPort: 443", "", True), ("0, ToPort: 65535", "", False), ("443, ToPort: 443", "Self", False)],
+)
+def test_and_let_them_out(out: str, more: str, is_found: bool) -> None:
+    egress = f"SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: {out}, CidrIp: 0.0.0.0/0}}]"
+    part = example_of("GPU294").right.replace("{Type: EC2}", "{SecurityGroupIds: [!Ref Own]}") + (
+        f"\n  Own: {{Type: AWS::EC2::SecurityGroup, Properties: {{GroupDescription: x, VpcId: vpc-1, {egress}}}}}"
+    )
+    for name, side in (("Ingress", "Source"), ("Egress", "Destination")) if more else (("Ingress", "Source"),):
+        both = f'GroupId: !Ref Own, IpProtocol: "-1", {side}SecurityGroupId: !Ref Own'
+        part += f'\n  {name}: {{Type: "AWS::EC2::SecurityGroup{name}", Properties: {{{both}}}}}'
+    assert len(found("GPU347", part)) == is_found
+
+
 def test_managed_instances_run_no_gang() -> None:
     part = example_of("GPU294").right.replace(
         "ComputeResources: {Type: EC2}",

@@ -13,6 +13,7 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
     JobQueue,
+    PoolKind,
     ResourceRequirement,
     Scheduler,
     Starter,
@@ -21,8 +22,9 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
+from gpu_constructs.rules.fit.task_fits import fits_the_smallest
 from gpu_constructs.rules.tasks.requests import taken
-from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, said, task_of
 from tools.rule_examples import BASES, example_of
 
 LOST = '{OnStatusReason: "Host EC2*", Action: RETRY}'
@@ -251,3 +253,17 @@ def test_a_job_in_a_queue_of_other_files_is_not_judged(submits: Any, queues: lis
 
     assert judged("jobs") == ["GPU061"]
     assert [judged(each) for each in queues] == [["GPU229"]] * len(queues)
+
+
+@pytest.mark.parametrize(
+    ("types", "vcpus", "is_found"),
+    [
+        (("inf2.xlarge", "inf2.24xlarge"), 4, True),
+        (("inf2.xlarge", "inf2.24xlarge"), 64, False),
+        (("inf2.24xlarge", "inf2.48xlarge"), 4, False),
+    ],
+)
+def test_batch_does_not_count_devices_when_it_chooses_a_type(types: Any, vcpus: int, is_found: bool) -> None:
+    task = job(devices=tuple(f"/dev/neuron{each}" for each in range(6)), cpu=vcpus * 1024)
+    found = said(fits_the_smallest, Fleet(pools=(a_pool(*types, kind=PoolKind.BATCH),), tasks=(task,)))
+    assert [each.fix for each in found] == ["a compute environment of inf2.24xlarge alone"] * is_found

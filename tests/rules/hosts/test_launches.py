@@ -75,3 +75,19 @@ def test_a_volume_has_the_size_and_speed_of_its_type(volume: dict[str, Any], wro
 )
 def test_the_volume_that_images_are_on_has_room(properties: dict[str, Any], values: list[Any]) -> None:
     assert [each.value for each in changed("GPU268", properties)] == values
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("""echo '{"data-root": "/data"}' > /etc/docker/daemon.json""", False),
+        ("echo /dev/sdb /var/lib/docker/ xfs defaults 0 0 >> /etc/fstab", False),
+        ("mount /dev/sdb /var/lib/docker/volumes", True),
+        ("du -s /var/lib/docker > /dev/null", True),
+        ("# mount /dev/sdb /var/lib/docker", True),
+    ],
+)
+def test_images_are_where_user_data_puts_them(line: str, is_found: bool) -> None:
+    volume = _with_volume(VolumeSize=30)
+    volume["Template"]["LaunchTemplateData"]["UserData"] = {"Fn::Base64": f"#!/bin/bash\n{line}\n"}
+    assert bool(changed("GPU268", volume)) is is_found

@@ -31,6 +31,7 @@ from gpu_constructs.rules.purchase.availability import (
     spot_that_lasts,
 )
 from gpu_constructs.testing import gpus
+from tests.rules.changed import severities
 from tests.rules.given import a_pool, asked, running_on, said
 
 HOW_SOLD = (sold_so, spot_that_lasts, one_block)
@@ -188,3 +189,19 @@ def test_a_capacity_block_that_has_ended_is_a_warning_at_the_time_of_the_check(e
     found = check(fleet, rules=[block_is_not_over], now=now)
     assert [(each.rule, each.severity) for each in found] == ([("GPU391", Severity.WARNING)] if is_over else [])
     assert check(fleet, rules=[block_is_not_over]) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "one-time"}, ["error"]),
+        ({"InstanceInterruptionBehavior": "stop"}, ["warning"]),
+        ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "persistent"}, []),
+        ({"InstanceInterruptionBehavior": "terminate", "SpotInstanceType": "one-time"}, []),
+    ],
+)
+def test_a_group_does_not_stop_spot_hosts(options: dict[str, Any], expected: list[str]) -> None:
+    market = {"LaunchTemplateData": {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}}
+    of_template = {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"}
+    hosts = {"MixedInstancesPolicy": None, "LaunchTemplate": of_template}
+    assert severities("GPU160", {"Template": market, "Hosts": hosts}) == expected

@@ -83,6 +83,25 @@ def test_what_is_asked_of_a_scaled_service(scaling: dict[str, Any], rules: list[
     assert asked_of(scaling) == rules
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name", "dimension", "is_found"),
+    [
+        ("AWS/ECS", "CPUUtilization", {"Name": "ServiceName", "Value": {"Fn::GetAtt": ["Service", "Name"]}}, True),
+        ("AWS/ECS", "CPUUtilization", {"Name": "ServiceName", "Value": "another"}, False),
+        ("AWS/ECS", "CPUUtilization", {"Name": "ClusterName", "Value": "gpu"}, False),
+        ("AWS/ApplicationELB", "RequestCountPerTarget", {"Name": "TargetGroup", "Value": "targetgroup/x/1"}, True),
+        ("AWS/SQS", "ApproximateNumberOfMessagesVisible", {"Name": "QueueName", "Value": "jobs"}, False),
+    ],
+)
+def test_a_customized_metric_may_be_one_of_running_copies(
+    namespace: str, name: str, dimension: dict[str, Any], is_found: bool
+) -> None:
+    own = {"Namespace": namespace, "MetricName": name, "Dimensions": [dimension], "Statistic": "Average"}
+    tracking = {"TargetValue": 60, "PredefinedMetricSpecification": None, "CustomizedMetricSpecification": own}
+    policy = {"Requests": {"TargetTrackingScalingPolicyConfiguration": tracking}}
+    assert severities("GPU211", policy) == ["warning"] * is_found
+
+
 @pytest.mark.parametrize(("by", "rules"), [(REQUESTS, ["GPU213"]), (CPU, [])])
 def test_requests_are_counted_after_each_deployment(by: str, rules: list[str]) -> None:
     assert asked_of({"by": (by,)}, deployment_strategy="CANARY") == rules
