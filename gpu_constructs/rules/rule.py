@@ -61,6 +61,10 @@ class Context:
         found = self.resource(thing)
         return found is not None and found.own_metadata.get(EXISTS) is True
 
+    def launch(self, pool: Pool) -> Section | None:
+        """What the hosts of a pool are made from; None where no file that was read says it."""
+        return None if self.files is None else self.files.launch(pool)
+
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
         return None if self.files is None else self.files.group(pool)

@@ -71,10 +71,8 @@ def has_credentials(context: Context) -> Problems:
 
 def launched(context: Context) -> Iterator[tuple[Pool, Section]]:
     """The pools of which the files say what their hosts are made from, with that."""
-    files = context.files
-    for pool in () if files is None else context.fleet.pools:
-        data = None if files is None else files.launch(pool)
-        if data is not None:
+    for pool in context.fleet.pools:
+        if (data := context.launch(pool)) is not None:
             yield pool, data
 
 

@@ -20,7 +20,6 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.rules.finding import Text, Ways, Word, either, or_list, with_verb
-from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -28,11 +27,12 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKin
 
 
 def _stopped(context: Context) -> Problems:
-    groups = (each for each in launched(context) if each[0].kind is PoolKind.AUTO_SCALING_GROUP)
-    for pool, data in (each for each in groups if each[0].bought.distribution is None):
-        spot = data.section("InstanceMarketOptions").section("SpotOptions")
-        kind = spot.text("SpotInstanceType")
-        if spot.text("InstanceInterruptionBehavior") == "stop" and kind in {None, "one-time"}:
+    groups = (each for each in context.fleet.pools if each.kind is PoolKind.AUTO_SCALING_GROUP)
+    for pool in (each for each in groups if each.bought.distribution is None):
+        data = context.launch(pool)
+        spot = None if data is None else data.section("InstanceMarketOptions").section("SpotOptions")
+        kind = None if spot is None else spot.text("SpotInstanceType")
+        if spot and spot.text("InstanceInterruptionBehavior") == "stop" and kind in {None, "one-time"}:
             yield Problem(
                 about=pool,
                 property_name="InstanceMarketOptions",

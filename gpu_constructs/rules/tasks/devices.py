@@ -322,7 +322,7 @@ def _lacking_efa(context: Context, pool: Pool, index: int) -> str:
 
 def _asks_for_no_interface(context: Context, pool: Pool) -> bool:
     """Whether its one launch template certainly lists no interface: EC2 then gives its hosts a plain one."""
-    data = None if context.files is None else context.files.launch(pool)
+    data = context.launch(pool)
     group = context.group(pool)  # a mixed one may give types templates of their own
     is_known = pool.user_data.complete and (group is None or "MixedInstancesPolicy" not in group.properties)
     return data is not None and is_known and not data.has("NetworkInterfaces")
