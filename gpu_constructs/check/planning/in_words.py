@@ -202,16 +202,12 @@ def over_budget(plan: FleetPlan, usd_per_hour: float) -> tuple[Finding, ...]:
     found = []
     if most > usd_per_hour:
         pools = listed(f"{each.pool.name} {dollars(usd)}" for usd, each in dearest if usd)
+        above = f"{dollars(most - usd_per_hour)} above the budget of {dollars(usd_per_hour)}: {pools}"
         finding = Finding(
             rule=BUDGET,
             severity=Severity.ERROR,
             subject=BUDGET,
-            message=Text(
-                "at ",
-                Word("MaxSize"),
-                f" the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} above the "
-                f"budget of {dollars(usd_per_hour)}: {pools}",
-            ),
+            message=Text("at ", Word("MaxSize"), f" the hosts can cost {dollars(most)} an hour, which is {above}"),
             fix=Text("a lower ", Word("MaxSize"), ", or a higher budget"),
             origin=dearest[0][1].pool.origin,
         )

@@ -97,17 +97,13 @@ def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problem
             given = f"may give {most}" if is_rounded else f"gives {share.least}"
             rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""
             certain = wanted if len(shares) == 1 else min(wanted, known(share.item.base))
+            held = f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at "
+            why = "the others never start, because ECS does not move them to a capacity provider that has room"
+            weights = f"weights in proportion to the room of each capacity provider, or for {pool.name} raise "
             yield Problem(
                 about=copies.workload,
-                message=Text(
-                    f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at ",
-                    Word(pool.limit),
-                    ": the others never start, because ECS does not move them to a capacity provider that has room",
-                ),
-                fix=Text(
-                    f"weights in proportion to the room of each capacity provider, or for {pool.name} raise ",
-                    Word(pool.limit),
-                ),
+                message=Text(held, Word(pool.limit), f": {why}"),
+                fix=Text(weights, Word(pool.limit)),
                 is_certain=certain > slots and not trunk,
             )
 

@@ -22,6 +22,9 @@ from gpu_constructs.rules.evidence.copies import (
 from gpu_constructs.rules.finding import Text, Word, and_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, warning
 
+_NO_STEP = "a deployment cannot take its first step: "
+_FOR_TWICE = " to room for twice as many"
+
 
 @warning(
     "GPU010",
@@ -44,16 +47,12 @@ def _at_desired_counts(context: Context) -> Problems:
     for each, wanted, slots, percent in _running(wanted_copies(context)):
         if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
             trunk = slots == wanted and is_short_of_interfaces(each, slots)
+            fit = f"{_running_now(wanted)}, {slots} {'fits' if slots == 1 else 'fit'} at "
+            within = f"{_must_run(percent)} and at most {percent.max_healthy_percent} % may run"
+            why = _why_full(each, wanted) if slots == wanted else ""
             yield Problem(
                 about=each.workload,
-                message=Text(
-                    f"a deployment cannot take its first step: {wanted} "
-                    f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at ",
-                    each.limit,
-                    f"{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep running "
-                    f"and at most {percent.max_healthy_percent} % may "
-                    f"run{_why_full(each, wanted) if slots == wanted else ''}",
-                ),
+                message=Text(_NO_STEP, fit, each.limit, f"{f' ({ON_TRUNK})' if trunk else ''}, {within}{why}"),
                 fix=_step(each, wanted, slots, percent),
             )
     yield from _filled_together(context, wanted_copies(context), context.proof, when="")
@@ -91,7 +90,7 @@ def room_for_both_versions(context: Context) -> Problems:
             fix=Text(
                 "raise ",
                 each.limit,
-                " to room for twice as many",
+                _FOR_TWICE,
                 ", or replace tasks one after the other with ROLLING" if rolls else "",
             ),
             is_shortage=True,
@@ -107,27 +106,20 @@ def _at_most_copies(context: Context) -> Problems:
     """
     for each, most, slots, percent in _running(most_copies(context)):
         room = known(total(each.possible), otherwise=2 * most)
+        once = f"once scaling has asked for {most} tasks, "
         there = Text(f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at ", each.limit)
         if each.workload.runs_twice_to_deploy and room < 2 * most:
             yield Problem(
                 about=each.workload,
                 property_name="MaxCapacity",
-                message=Text(
-                    f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and ", there
-                ),
-                fix=Text(
-                    "a ", Word("MaxCapacity"), f" of {room // 2}, or raise ", each.limit, " to room for twice as many"
-                ),
+                message=Text(f"{once}a deployment never ends: it runs them twice, and ", there),
+                fix=Text("a ", Word("MaxCapacity"), f" of {room // 2}, or raise ", each.limit, _FOR_TWICE),
             )
         elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
             yield Problem(
                 about=each.workload,
                 property_name="MinimumHealthyPercent",
-                message=Text(
-                    f"once scaling has asked for {most} tasks, a deployment cannot take its first step: ",
-                    there,
-                    f", and at least {percent.min_healthy_percent} % must keep running",
-                ),
+                message=Text(once, _NO_STEP, there, f", and {_must_run(percent)}"),
                 fix=_step(each, most, slots, percent),
             )
     if context.once(_scaled):
@@ -164,14 +156,21 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
                 about=workload,
                 property_name="MinimumHealthyPercent",
                 message=Text(
-                    f"{when}a deployment cannot take its first step: {wanted} "
-                    f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
+                    f"{when}{_NO_STEP}{_running_now(wanted)}, {with_verb(others, 'runs', 'run')} on "
                     f"{and_list(each.pool_names)} as well, ",
                     each.limit,
-                    f" leaves no room for one more, and at least {percent.min_healthy_percent} % must keep running",
+                    f" leaves no room for one more, and {_must_run(percent)}",
                 ),
                 fix=_step(each, wanted, slots, percent),
             )
+
+
+def _running_now(copies: int) -> str:
+    return f"{copies} {'task runs' if copies == 1 else 'tasks run'}"
+
+
+def _must_run(percent: Rollout) -> str:
+    return f"at least {percent.min_healthy_percent} % must keep running"
 
 
 def _are_scaled(context: Context, names: Iterable[str]) -> bool:
