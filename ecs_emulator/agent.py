@@ -7,6 +7,7 @@ Amazon Linux writes ``/etc/ecs/ecs.config`` from a shell script
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ class AgentConfig:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
+@functools.cache
 def agent_config(user_data: str) -> AgentConfig:
     """Read the user data of an instance."""
     settings = {match["key"]: match["value"] for match in _SHELL.finditer(user_data)}
