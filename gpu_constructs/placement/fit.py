@@ -93,7 +93,7 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
         and demand.cpu <= cpu
         and demand.interfaces <= interfaces
         and (not demand.host_ports or offer.reserved_ports == frozenset())
-        and not left_out(demand.capabilities, offer.capability_settings)
+        and not (demand.capabilities and left_out(demand.capabilities, offer.capability_settings))
         and not (demand.interfaces and offer.apart)
         and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only

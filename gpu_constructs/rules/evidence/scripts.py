@@ -117,7 +117,11 @@ def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
     """
     name = data.get("ECS_CLUSTER")
     if isinstance(name, str) and _IN_QUOTES.fullmatch(name):
-        yield f"ECS_CLUSTER={name}", "where the quotes are a part of the name", f"ECS_CLUSTER={name[1:-1]}"
+        yield (
+            f"ECS_CLUSTER={name}",
+            "where the quotes are a part of the name",
+            "ECS_CLUSTER without quotes around the name",
+        )
     for variable in (INSTANCE_ATTRIBUTES, "ECS_CONTAINER_INSTANCE_TAGS"):
         written = data.get(variable)
         if isinstance(written, str) and not is_object_of_texts(written):

@@ -43,25 +43,20 @@ def readable(pool: Pool) -> Problems:
     form = pool.user_data.format
     if isinstance(pool.image, Unknown) or isinstance(form, Unknown):
         return
+    name = pool.image.image.name
     bottlerocket = pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
     if bottlerocket and form in _CLOUD_INIT:
-        yield Problem(
-            message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
-            fix='[settings.ecs] and cluster = "…" in TOML',
-            property_name="UserData",
-        )
-    if bottlerocket and (line := not_toml(pool.user_data)):
-        yield Problem(
-            message=f"{pool.image.image.name} reads TOML only, and the user data has the line {shown(line)}",
-            fix="settings in TOML; a bootstrap container of [settings.bootstrap-containers] runs commands",
-            property_name="UserData",
-        )
-    if not bottlerocket and form is UserDataFormat.TOML:
-        yield Problem(
-            message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
-            fix="a shell script that writes to /etc/ecs/ecs.config",
-            property_name="UserData",
-        )
+        said = f"the user data is a {form.value}, and {name} reads TOML only"
+        fix = '[settings.ecs] and cluster = "…" in TOML'
+    elif bottlerocket and (line := not_toml(pool.user_data)):
+        said = f"{name} reads TOML only, and the user data has the line {shown(line)}"
+        fix = "settings in TOML; a bootstrap container of [settings.bootstrap-containers] runs commands"
+    elif not bottlerocket and form is UserDataFormat.TOML:
+        said = f"the user data is TOML, and {name} reads shell scripts and cloud-config"
+        fix = "a shell script that writes to /etc/ecs/ecs.config"
+    else:
+        return
+    yield Problem(message=said, fix=fix, property_name="UserData")
 
 
 @error(
