@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
-from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
+from gpu_constructs.template.model import Reference, Resource, Value, begin_of, end_of, pieces_of
 from gpu_constructs.template.resources.networks import SecurityGroups
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import Section, is_list
@@ -35,8 +35,6 @@ _REGISTERS = Permission(
 )
 _HTTPS = 443
 _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
-# Hosts register without them.
-_REPORTS = frozenset({"ecs-telemetry", "monitoring"})
 
 
 @error(
@@ -113,8 +111,7 @@ def _is_role(roles: Roles, profile: Value) -> bool:
     """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""
     if isinstance(profile, Reference):
         return profile.attribute == "Arn" and roles.named(profile) is not None
-    pieces = profile.pieces if isinstance(profile, Text) else (profile,)
-    return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces)
+    return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces_of(profile))
 
 
 def _joins(context: Context, pool: Pool) -> bool:
@@ -159,7 +156,8 @@ def reaches_ecs(context: Context) -> Problems:
                 fix=f"{also}a NAT gateway, or interface endpoints for them, with private DNS and a security group that "
                 "lets the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
-                is_certain=context.fleet.is_whole and not _REPORTS.issuperset(missing) and not _may_have_proxy(pool),
+                # Hosts register without ecs-telemetry.
+                is_certain=context.fleet.is_whole and missing != ["ecs-telemetry"] and not _may_have_proxy(pool),
             )
 
 
@@ -199,8 +197,11 @@ def _may_have_proxy(pool: Pool) -> bool:
     return not pool.user_data.complete or (not isinstance(pool.image, Unknown) and pool.image.is_own)
 
 
-_ECS = "ecs.amazonaws.com"
-_BATCH = "batch.amazonaws.com"
+_STARTERS = {
+    PoolKind.MANAGED_INSTANCES: ("InfrastructureRoleArn", "ECS may not assume the infrastructure", "ecs.amazonaws.com"),
+    PoolKind.BATCH: ("ServiceRole", "AWS Batch may not assume the service", "batch.amazonaws.com"),
+}
+# Recorded: hashicorp/terraform-provider-aws, #21281 and #34145.
 _DESCRIBES = Permission(
     action="ecs:DescribeClusters",
     given_by=frozenset({"AWSBatchServiceRole", "AmazonECS_FullAccess", "AdministratorAccess", "PowerUserAccess"}),
@@ -224,19 +225,26 @@ _PASSED_NAMES = "ecsInstanceRole"
 def may_start_hosts(context: Context) -> Problems:
     for pool in context.fleet.pools:
         found, roles = context.section(pool), context.of_files(Roles)
-        if found is not None and pool.kind is PoolKind.BATCH:
-            yield from _for_batch(pool, roles.named(found.get("ServiceRole")), roles)
-        if found is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
+        if found is None or pool.kind not in _STARTERS:
             continue
+        key, who, service = _STARTERS[pool.kind]
         provider = found.section("ManagedInstancesProvider")
-        role = roles.named(provider.get("InfrastructureRoleArn"))
+        role = roles.named(found.get(key) or provider.get(key))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
-        if role is not None and is_closed_to(role, _ECS):
+        if role is not None and is_closed_to(role, service):
             yield Problem(
                 about=pool,
-                property_name="InfrastructureRoleArn",
-                message=f"ECS may not assume the infrastructure role of {pool.name}, so that it cannot start hosts",
-                fix="Principal: {Service: ecs.amazonaws.com} in the AssumeRolePolicyDocument of the role",
+                property_name=key,
+                message=f"{who} role of {pool.name}, so that it cannot start hosts",
+                fix=f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role",
+            )
+        elif role is not None and pool.kind is PoolKind.BATCH and roles.allow(role, _DESCRIBES) is False:
+            yield Problem(
+                about=pool,
+                property_name=key,
+                message=f"the service role of {pool.name} does not allow {_DESCRIBES.action}: AWS Batch makes the "
+                "environment INVALID, and starts no hosts",
+                fix="the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
             )
         if role is None or host is None or not _has_no_other_policy(role, context.of_files(roles_with_policies)):
             continue
@@ -252,31 +260,11 @@ def may_start_hosts(context: Context) -> Problems:
             )
 
 
-def _for_batch(pool: Pool, role: Resource | None, roles: Roles) -> Problems:
-    """Recorded: hashicorp/terraform-provider-aws, #21281 and #34145."""
-    message = fix = ""
-    if role is not None and is_closed_to(role, _BATCH):
-        message = f"AWS Batch may not assume the service role of {pool.name}"
-        fix = f"Principal: {{Service: {_BATCH}}} in the AssumeRolePolicyDocument of the role"
-    elif role is not None and roles.allow(role, _DESCRIBES) is False:
-        message = f"the service role of {pool.name} does not allow {_DESCRIBES.action}"
-        fix = "the AWS managed policy service-role/AWSBatchServiceRole"
-    if message:
-        yield Problem(
-            about=pool,
-            property_name="ServiceRole",
-            message=f"{message}, so that it becomes INVALID and starts no hosts",
-            fix=f"{fix}, or no ServiceRole, for which AWS Batch has a role of its own",
-        )
-
-
 def _is_passed(name: Value) -> bool | Unknown:
     """Whether a role's name begins as it has to, as far as its beginning is known."""
     if isinstance(name, str):
         return name.startswith(_PASSED_NAMES)
-    start = name.pieces[0] if isinstance(name, Text) and name.pieces else UNKNOWN
-    if not isinstance(start, str):
-        return UNKNOWN
+    start = begin_of(name)
     is_passed = start.startswith(_PASSED_NAMES)
     return UNKNOWN if not is_passed and _PASSED_NAMES.startswith(start) else is_passed
 

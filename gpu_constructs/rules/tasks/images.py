@@ -188,17 +188,18 @@ def pulls_its_images(context: Context) -> Problems:
                 continue
             told.add(id(container))
             of_logs, names = {*missing} == {"logs"}, and_list(missing)
-            what = f"needs {names} for its {'logs' if of_logs else 'image'}"
+            what, fix = f"needs {names} for its {'logs' if of_logs else 'image'}", f"endpoints for {names}"
+            if registry:
+                what = f"has an image of {registry} ({brief(str(container.image))})"
+                fix = "a copy in ECR, such as by a pull through cache"
             yield Problem(
                 about=task,
                 involves=(pool,),
                 container=container,
                 property_name="LogConfiguration" if of_logs else "Image",
-                message=f"container {container.name} "
-                f"{f'has an image of {registry} ({brief(str(container.image))})' if registry else what}, and the "
-                f"subnets of {pool.name} have no route out{'' if registry else ', and no endpoint is open to them'}",
-                fix=f"{'a copy in ECR, such as by a pull through cache' if registry else f'endpoints for {names}'}, or "
-                "subnets with a NAT gateway",
+                message=f"container {container.name} {what}, and the hosts of {pool.name} have no way out"
+                + ("" if registry else ", and no endpoint is open to them"),
+                fix=f"{fix}, or subnets with a NAT gateway",
                 is_certain=any(missing.values())
                 and context.fleet.is_whole
                 and all(each.never_sets(_PULLS) and missing.keys() <= {*each.missing_endpoints} for each in there),

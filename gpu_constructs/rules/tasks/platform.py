@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
-from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task, Workload
+from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
@@ -30,13 +30,14 @@ def _sent_to_fargate(context: Context) -> Problems:
     refused = {each.name for each in context.tasks if _is_for_fargate(each) and _accelerated(each)}
     for workload in context.fleet.workloads:
         where, task = runs_on_fargate(workload), workload.task
-        if where and task is None and (named := _overridden(context, workload)):
-            yield Problem(
-                about=workload,
-                property_name="Overrides",
-                message=f"{workload.name} asks for GPUs ({and_list(named)}) with {where}; Fargate has no GPUs",
-                fix=f"{_HOSTS.format(such_as='')}, and a task definition for them",
-            )
+        if (
+            where and task is None and (request := context.section(workload)) is not None
+        ):  # and its definition elsewhere
+            overrides = request.section("Overrides").sections("ContainerOverrides")
+            asked = (each for every in overrides for each in every.sections("ResourceRequirements"))
+            if any(each.text("Type") == GPU for each in asked):
+                what = f"{workload.name} asks for GPUs in its overrides with {where}; Fargate has no GPUs"
+                yield Problem(about=workload, property_name="Overrides", message=what, fix=_HOSTS.format(such_as=""))
         if where and task is not None and task.name not in refused and _accelerated(task):
             fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
             own = () if _is_for_fargate(task) else own_strategies(context.fleet, workload)
@@ -51,14 +52,6 @@ def _sent_to_fargate(context: Context) -> Problems:
             )
     for job in (each for each in context.tasks if _is_for_fargate(each) and each.name not in refused):
         yield from (replace(each, about=submitted) for submitted in job.submissions for each in _on_fargate(submitted))
-
-
-def _overridden(context: Context, run: Workload) -> list[str]:
-    """Containers for which a run asks for GPUs, whose task definition is in no file."""
-    request = context.section(run)
-    found = () if request is None else request.section("Overrides").sections("ContainerOverrides")
-    asking = (each for each in found if any(one.text("Type") == GPU for one in each.sections("ResourceRequirements")))
-    return [brief(str(each.text("Name"))) for each in asking]
 
 
 @error(

@@ -32,30 +32,21 @@ _NOT_GIVEN_BY = frozenset(
     }
 )
 _GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
-_READS_SECRET: Final = Permission(
-    action="secretsmanager:GetSecretValue",
-    given_by=_GIVEN_BY_ALL | {"SecretsManagerReadWrite"},
-    not_given_by=_NOT_GIVEN_BY,
-)
-_READS_PARAMETER: Final = Permission(
-    action="ssm:GetParameters",
-    given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
-    not_given_by=_NOT_GIVEN_BY,
-)
-_OF_REGISTRY = frozenset({"AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly"})
-_STARTS = frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECSTaskExecutionRolePolicy"})
-_OF_SERVICE: Final = {
-    "ecr.api": Permission(
-        action="ecr:GetAuthorizationToken",
-        given_by=_GIVEN_BY_ALL | _STARTS | _OF_REGISTRY,
-        not_given_by=_NOT_GIVEN_BY - _STARTS - _OF_REGISTRY,
-    ),
-    "logs": Permission(
-        action="logs:CreateLogStream",
-        given_by=_GIVEN_BY_ALL | _STARTS | {"CloudWatchLogsFullAccess"},
-        not_given_by=_OF_REGISTRY | {"AmazonS3ReadOnlyAccess"},
-    ),
+
+
+def _permission(action: str, *given_by: str) -> Permission:
+    return Permission(action=action, given_by=_GIVEN_BY_ALL.union(given_by), not_given_by=_NOT_GIVEN_BY)
+
+
+_READS_SECRET: Final = _permission("secretsmanager:GetSecretValue", "SecretsManagerReadWrite")
+_READS_PARAMETER: Final = _permission("ssm:GetParameters", "AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess")
+_STARTS = ("AmazonEC2ContainerServiceforEC2Role", "AmazonECSTaskExecutionRolePolicy")
+_REGISTRY = ("AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly")
+_USES: Final = {
+    "ecr.api": ("has an image in ECR", _permission("ecr:GetAuthorizationToken", *_STARTS, *_REGISTRY)),
+    "logs": ("logs with awslogs", _permission("logs:CreateLogStream", *_STARTS, "CloudWatchLogsFullAccess")),
 }
+_FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role"
 
 
 @error(
@@ -127,36 +118,33 @@ def _without_role(task: Task, definition: Section, _: Context) -> Problems:
 
 
 def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
-    """Secrets that the task execution role does not let ECS read."""
+    """What the task execution role does not let ECS do."""
     roles = context.of_files(Roles)
     role = roles.named(definition.get(_EXECUTION))
     for container in definition.sections("ContainerDefinitions") if role is not None else ():
-        pools = context.fleet.pools
-        for service, stops in needs_of_aws(container, context.index).items():
-            permission = _OF_SERVICE.get(service)
-            if role is not None and permission is not None and roles.allow(role, permission) is False:
+        for what, needed, fix, is_certain in _used(container, context):
+            if role is not None and roles.allow(role, needed) is False:
                 yield Problem(
                     about=task,
-                    message=f"container {brief(container_name(container))} of {task.name} "
-                    f"{'logs with awslogs' if service == 'logs' else 'has an image in ECR'}, and the task execution "
-                    f"role does not allow {permission.action}",
-                    fix="the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role",
+                    message=f"container {brief(container_name(container))} of {task.name} {what}, and the task "
+                    f"execution role does not allow {needed.action}",
+                    fix=fix,
                     property_name=_EXECUTION,
-                    is_certain=stops and bool(pools) and all(each.never_sets(_PULLS) for each in pools),
+                    is_certain=is_certain,
                 )
-        for each in container.sections("Secrets"):
-            name = each.text("Name")
-            needed, is_certain = _needed(each.get("ValueFrom"), context.index)
-            if role is None or needed is None or not isinstance(name, str) or roles.allow(role, needed) is not False:
-                continue
-            yield Problem(
-                about=task,
-                message=f"container {brief(container_name(container))} of {task.name} gets the secret {brief(name)}, "
-                f"and the task execution role does not allow {needed.action}",
-                fix=f"a policy of the role that allows {needed.action} of the secret",
-                property_name=_EXECUTION,
-                is_certain=is_certain,
-            )
+
+
+def _used(container: Section, context: Context) -> Iterator[tuple[str, Permission, str, bool]]:
+    """What ECS does with the role, its permission, what gives that, and whether nothing else may."""
+    hosts = context.fleet.pools
+    for service, stops in needs_of_aws(container, context.index).items():
+        if service in _USES:
+            yield *_USES[service], _FIX, stops and bool(hosts) and all(each.never_sets(_PULLS) for each in hosts)
+    for each in container.sections("Secrets"):
+        name, (needed, is_certain) = each.text("Name"), _needed(each.get("ValueFrom"), context.index)
+        if needed is not None and isinstance(name, str):
+            fix = f"a policy of the role that allows {needed.action} of the secret"
+            yield f"gets the secret {brief(name)}", needed, fix, is_certain
 
 
 def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:

@@ -132,13 +132,11 @@ _LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
     ],
 )
 def test_images_and_logs_take_endpoints(container: dict[str, Any], without: list[str], expected: list[str]) -> None:
-    example = example_of("GPU208")
-    resources: Any = example.template(example.right)["Resources"]
+    resources: Any = example_of("GPU208").template(example_of("GPU208").right)["Resources"]
     (written,) = resources["Task"]["Properties"]["ContainerDefinitions"]
-    task = {"Task": {"ContainerDefinitions": [{**written, **container}]}}
-    others = {each: {"Type": "AWS::SNS::Topic"} for each in without} | {"Repository": {"Type": "AWS::ECR::Repository"}}
-    kept = {} if "LayersEndpoint" in without else {"LayersEndpoint": resources["LayersEndpoint"]}
-    assert severities("GPU208", task, **kept, **others) == expected
+    others = {"LayersEndpoint": resources["LayersEndpoint"], "Repository": {"Type": "AWS::ECR::Repository"}}
+    others |= {each: {"Type": "AWS::SNS::Topic"} for each in without}
+    assert severities("GPU208", {"Task": {"ContainerDefinitions": [{**written, **container}]}}, **others) == expected
 
 
 @pytest.mark.parametrize(
