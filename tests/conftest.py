@@ -65,6 +65,8 @@ _OF_STORIES = ("tests/e2e/test_site.py", "tests/e2e/test_stories.py")
 
 _OF_LINTERS = (
     *_OF_EXAMPLES,
+    "tests/check/test_configuration.py",
+    "tests/check/test_retired_ids.py",
     "tests/cluster/security/test_aws_solutions.py",
     "tests/e2e/matrix/test_capacity.py",
     "tests/e2e/matrix/test_jobs.py",

@@ -21,6 +21,7 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.template import UnreadableError
+from tests.acceptance.recall import BROKEN, FOUND_BY_CFN_LINT
 from tests.checked_templates import BAD, GOOD
 from tests.examples import times
 from tests.linting import found_by
@@ -68,6 +69,11 @@ def test_every_error_may_be_a_warning_for_another_value_of_a_parameter() -> None
 
 def test_cfn_lint_finds_nothing_else_in_what_the_pack_finds_something_in() -> None:
     assert "E9560" in {each.rule.id for each in found(BAD)}
+
+
+def test_cfn_lint_finds_what_is_left_to_it_in_broken_templates() -> None:
+    for file, rule in FOUND_BY_CFN_LINT.items():
+        assert rule in {each.rule.id for each in found_by((BROKEN / file).read_text())}, file
 
 
 def test_what_was_not_checked_is_logged_once_and_a_finding_only_where_asked_for(

@@ -62,6 +62,7 @@ def releases(image: Image) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
 def recorded() -> str:
     """The day that the answers are taken to be of: moto does not date them, but its newest ECS image has a date."""
     texts = (gzip.decompress(file.read_bytes()) for file in _IMAGES.iterdir())

@@ -165,7 +165,7 @@ AROUND = ("({}) ", "from {}. ", '\\n{}\\n"', "\\u0022{}\\u0022", "a%2F{}%2Fb", "
 """What stands around one in a text: in JSON, in an address, at the end of a sentence."""
 
 
-@settings(max_examples=times(60))
+@settings(max_examples=times(15))
 @given(SECRETS, st.data())
 def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -> None:
     arn = f"arn:aws:ecs:eu-west-1:{of['account']}:task/{of['name']}/{of['task']}"
@@ -212,7 +212,7 @@ def test_addresses_after_a_colon_tags_by_their_keys_and_what_is_encoded_of_an_in
     assert "aws:ecs:clusterName" in found["tags"]
 
 
-@settings(max_examples=times(60))
+@settings(max_examples=times(15))
 @given(st.from_regex(r"[a-z][a-z0-9]?", fullmatch=True).filter(lambda name: name != "s3"))
 def test_a_short_name_goes_where_it_is_one_and_words_stay(name: str) -> None:
     def answer(name: str, word: str) -> Any:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bench import fuzz, odd_values
 from bench.fuzz import TARGETS, Tally, Target, tried
 from gpu_constructs.errors import GpuConstructsError
+from tests.examples import times
 
 
 def reader(error: Exception | None) -> Target:
@@ -47,7 +48,8 @@ def test_as_many_texts_are_tried_as_asked_for() -> None:
 
 
 def test_another_value_in_place_of_any_text_ends_no_check() -> None:
-    tried_once = list(odd_values.at_once(*odd_values.VALUES.values()))  # `make fuzz` puts each at each place
+    made = list(odd_values.at_once(*odd_values.VALUES.values()))  # `make fuzz` puts each at each place
+    tried_once = made[:: max(1, 5 // times(1))]  # six values take turns
     for template in tried_once:
         odd_values.asked(template)
     assert len(tried_once) > 100

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import ManualArgs, lint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from gpu_constructs.facts import known_type
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.testing import gpus
 from tests.cli.templates import template, written
+from tests.linting import found_by
 
 WHOLE = """\
 region: eu-west-1
@@ -171,8 +171,7 @@ def test_every_door_takes_a_declared_type_for_one_of_the_catalogue(capsys: pytes
 
 
 def in_cfn_lint(name: str) -> list[Any]:
-    arguments = ManualArgs(append_rules=["gpu_constructs.lint"], regions=["us-east-1"])
-    return list(lint(Path(name).read_text(encoding="utf-8"), config=arguments))
+    return list(found_by(Path(name).read_text(encoding="utf-8"), "gpu_constructs.lint", regions=["us-east-1"]))
 
 
 def test_cfn_lint_says_what_is_wrong_in_it() -> None:

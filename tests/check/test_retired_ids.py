@@ -7,8 +7,6 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
-from cfnlint.api import ManualArgs
-from cfnlint.api import lint as cfn_lint
 
 from gpu_constructs import GpuChecks
 from gpu_constructs.check.report import check_files
@@ -16,6 +14,7 @@ from gpu_constructs.cli import main
 from gpu_constructs.rules import retired
 from gpu_constructs.testing import gpus
 from tests.cli.templates import acknowledged, template, written
+from tests.linting import found_by
 from tests.synthesis import until_said
 
 PART, MOVED, OF_ERROR = "GPU900", "GPU901", "GPU902"
@@ -96,7 +95,7 @@ def test_a_reason_in_an_app_counts_at_synth(tmp_path: Path, capfd: pytest.Captur
 
 def test_cfn_lint_knows_reasons_under_old_ids(caplog: pytest.LogCaptureFixture) -> None:
     body = acknowledged(template(gpus="8"), "Chat", **{PART: "we wait"})
-    found = cfn_lint(json.dumps(body), config=ManualArgs(append_rules=["gpu_constructs.lint"]))
+    found = found_by(json.dumps(body), "gpu_constructs.lint")
     assert [each.rule.id for each in found if each.rule.id[1:] in {"9539", "9560"}] == ["E9560"]
     assert PART_OF in caplog.text
 

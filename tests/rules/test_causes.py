@@ -17,7 +17,7 @@ from tests.examples import times
 from tests.reports import examples, of_right, of_template, of_wrong
 from tools.rule_examples import Example, base_paths
 
-PAIRS = times(12)
+PAIRS = times(8)
 """Pairs of examples that are merged, of some thirteen thousand: evenly spread, and always the same."""
 
 

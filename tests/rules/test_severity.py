@@ -12,6 +12,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
+from gpu_constructs.rules.catalogue import one_of
 from tests.acceptance.recall import BROKEN, GOOD
 from tests.reports import examples, of_template, of_wrong
 
@@ -148,7 +149,8 @@ def test_of_the_example_of_an_error_it_is_certain_or_something_else_may_decide(p
         rule: {each.severity for each in found.findings if each.rule == rule}
         for rule, example in examples().items()
         if find_rule(rule).severity is Severity.ERROR
-        for found in [check_files(["-"], stdin=example.file(example.wrong).encode(), partial=partial)]
+        for text in [example.file(example.wrong).encode()]
+        for found in [check_files(["-"], stdin=text, partial=True, rules=one_of(rule)) if partial else of_wrong(rule)]
     }
     less = {rule for rule, severities in found.items() if Severity.ERROR not in severities}
     if not partial:

@@ -104,7 +104,7 @@ SERVICES = st.builds(
 ).filter(lambda each: not isinstance(each.sharer.room, Unknown) and (each.least or 0) <= each.most)
 
 
-@settings(max_examples=times(60))
+@settings(max_examples=times(20))
 @given(st.lists(SERVICES, min_size=1, max_size=4), st.data())
 def test_each_can_be_deployed_wherever_the_tasks_of_all_of_them_are(
     services: list[Service], data: st.DataObject

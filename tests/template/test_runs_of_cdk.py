@@ -141,14 +141,14 @@ def test_a_definition_beside_the_template_is_read(tmp_path: Path) -> None:
     machine = {"Type": "AWS::Serverless::StateMachine", "Properties": properties}
     template = tmp_path / "template.json"
     template.write_text(json.dumps({"Resources": {"Machine": machine}}))
-    assert check_files([template]).fleet.workloads == ()
+    assert check_files([template], rules=()).fleet.workloads == ()
     (tmp_path / "machines").mkdir()
     (tmp_path / "machines" / "train.asl.json").write_text(json.dumps(IN_FILE))
-    assert [(each.name, each.cluster) for each in check_files([template]).fleet.workloads] == [
+    assert [(each.name, each.cluster) for each in check_files([template], rules=()).fleet.workloads] == [
         ("Machine[Train]", "prod")
     ]
     (tmp_path / "machines" / "train.asl.json").write_text("{")
-    assert check_files([template]).fleet.workloads == ()
+    assert check_files([template], rules=()).fleet.workloads == ()
 
 
 class Submissions(cdk.Stack):

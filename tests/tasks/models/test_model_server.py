@@ -159,7 +159,7 @@ def test_what_the_weights_take_of_each_gpu_is_a_need_that_the_template_keeps(sit
     task.add_model_server("Said", server=ModelServer.vllm(_QWEN), gpus=1, gpu_memory_gib=20, essential=False)
     found = {each.name: each.needs and each.needs.memory_mib for each in task.task.containers}
     assert found == {"Vllm": 15_333, "Said": 20_480}
-    (read,) = check_files([site.template()]).fleet.tasks
+    (read,) = check_files([site.template()], rules=()).fleet.tasks
     assert {each.name: each.needs and each.needs.memory_mib for each in read.containers} == found
 
 

@@ -94,7 +94,7 @@ def test_a_plan_that_only_has_links_in_its_configuration_is_judged() -> None:
 
 
 def test_the_ami_of_a_data_source_is_the_image_of_its_parameter() -> None:
-    (pool,) = check_files([simple()]).fleet.pools
+    (pool,) = check_files([simple()], rules=()).fleet.pools
     assert isinstance(pool.image, HostImage)
     assert pool.image.image.name == "al2023-gpu"
 
@@ -104,7 +104,7 @@ def test_the_name_of_an_ami_that_was_looked_up_is_the_image_of_ecs() -> None:
     read = written["prior_state"]["values"]["root_module"]["resources"][0]
     read |= {"address": "data.aws_ami.ecs", "type": "aws_ami"}
     read["values"] = {"id": AMI, "name": "al2023-ami-ecs-gpu-hvm-2023.0.20260101-kernel-6.1-x86_64-ebs"}
-    (pool,) = check_files([written]).fleet.pools
+    (pool,) = check_files([written], rules=()).fleet.pools
     assert isinstance(pool.image, HostImage)
     assert pool.image.release == read["values"]["name"]
 
@@ -114,7 +114,7 @@ def test_what_is_gone_after_the_apply_is_not_checked(actions: list[str]) -> None
     written = simple()
     for address in (TASK, "aws_ecs_service.train"):
         change(written, address)["change"] |= {"actions": actions, "after": None}
-    assert check_files([written]).fleet.tasks == ()
+    assert check_files([written], rules=()).fleet.tasks == ()
 
 
 def test_a_deposed_object_is_not_the_resource() -> None:
@@ -136,7 +136,7 @@ def test_a_moved_resource_is_there_once() -> None:
     }
     values = {"family": "train", "container_definitions": containers(8)}
     written["prior_state"]["values"]["root_module"]["resources"].append({**old, "values": values})
-    assert [each.name for each in check_files([written]).fleet.tasks] == [TASK]
+    assert [each.name for each in check_files([written], rules=()).fleet.tasks] == [TASK]
 
 
 def test_what_target_leaves_out_is_read_from_the_prior_state() -> None:
@@ -189,7 +189,7 @@ def test_a_state_gets_the_report_of_its_plan() -> None:
 def test_provider_6_has_the_region_on_the_resource_and_others_stay_where_they_are() -> None:
     written = simple()
     change(written, "aws_ecs_capacity_provider.gpu")["change"]["after"]["region"] = "us-west-2"
-    regions = {each.name: each.region for each in check_files([written]).fleet.pools}
+    regions = {each.name: each.region for each in check_files([written], rules=()).fleet.pools}
     assert regions == {"aws_ecs_capacity_provider.gpu": "us-west-2"}
 
 
@@ -215,7 +215,7 @@ def test_a_sensitive_argument_is_unknown() -> None:
 def test_an_unset_count_of_a_service_is_none() -> None:
     written = simple()
     change(written, "aws_ecs_service.train")["change"]["after"]["desired_count"] = None
-    assert check_files([written]).fleet.workloads[0].desired_count == 0
+    assert check_files([written], rules=()).fleet.workloads[0].desired_count == 0
 
 
 @pytest.mark.parametrize(("actions", "is_said"), [(["no-op"], False), (["update"], True), (["create"], True)])
@@ -232,12 +232,12 @@ def test_a_count_of_a_service_that_only_the_apply_knows_is_not_known() -> None:
     of_service = change(written, "aws_ecs_service.train")["change"]
     del of_service["after"]["desired_count"]
     of_service["after_unknown"]["desired_count"] = True
-    assert check_files([written]).fleet.workloads[0].desired_count is UNKNOWN
+    assert check_files([written], rules=()).fleet.workloads[0].desired_count is UNKNOWN
 
 
 def test_a_plan_that_leaves_something_for_later_is_not_all_there_is() -> None:
-    assert check_files([simple()]).fleet.is_whole
-    assert not check_files([simple(complete=False)]).fleet.is_whole
+    assert check_files([simple()], rules=()).fleet.is_whole
+    assert not check_files([simple(complete=False)], rules=()).fleet.is_whole
 
 
 def test_policies_that_are_attached_are_those_of_the_role() -> None:
@@ -284,7 +284,7 @@ def test_modules_that_refer_to_each_other_without_end_are_read() -> None:
     root = written["configuration"]["root_module"]
     root["module_calls"] = {"a": call}
     root["resources"][-1]["expressions"]["cluster"] = refs
-    assert check_files([written]).fleet.workloads
+    assert check_files([written], rules=()).fleet.workloads
 
 
 @pytest.mark.parametrize(

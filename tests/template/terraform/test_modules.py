@@ -40,7 +40,7 @@ def test_an_arm_host_with_the_image_of_another_processor_is_an_error(make: Make)
 @pytest.mark.parametrize("make", [aws_modules, cloudposse])
 def test_links_that_no_configuration_shows_are_inferred_where_only_one_can_be_meant(make: Make) -> None:
     plan = make(gpus=4)
-    (workload,) = check_files([plan]).fleet.workloads
+    (workload,) = check_files([plan], rules=()).fleet.workloads
     assert workload.task is not None
     assert "aws_ecs_cluster" in str(workload.cluster)
 

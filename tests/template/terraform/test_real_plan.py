@@ -62,7 +62,7 @@ def test_what_only_the_apply_knows_is_said_and_never_fine() -> None:
 
 
 def test_links_of_the_configuration_lead_to_the_instance_with_the_same_key() -> None:
-    fleet = check_files([REAL]).fleet
+    fleet = check_files([REAL], rules=()).fleet
     assert {each.name: each.max_instances for each in fleet.pools} == {
         'aws_ecs_capacity_provider.gpu["a.b"]': 4,
         'aws_ecs_capacity_provider.gpu["c"]': 2,
@@ -72,7 +72,7 @@ def test_links_of_the_configuration_lead_to_the_instance_with_the_same_key() -> 
 
 
 def test_a_region_comes_from_the_variable_of_the_provider() -> None:
-    assert {each.region for each in check_files([REAL]).fleet.pools} == {"eu-west-1"}
+    assert {each.region for each in check_files([REAL], rules=()).fleet.pools} == {"eu-west-1"}
 
 
 def test_findings_name_arguments_and_resources_of_terraform() -> None:
@@ -136,7 +136,7 @@ def test_a_size_of_a_warm_pool_that_only_the_apply_knows_is_not_known() -> None:
         if each["type"] == "aws_autoscaling_group"
     ]
     configured["warm_pool"] = [{"min_size": {"references": ["random_integer.hosts.result", "random_integer.hosts"]}}]
-    group = check_files([written]).fleet.pools[0].group
+    group = check_files([written], rules=()).fleet.pools[0].group
     assert group is not None
     assert group.warm_pool is not None
     assert group.warm_pool.min_size is UNKNOWN
