@@ -8,6 +8,7 @@ from gpu_constructs.cli.check import lines
 from tests.acceptance.recall import BROKEN, FOUND_BY_CFN_LINT, expectations, judged
 from tests.reports import of_template
 
+
 def test_every_broken_template_has_its_expectation() -> None:
     files = {path.name for path in BROKEN.iterdir() if path.name != "expected"}
     assert files == {each.file for each in expectations()}

@@ -22,7 +22,7 @@ SMALL: Template = {
 COMPARED = [
     # The larger ones only repeat these capacities, several types and eight GPUs among them, and are compared when they
     # are measured.
-    *(each for each in WORKLOADS.values() if each.reference),
+    WORKLOADS["tensorflow-benchmark"],
     replace(WORKLOADS["10 capacities"], name="5 capacities", clusters=((5,),)),
     replace(WORKLOADS["100 over 5 stacks"], name="2 over 2 stacks", clusters=((1,),) * 2),
     *(replace(each, clusters=((1,),)) for each in KINDS.values()),

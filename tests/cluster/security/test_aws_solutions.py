@@ -84,13 +84,6 @@ class Nagged:
         }
 
 
-def ten_lines(nagged: Nagged) -> None:
-    l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
-    chat = nagged.task("Task", l4)
-    chat.add_gpu_container("vllm", image=_IMAGE, gpus=1, gpu_memory_gib=16)
-    nagged.service("Service", chat, desired_count=2)
-
-
 def everything(nagged: Nagged) -> None:
     l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
     nagged.cluster.add_capacity("One", instance_types=["g6.xlarge"], max_instances=2)
@@ -128,10 +121,12 @@ def everything(nagged: Nagged) -> None:
     nagged.cluster.add_monitoring("Monitoring", notify=operators).add_recovery()
 
 
-@pytest.mark.parametrize("staged", [False, True])
-def test_the_first_example_is_clean(tmp_path: Path, staged: bool) -> None:
-    nagged = Nagged(tmp_path, staged=staged)
-    ten_lines(nagged)
+def test_the_first_example_is_clean_in_a_stage_too(tmp_path: Path) -> None:
+    nagged = Nagged(tmp_path, staged=True)
+    l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
+    chat = nagged.task("Task", l4)
+    chat.add_gpu_container("vllm", image=_IMAGE, gpus=1, gpu_memory_gib=16)
+    nagged.service("Service", chat, desired_count=2)
     assert nagged.findings() == set()
 
 
