@@ -37,7 +37,7 @@ def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:
 
 
 def test_a_pure_room_needs_no_node_and_no_cloud_library() -> None:
-    rooms = "errors facts fleet placement template rules check check.planning cli testing".split()
+    rooms = ["errors", "facts", "fleet", "placement", "template", "rules", "check", "check.planning", "cli", "testing"]
     # One process for all: what one of them loads stays, and is said of the first.
     named = "print(sys.modules.keys() & {'jsii', 'aws_cdk', 'constructs', 'boto3', 'botocore'})"
     code = "\n".join(["import sys", *(f"from gpu_constructs.{room} import *\n{named}" for room in rooms)])
