@@ -27,6 +27,7 @@ from tools.rule_pages import WHO_ELSE
 from tools.who_else import cdk_preflight_finds
 
 from tests.documented import APPS, BLOCKS, blocks_of, names_of, templates_of
+from tests.kernel import started_directly
 from tests.linting import linted
 from tests.preflight import DOUBTED, preflighted
 from tests.stacks.stories import ON_REQUEST, STORIES
@@ -86,7 +87,8 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     own["CDK_OUTDIR"] = str(folder / "reference")
     command = [sys.executable, "-W", "error", "-c", VALIDATED, str(folder)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])  # another aws-cdk-lib, if any
-    environment = {**os.environ, "PYTHONPATH": path, **own}
+    with started_directly():  # its kernel is one of the tests
+        environment = {**os.environ, "PYTHONPATH": path, **own}
     return folder, subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -25,25 +26,21 @@ def line_of(text: str, template: str) -> int:
     return line
 
 
-def cfn_lint(folder: Path, template: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "template.yaml").write_text(template)
-    return subprocess.run(
-        [Path(sys.executable).with_name("cfn-lint"), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_the_command_line_says_at_which_line_a_task_fits_no_host_and_nothing_of_a_good_template(tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text(GOOD)
-    ended = cfn_lint(tmp_path, BAD, "--format", "parseable", "*.yaml", "--append-rules", PACK)
-    assert ended.stderr == ""
-    assert ended.returncode & 2  # cfn-lint adds 4 for warnings
-    assert "good.yaml" not in ended.stdout
-    (line,) = [each for each in ended.stdout.splitlines() if ":E9560:" in each]
+def test_the_command_line_says_at_which_line_a_task_fits_no_host_and_nothing_of_a_good_template(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(logging.getLogger("cfnlint"), "handlers", [])  # where the command puts one of its own
+    Path("good.yaml").write_text(GOOD)
+    Path("template.yaml").write_text(BAD)
+    with pytest.raises(SystemExit) as ended:
+        Runner(ConfigMixIn(["--format", "parseable", "*.yaml", "--append-rules", PACK])).cli()
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert isinstance(ended.value.code, int)
+    assert ended.value.code & 2  # cfn-lint adds 4 for warnings
+    assert "good.yaml" not in said.out
+    (line,) = [each for each in said.out.splitlines() if ":E9560:" in each]
     assert line.startswith(f"template.yaml:{line_of('          ResourceRequirements:', BAD)}:11:")
     assert ":E9560:GPU060: Train does not fit on Provider: GPUs: 8 asked, g5.xlarge has 1; fix: " in line
 

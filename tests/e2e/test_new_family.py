@@ -12,6 +12,7 @@ import pytest
 from tools import build_catalogue
 
 from tests.facts.invented_family import DATA, Facts
+from tests.kernel import started_directly
 
 
 def test_a_family_that_only_the_data_names_works_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,8 @@ def test_a_family_that_only_the_data_names_works_everywhere(tmp_path: Path, monk
     for name, text in build_catalogue.build().files.items():
         (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "tests.e2e.new_family_app", str(folder)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    with started_directly():
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
     template, good, wrong, instances = ran.stdout.split("--- ")
 
