@@ -19,13 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from aws_cdk import App, CfnOutput, Stack
+from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from ecs_emulator.account import Account
 from ecs_emulator.inventory import inventory
 from ecs_emulator.local import Ask
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
+
+from tests.synthesis import app_in
 
 from .cdk_cli import ROOT
 from .deployed import Stacks
@@ -131,7 +133,7 @@ def _read(terminal: int) -> bytes:
 @pytest.fixture(scope="module")
 def demo(_stage: Stage) -> Iterator[Demo]:
     before = inventory(_stage.account.client)
-    app = App(outdir=os.fspath(_stage.cdk.work / "after-deploy"))
+    app = app_in(_stage.cdk.work / "after-deploy")
     stack = Stack(app, "Demo")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=1))
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import aws_cdk as cdk
@@ -12,7 +14,7 @@ from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuJob
 from gpu_constructs.account.live.self_test import FAMILY
 from gpu_constructs.account.self_test import Request, SelfTestEnd, run_self_test
 
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 REGISTERS, LOG = "ecs:RegisterContainerInstance", "LogOfTheSelfTest"
 
@@ -21,6 +23,7 @@ _OTHER = [{"Effect": "Allow", "Action": "sts:GetCallerIdentity", "Resource": "*"
 
 def without(template: dict[str, Any], what: str) -> dict[str, Any]:
     """A template whose policies lack the statements that name something."""
+    template = deepcopy(template)
     for resource in template["Resources"].values():
         properties = resource.get("Properties", {})
         for policy in (*properties.get("Policies", ()), properties):
@@ -30,8 +33,9 @@ def without(template: dict[str, Any], what: str) -> dict[str, Any]:
     return template
 
 
+@cache
 def app() -> dict[str, Any]:
-    site = Site(cdk.App(context=Site.recommended_context()))
+    site = Site(app_in(context=Site.recommended_context()))
     site.make_vpc()
     l4 = site.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, min_instances=1)
     train = site.task(l4, name="Train", family="train")
@@ -95,7 +99,7 @@ def test_the_self_test_on_hosts_of_this_library(cloud: Local, missing: str) -> N
     ("missing", "ends"), [("nothing", "SUCCEEDED"), ("TrainLogs", "FAILED"), (REGISTERS, "RUNNABLE")]
 )
 def test_a_job_of_aws_batch(cloud: Local, missing: str, ends: str) -> None:
-    site = Site(cdk.App(context=Site.recommended_context()))
+    site = Site(app_in(context=Site.recommended_context()))
     site.make_vpc()
     hosts = CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1)
     queue = GpuBatchQueue(site.stack, "Queue", vpc=site.vpc, environments=[hosts])

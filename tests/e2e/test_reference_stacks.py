@@ -23,7 +23,7 @@ from stacks.existing_cluster import ExistingClusterStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 from tests.stacks.stories import BLOCK_ENDS, STORIES
-from tests.synthesis import Site, synth_the_app
+from tests.synthesis import Site, app_in, synth_the_app
 
 from .cdk_cli import ROOT
 from .deployed import Stacks
@@ -65,7 +65,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
     """A stack with its defaults, which the app makes alike: see `test_cdks_own_validation`."""
-    app = cdk.App(outdir=str(folder), context=Site.recommended_context())
+    app = app_in(folder, Site.recommended_context())
     make(app)
     return Path(app.synth().directory)
 

@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 from ecs_emulator.local import Local
 from stacks.watched import WatchedStack
 
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 
 def _assembly(folder: Path, *, email: str) -> Path:
-    app = cdk.App(outdir=str(folder), context=Site.recommended_context())
+    app = app_in(folder, Site.recommended_context())
     WatchedStack(app, "watched", email=email)
     return Path(app.synth().directory)
 
