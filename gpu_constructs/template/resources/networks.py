@@ -86,7 +86,9 @@ class SecurityGroups:
     def may_let_in(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something in at a port; groups that are not known may."""
         rules = self._rules(groups, INGRESS)
-        return not groups or rules is None or any(first <= port <= last for _, (first, last), _ in rules)
+        # A dynamic block of Terraform may write rules of which its plan says nothing.
+        is_open = any(INGRESS not in each.properties and "." in each.logical_id for each in groups)
+        return not groups or rules is None or is_open or any(low <= port <= high for _, (low, high), _ in rules)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others through, or may: all ports where that is not known."""

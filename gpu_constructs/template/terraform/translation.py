@@ -219,7 +219,7 @@ def _address(node: Node) -> str:
 
 def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
     """Rules of a security group, of which CloudFormation has one for each address and each group."""
-    for block in items(blocks):
+    for block in items(blocks) if isinstance(blocks, list) else [LATER]:
         written = members(block)
         if block == LATER:
             yield block
@@ -229,12 +229,11 @@ def _rules(blocks: Node, key: str, own: str) -> Iterator[Node]:
             "ToPort": written.get("ToPort"),
             "IpProtocol": written.get("Protocol"),
         }
-        for cidr in listed(written.get("CidrBlocks")):
-            yield {**ports, "CidrIp": cidr}
-        for cidr in listed(written.get("Ipv6CidrBlocks")):
-            yield {**ports, "CidrIpv6": cidr}
-        for group in (*listed(written.get("SecurityGroups")), *([{"Ref": own}] if written.get("Self") is True else ())):
-            yield {**ports, _GROUPS[key]: group}
+        sides = [{"CidrIp": each} for each in listed(written.get("CidrBlocks"))]
+        sides += [{"CidrIpv6": each} for each in listed(written.get("Ipv6CidrBlocks"))]
+        sides += [{_GROUPS[key]: each} for each in listed(written.get("SecurityGroups"))]
+        sides += [{_GROUPS[key]: {"Ref": own}}] if written.get("Self") is True else []
+        yield from ({**ports, **each} for each in sides or [{}])  # else for a prefix list, or for what is not known
 
 
 def _alone(declaration: dict[str, Node]) -> dict[str, Node]:

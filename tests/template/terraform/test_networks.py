@@ -107,6 +107,23 @@ def hosts_in_a_group(at: str, rule: dict[str, Any] | None, **of_group: Any) -> d
     return written
 
 
+@pytest.mark.parametrize(("port", "is_closed"), [(80, True), (443, False), (None, False)])
+def test_endpoints_are_open_where_their_group_lets_hosts_in_or_a_dynamic_block_may(
+    port: int | None, *, is_closed: bool
+) -> None:
+    group, rule = "aws_security_group.endpoints", {"from_port": port, "to_port": port, "protocol": "tcp"}
+    inline: dict[str, Any] = {"ingress": [{**rule, "cidr_blocks": ["10.0.0.0/16"]}]} if port else {}
+    pairs = [endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")]
+    for made, names in pairs:
+        made["change"]["after_unknown"]["security_group_ids"] = True
+        names["expressions"]["security_group_ids"] = refers(f"{group}.id", group)
+    of_group = planned(group, inline, **({} if port else {"ingress": True}))
+    written = network(
+        *(each for each, _ in pairs), of_group, expressions=(*(each for _, each in pairs), configured(group))
+    )
+    assert ("GPU228" in found(written)) is is_closed
+
+
 OPEN = {"ip_protocol": "-1", "cidr_ipv4": "0.0.0.0/0"}
 BY_LIST = {"ip_protocol": "tcp", "from_port": 443, "to_port": 443, "prefix_list_id": "pl-1"}
 
@@ -120,6 +137,7 @@ BY_LIST = {"ip_protocol": "tcp", "from_port": 443, "to_port": 443, "prefix_list_
         (OPEN, {}, False),
         (BY_LIST, {}, False),
         (None, {"egress": [{"from_port": 0, "to_port": 0, "protocol": "-1", "cidr_blocks": ["0.0.0.0/0"]}]}, False),
+        (None, {"egress": [{"from_port": 443, "to_port": 443, "protocol": "tcp", "prefix_list_ids": ["pl-1"]}]}, False),
     ],
 )
 def test_a_group_without_egress_lets_nothing_out(
