@@ -188,7 +188,7 @@ def pulls_its_images(context: Context) -> Problems:
                 continue
             told.add(id(container))
             of_logs, names = {*missing} == {"logs"}, and_list(missing)
-            what, fix = f"needs {names} for its {'logs' if of_logs else 'image'}", f"endpoints for {names}"
+            what, fix = f"needs {names} for {'awslogs' if of_logs else 'its image'}", f"endpoints for {names}"
             if registry:
                 what = f"has an image of {registry} ({brief(str(container.image))})"
                 fix = "a copy in ECR, such as by a pull through cache"
