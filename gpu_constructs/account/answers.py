@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet.purchase import moment
 
 _LARGEST = 10**DIGITS
 
@@ -104,10 +105,9 @@ def when(given: object) -> datetime | None:
     try:
         if isinstance(given, (int, float)):  # version 1 of ``aws``
             return datetime.fromtimestamp(given, timezone.utc)
-        moment = given if isinstance(given, datetime) else datetime.fromisoformat(str(given).replace("Z", "+00:00"))
-        return moment.astimezone(timezone.utc)
     except (OSError, OverflowError, ValueError):
         return None
+    return moment(str(given))
 
 
 def thing(of: Thing, name: str) -> Thing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -105,6 +106,15 @@ class Block:
 
     starts: str | Unknown | None = None
     ends: str | Unknown | None = None
+
+
+def moment(written: object) -> dt.datetime | None:
+    """A time as AWS writes and takes it, in UTC, which it is where it names no zone; None for anything else."""
+    try:
+        read = dt.datetime.fromisoformat(written.replace("Z", "+00:00")) if isinstance(written, str) else None
+        return read and (read if read.tzinfo else read.replace(tzinfo=dt.timezone.utc)).astimezone(dt.timezone.utc)
+    except (OverflowError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

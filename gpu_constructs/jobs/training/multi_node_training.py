@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
@@ -18,6 +17,7 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known
+from gpu_constructs.fleet.purchase import moment
 from gpu_constructs.jobs.batch.environment import BatchEnvironment
 from gpu_constructs.jobs.batch.job import BatchWork
 from gpu_constructs.jobs.batch.job_options import JobOptions
@@ -26,8 +26,6 @@ from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
 from gpu_constructs.rules.finding import and_list, or_list
 
-# As `Purchase.capacity_block` writes times.
-_FORM = "%Y-%m-%dT%H:%M:%SZ"
 _OWN_CODE = 1  # of an exception in Python, which is how torchrun ends whatever its processes ended with
 _FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
 # As GPU294 says it.
@@ -220,7 +218,7 @@ def _require_near(environment: BatchEnvironment, seconds: int | Unknown | None) 
             value=zones,
             fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
         )
-    starts, ends = (None, None) if block is None else (_time(block.starts), _time(block.ends))
+    starts, ends = (None, None) if block is None else (moment(block.starts), moment(block.ends))
     if starts is None or ends is None or not isinstance(seconds, int):
         return
     there = int((ends - starts).total_seconds())
@@ -232,10 +230,3 @@ def _require_near(environment: BatchEnvironment, seconds: int | Unknown | None) 
             allowed=f"up to {there} seconds",
             fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
         )
-
-
-def _time(written: str | Unknown | None) -> datetime | None:
-    try:
-        return datetime.strptime(written, _FORM) if isinstance(written, str) else None  # noqa: DTZ007 - all are UTC
-    except ValueError:  # before the year 1000
-        return None

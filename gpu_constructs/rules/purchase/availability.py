@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from functools import partial
 
@@ -10,6 +9,7 @@ from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, accelera
 from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Shape, Unknown
+from gpu_constructs.fleet.purchase import moment
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.evidence.fixes import of_types, priced
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, first_of, joined, one_way, or_list, with_verb
@@ -158,7 +158,7 @@ def quotas(context: Context) -> Problems:
 )
 def block_is_not_over(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        ends = None if pool.bought.block is None else _time(pool.bought.block.ends)
+        ends = None if pool.bought.block is None else moment(pool.bought.block.ends)
         if ends is not None and context.now is not None and ends < context.now:
             yield Problem(
                 about=pool,
@@ -166,15 +166,6 @@ def block_is_not_over(context: Context) -> Problems:
                 "Capacity Block ends, and that time is past",
                 fix="the reservation and the times of a later block, or remove the group",
             )
-
-
-def _time(written: str | Unknown | None) -> dt.datetime | None:
-    """A time as CloudFormation takes it, in UTC: ``2026-12-05T10:45:00Z``."""
-    try:
-        read = dt.datetime.fromisoformat(written.replace("Z", "+00:00")) if isinstance(written, str) else None
-    except ValueError:
-        return None
-    return read and (read if read.tzinfo else read.replace(tzinfo=dt.timezone.utc))
 
 
 def _is_limited(pool: Pool) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.answers import UnansweredError, when
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.fleet import (
     RESERVATIONS_FIRST,
@@ -147,6 +148,16 @@ OFFER = {
 }
 OFFERED = {"DescribeCapacityBlockOfferings": {"CapacityBlockOfferings": [{**OFFER, "StartDate": YEAR_2041}, OFFER]}}
 BLOCKS = fleet(pool(bought=BLOCK))
+
+
+def test_the_time_of_a_block_is_in_utc_wherever_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert when("2040-01-02T00:00:00") == dt.datetime(2040, 1, 2, tzinfo=dt.timezone.utc)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_block_that_is_short_leads_to_what_aws_offers() -> None:
