@@ -87,10 +87,13 @@ def _run(account: Account, folder: Path) -> int:
     try:
         run(account, done, lambda step: _tell(f"{step} …"))
     finally:
+        before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # what was paid for is written, whoever has had enough
+        _record(done, folder)
         for each, handler in before.items():
             signal.signal(each, handler)
         _report(done)
-        _record(done, folder)
     return 0 if len(done) > len(STEPS) and all(each.passed and not each.unanswered for each in done) else 1
 
 
