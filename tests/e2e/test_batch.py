@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import aws_cdk as cdk
@@ -16,23 +16,24 @@ from ecs_emulator.account import Account
 from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
 
-from tests.synthesis import app_in
+from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import submitted, until
 
 STACK = "Batch"
 
 
-def _assembly(
-    folder: Path,
+@cache
+def _template(
     *,
     types: tuple[str, ...] = ("g6.xlarge", "g6.2xlarge"),
     share: str | None = None,
-    shares: dict[str, int] | None = None,
     **of_job: Any,
-) -> Path:
-    app = app_in(folder)
-    stack = cdk.Stack(app, STACK)
+) -> Properties:
+    return synthesized(STACK, lambda stack: _define(stack, types, share, of_job))
+
+
+def _define(stack: cdk.Stack, types: tuple[str, ...], share: str | None, of_job: Mapping[str, Any]) -> None:
     queue = GpuBatchQueue(
         stack,
         "Queue",
@@ -41,14 +42,12 @@ def _assembly(
             CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=2, purchase=Purchase.spot()),
             CapacityChoice("OnDemand", instance_types=types, max_instances=2),
         ],
-        shares=None if share is None else FairShares(shares=shares or {share: 1}),
+        shares=None if share is None else FairShares(shares={"research": 3, "product": 1}),
         start_within=cdk.Duration.minutes(15),
     )
     image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
     job = queue.add_job("Train", image=image, command=["nvidia-smi"], share=share, **of_job)
     cdk.CfnOutput(stack, "Submit", value=job.submit_command())
-    app.synth()
-    return folder
 
 
 def _instances(account: Account) -> list[tuple[str, str]]:
@@ -62,9 +61,7 @@ def _instances(account: Account) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_schedule_submits_a_job(cloud: Local, tmp_path: Path) -> None:
-    app = app_in(tmp_path)
-    stack = cdk.Stack(app, STACK)
+def _scheduled(stack: cdk.Stack) -> None:
     choice = CapacityChoice("A", instance_types=["g6.xlarge"], max_instances=1)
     queue = GpuBatchQueue(stack, "Queue", vpc=ec2.Vpc(stack, "Vpc", max_azs=2), environments=[choice])
     job = queue.add_job("Train", image=ecs.ContainerImage.from_registry("example/train:1"))
@@ -81,8 +78,10 @@ def test_a_schedule_submits_a_job(cloud: Local, tmp_path: Path) -> None:
                 input=scheduler.ScheduleTargetInput.from_object({**request, "JobDefinition": definition}),
             ),
         )
-    app.synth()
-    deployed, batch = cloud.deploy_assembly(tmp_path, STACK), cloud.account.client("batch")
+
+
+def test_a_schedule_submits_a_job(cloud: Local) -> None:
+    deployed, batch = cloud.deploy(synthesized(STACK, _scheduled)), cloud.account.client("batch")
     cloud.switch("due", "weekly,wrong")
 
     for _ in range(10):
@@ -102,16 +101,16 @@ def test_a_schedule_submits_a_job(cloud: Local, tmp_path: Path) -> None:
         ("lost,0", ("SUCCEEDED", 2), {}),
         ("lost", ("FAILED", 3), {}),
         ("1", ("FAILED", 1), {}),
-        ("75,lost,0", ("SUCCEEDED", 3), {"retries": BatchRetries(exit_codes=[75])}),
-        ("75", ("FAILED", 2), {"retries": BatchRetries(attempts=2, exit_codes=[75])}),
+        ("75,lost,0", ("SUCCEEDED", 3), {"retries": BatchRetries(exit_codes=(75,))}),
+        ("75", ("FAILED", 2), {"retries": BatchRetries(attempts=2, exit_codes=(75,))}),
         ("forever", ("FAILED", 1), {"timeout": cdk.Duration.minutes(5)}),
     ],
     ids=["a lost host", "every host lost", "a mistake", "a code and a lost host", "one code", "no end"],
 )
 def test_a_job_is_tried_again_by_cause_within_its_budget(
-    cloud: Local, tmp_path: Path, attempts: str, end: tuple[str, int], of_job: dict[str, Any]
+    cloud: Local, attempts: str, end: tuple[str, int], of_job: dict[str, Any]
 ) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, **of_job), STACK)
+    stack = cloud.deploy(_template(**of_job), STACK)
     cloud.switch("jobs/Train", attempts)
 
     described = until(cloud.account, submitted(cloud.account, stack.outputs), 40)
@@ -120,8 +119,8 @@ def test_a_job_is_tried_again_by_cause_within_its_budget(
     cloud.destroy(stack)
 
 
-def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     cloud.switch("no-capacity", "g6.xlarge:spot,g6.xlarge:on-demand")
     job = submitted(cloud.account, stack.outputs)
 
@@ -136,8 +135,8 @@ def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local,
     cloud.destroy(stack)
 
 
-def test_where_spot_is_full_the_next_environment_takes_the_jobs_that_wait(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_where_spot_is_full_the_next_environment_takes_the_jobs_that_wait(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     cloud.switch("jobs/Train", "forever")
     jobs = [submitted(cloud.account, stack.outputs) for _ in range(6)]
 
@@ -149,9 +148,8 @@ def test_where_spot_is_full_the_next_environment_takes_the_jobs_that_wait(cloud:
     cloud.destroy(stack)
 
 
-def test_shares_get_what_the_policy_gives_them(cloud: Local, tmp_path: Path) -> None:
-    shares = {"research": 3, "product": 1}
-    stack = cloud.deploy_assembly(_assembly(tmp_path, share="product", shares=shares), STACK)
+def test_shares_get_what_the_policy_gives_them(cloud: Local) -> None:
+    stack = cloud.deploy(_template(share="product"), STACK)
     jobs = {
         share: [submitted(cloud.account, stack.outputs, shareIdentifier=share) for _ in range(24)]
         for share in ("product", "research")
@@ -168,11 +166,9 @@ def test_shares_get_what_the_policy_gives_them(cloud: Local, tmp_path: Path) -> 
     cloud.destroy(stack)
 
 
-def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Local, tmp_path: Path) -> None:
-    first = _assembly(tmp_path / "1", job_definition_name="sweep")
-    stack = cloud.deploy_assembly(first, STACK)
-    after = _assembly(tmp_path / "2", job_definition_name="sweep", timeout=cdk.Duration.hours(2))
-    updated = cloud.update(stack, json.loads((after / f"{STACK}.template.json").read_text()))
+def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Local) -> None:
+    stack = cloud.deploy(_template(job_definition_name="sweep"), STACK)
+    updated = cloud.update(stack, _template(job_definition_name="sweep", timeout=cdk.Duration.hours(2)))
 
     definitions = cloud.account.client("batch").describe_job_definitions(status="ACTIVE")["jobDefinitions"]
     assert [(each["jobDefinitionName"], each["revision"]) for each in definitions] == [("sweep", 2)]
@@ -181,8 +177,8 @@ def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Loca
     cloud.destroy(updated)
 
 
-def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     cloud.switch("no-capacity", "g6.xlarge,g6.2xlarge")
     job = submitted(cloud.account, stack.outputs)
 
@@ -193,16 +189,15 @@ def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tm
     cloud.destroy(stack)
 
 
-def test_an_update_keeps_the_environments_and_their_jobs(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path / "1"), STACK)
+def test_an_update_keeps_the_environments_and_their_jobs(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     environments = cloud.account.client("batch").describe_compute_environments
     before = {each["computeEnvironmentArn"] for each in environments()["computeEnvironments"]}
     cloud.switch("jobs/Train", "forever")
     running = submitted(cloud.account, stack.outputs)
     until(cloud.account, running, 5)
 
-    after = _assembly(tmp_path / "2", types=("g5.xlarge",), gpu_memory_gib=16)
-    updated = cloud.update(stack, json.loads((after / f"{STACK}.template.json").read_text()))
+    updated = cloud.update(stack, _template(types=("g5.xlarge",), gpu_memory_gib=16))
 
     now = environments()["computeEnvironments"]
     assert {each["computeEnvironmentArn"] for each in now} == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import aws_cdk as cdk
@@ -15,15 +15,13 @@ from aws_cdk import aws_sns as sns
 from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining
 
-from tests.synthesis import app_in
+from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import submitted, until
 from .test_batch import STACK
 
 
-def _assembly(folder: Path, *, gang: bool = False) -> Path:
-    app = app_in(folder)
-    stack = cdk.Stack(app, STACK)
+def _define(stack: cdk.Stack, *, gang: bool) -> None:
     choice = CapacityChoice(
         "Hosts", instance_types=["g6.xlarge"], max_instances=2, network=HostNetwork(placement_group=True)
     )
@@ -42,8 +40,11 @@ def _assembly(folder: Path, *, gang: bool = False) -> Path:
     cdk.CfnOutput(stack, "Submit", value=job.submit_command())
     cdk.CfnOutput(stack, "Machine", value=watch.state_machine.state_machine_arn)
     cdk.CfnOutput(stack, "Alarm", value=watch.alarm.alarm_name)
-    app.synth()
-    return folder
+
+
+@cache
+def _template(*, gang: bool = False) -> Properties:
+    return synthesized(STACK, partial(_define, gang=gang))
 
 
 def _told(cloud: Local) -> Callable[..., list[str]]:
@@ -68,8 +69,8 @@ def _told(cloud: Local) -> Callable[..., list[str]]:
 
 
 @pytest.mark.parametrize("gang", [False, True], ids=["a job", "a training"])
-def test_of_a_job_that_failed_there_is_one_notice_with_its_reason(cloud: Local, tmp_path: Path, *, gang: bool) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, gang=gang), STACK)
+def test_of_a_job_that_failed_there_is_one_notice_with_its_reason(cloud: Local, *, gang: bool) -> None:
+    stack = cloud.deploy(_template(gang=gang), STACK)
     told = _told(cloud)
     cloud.switch("jobs/Train", "lost,1")
     job = submitted(cloud.account, stack.outputs)
@@ -85,8 +86,8 @@ def test_of_a_job_that_failed_there_is_one_notice_with_its_reason(cloud: Local, 
     cloud.destroy(stack)
 
 
-def test_of_a_queue_without_hosts_there_are_a_notice_an_alarm_and_a_cancelled_job(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_of_a_queue_without_hosts_there_are_a_notice_an_alarm_and_a_cancelled_job(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     told = _told(cloud)
     cloud.switch("no-capacity", "g6.xlarge")
     job = submitted(cloud.account, stack.outputs)
@@ -101,8 +102,8 @@ def test_of_a_queue_without_hosts_there_are_a_notice_an_alarm_and_a_cancelled_jo
     cloud.destroy(stack)
 
 
-def test_the_alarm_is_about_jobs_without_a_host_and_invalid_environments_alone(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_the_alarm_is_about_jobs_without_a_host_and_invalid_environments_alone(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     assert _look(cloud, stack.outputs) == ("SUCCEEDED", None)
 
     cloud.switch("jobs/Train", "forever")

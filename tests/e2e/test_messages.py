@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import aws_cdk as cdk
@@ -19,14 +19,15 @@ from ecs_emulator.process import ACCOUNT, REGION
 from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobRetries
 from moto.sqs.models import sqs_backends
 
-from tests.synthesis import app_in
+from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import Jobs
 
 STACK, HOSTS, BURST = "Renders", 8, 30
 
 
-def _define_renders(stack: cdk.Stack, vpc: ec2.Vpc, **of_queue: Any) -> None:
+def _define_renders(stack: cdk.Stack, **of_queue: Any) -> None:
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False)
     cluster = GpuCluster(stack, "Cluster", vpc=vpc)
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=HOSTS)
     render = GpuTaskDefinition(stack, "Render", capacity=[l4], family="render")
@@ -51,12 +52,9 @@ def _define_renders(stack: cdk.Stack, vpc: ec2.Vpc, **of_queue: Any) -> None:
         cdk.CfnOutput(stack, f"Its{name}", value=value)
 
 
-def _assembly(folder: Path, **how: Any) -> Path:
-    app = app_in(folder)
-    stack = cdk.Stack(app, STACK)
-    _define_renders(stack, ec2.Vpc(stack, "Vpc", max_azs=2, restrict_default_security_group=False), **how)
-    app.synth()
-    return folder
+@cache
+def _template(**how: Any) -> Properties:
+    return synthesized(STACK, lambda stack: _define_renders(stack, **how))
 
 
 @dataclass(frozen=True)
@@ -123,8 +121,8 @@ class Here:
 
 
 @pytest.fixture(name="here")
-def _here(cloud: Local, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Here]:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, **getattr(request, "param", {})), STACK)
+def _here(cloud: Local, request: pytest.FixtureRequest) -> Iterator[Here]:
+    stack = cloud.deploy(_template(**getattr(request, "param", {})), STACK)
     jobs = Renders.of(cloud.account, stack.outputs)
     yield Here(cloud, stack, jobs)
     cloud.account.stop_all(jobs.cluster)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -15,24 +16,26 @@ from ecs_emulator.account import Account
 from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
-from tests.synthesis import app_in
+from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import submitted, until
 
 STACK = "Training"
 HOSTS = 3
+LIMIT = cdk.Duration.minutes(6)
 
 
-def _assembly(
-    folder: Path,
+@cache
+def _template(
     types: str = "g6.12xlarge",
     network: HostNetwork | None = None,
     nodes: str = "",
-    hosts: int = HOSTS,
     **of_job: Any,
-) -> Path:
-    app = app_in(folder)
-    stack = cdk.Stack(app, STACK)
+) -> Properties:
+    return synthesized(STACK, lambda stack: _define(stack, types, network, nodes, of_job))
+
+
+def _define(stack: cdk.Stack, types: str, network: HostNetwork | None, nodes: str, of_job: Mapping[str, Any]) -> None:
     queue = GpuBatchQueue(
         stack,
         "Queue",
@@ -41,20 +44,18 @@ def _assembly(
             CapacityChoice(
                 "Hosts",
                 instance_types=[types],
-                max_instances=hosts,
+                max_instances=HOSTS,
                 network=network or HostNetwork(placement_group=True),
             )
         ],
         start_within=cdk.Duration.minutes(15),
     )
     image = ecs.ContainerImage.from_registry("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime")
-    training = MultiNodeTraining(stack, "Train", queue=queue, hosts=hosts, image=image, command=["train.py"], **of_job)
+    training = MultiNodeTraining(stack, "Train", queue=queue, hosts=HOSTS, image=image, command=["train.py"], **of_job)
     if nodes:
         definition = cast("batch.CfnJobDefinition", training.job_definition.node.default_child)
         definition.add_property_override("NodeProperties.NodeRangeProperties.0.TargetNodes", nodes)
     cdk.CfnOutput(stack, "Submit", value=training.submit_command())
-    app.synth()
-    return folder
 
 
 def _nodes(account: Account) -> list[tuple[str, str]]:
@@ -70,8 +71,8 @@ def _nodes(account: Account) -> list[tuple[str, str]]:
     return [(each["containerInstanceArn"], each["lastStatus"]) for each in tasks]
 
 
-def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     job = submitted(cloud.account, stack.outputs)
 
     until(cloud.account, job, 10, "RUNNING")
@@ -85,10 +86,8 @@ def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Loca
 
 
 @pytest.mark.parametrize("failed", ["2:1", "2:image"], ids=["its command fails", "its image is not pulled"])
-def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_does(
-    cloud: Local, tmp_path: Path, failed: str
-) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(6)), STACK)
+def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_does(cloud: Local, failed: str) -> None:
+    stack = cloud.deploy(_template(timeout=LIMIT), STACK)
     cloud.switch("jobs/Train", "forever")
     cloud.switch("nodes/Train", failed)
     job = submitted(cloud.account, stack.outputs)
@@ -118,11 +117,10 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
     ],
 )
 def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_with(
-    cloud: Local, tmp_path: Path, main: str, nodes: str, end: tuple[str, int]
+    cloud: Local, main: str, nodes: str, end: tuple[str, int]
 ) -> None:
-    stack = cloud.deploy_assembly(
-        _assembly(tmp_path, launcher=TrainingLauncher.jax(), retries=BatchRetries(exit_codes=[75])), STACK
-    )
+    tried = BatchRetries(exit_codes=(75,))
+    stack = cloud.deploy(_template(launcher=TrainingLauncher.jax(), retries=tried), STACK)
     cloud.switch("jobs/Train", main)
     if nodes:
         cloud.switch("nodes/Train", nodes)
@@ -133,23 +131,23 @@ def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_wi
     cloud.destroy(stack)
 
 
-def test_the_number_of_hosts_is_that_of_the_definition(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_the_number_of_hosts_is_that_of_the_definition(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     with pytest.raises(ClientError, match="NumNodes override can only be applied if"):
         submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
     cloud.destroy(stack)
 
 
-def test_a_definition_with_an_open_range_takes_another_number(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, nodes="0:"), STACK)
+def test_a_definition_with_an_open_range_takes_another_number(cloud: Local) -> None:
+    stack = cloud.deploy(_template(nodes="0:"), STACK)
     job = submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
     until(cloud.account, job, 10, "RUNNING")
     assert len(_nodes(cloud.account)) == 2
     cloud.destroy(stack)
 
 
-def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(cloud: Local) -> None:
+    stack = cloud.deploy(_template(), STACK)
     cloud.switch("no-capacity", "g6.12xlarge")
     job = submitted(cloud.account, stack.outputs)
 
@@ -161,8 +159,8 @@ def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(
     cloud.destroy(stack)
 
 
-def test_hosts_with_efa_start_in_one_placement_group(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, "p5.48xlarge", HostNetwork.efa()), STACK)
+def test_hosts_with_efa_start_in_one_placement_group(cloud: Local) -> None:
+    stack = cloud.deploy(_template("p5.48xlarge", HostNetwork.efa()), STACK)
 
     job = submitted(cloud.account, stack.outputs)
 
