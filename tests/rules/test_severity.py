@@ -49,7 +49,6 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU125": (UNSAID,),
     "GPU130": (NEWER,),
     "GPU132": (UNSAID, SOME),
-    "GPU160": (UNSAID,),
     "GPU170": (UNSAID,),
     "GPU200": (NEWER,),
     "GPU204": (UNSAID,),

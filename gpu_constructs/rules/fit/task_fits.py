@@ -52,8 +52,9 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED, DoubtKind.DAEMONS)
     changes="Memory",
 )
 def certain_to_fit(context: Context) -> Problems:
-    for assignment, each in _in_question(context):
-        yield from _may_not_fit(assignment.task, each.pool, each.fit)
+    for assignment in context.assignments:
+        for each in assignment.in_doubt:
+            yield from _may_not_fit(assignment.task, each.pool, each.fit)
     for task in unassigned(context.fleet):
         answers = [(pool, fit(task, pool)) for pool in pools_by_hand(context.fleet, task)]
         if all(each.answer is not True for _, each in answers):
@@ -271,10 +272,6 @@ def _may_not_fit(task: Task, pool: Pool, found: Fit) -> Problems:
             fix="ask for less memory" if less is not None else doubt.fix,
             ways=() if less is None else one_way(doubt.fix, less),
         )
-
-
-def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
-    return ((assignment, each) for assignment in context.assignments for each in assignment.in_doubt)
 
 
 def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:

@@ -39,7 +39,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
                 fix="another NetworkCardIndex or DeviceIndex for each but one",
                 property_name=_PROPERTY,
             )
-    without = _without(pool)
+    without = [each for each in pool.instance_types if each.network.efa_supported is False] if _efa(pool) else []
     misplaced = {each: [*_misplaced(pool, each)] for each in pool.instance_types}
     is_certain = pool.types_are_known and all(each in without or misplaced[each] for each in pool.instance_types)
     if without and is_certain and len(without) == len(pool.instance_types):
@@ -209,10 +209,6 @@ def _in_one_zone(pool: Pool) -> Problems:
 
 def _efa(pool: Pool) -> list[NetworkInterface]:
     return [each for each in pool.interfaces if each.is_efa]
-
-
-def _without(pool: Pool) -> list[InstanceType]:
-    return [each for each in pool.instance_types if each.network.efa_supported is False] if _efa(pool) else []
 
 
 def _support_none(without: Iterable[InstanceType]) -> str:

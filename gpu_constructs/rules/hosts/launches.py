@@ -166,7 +166,9 @@ def _refused(volume: _Volume) -> Iterator[tuple[str, int, str, str]]:
 )
 def room_for_images(context: Context) -> Problems:
     volumes = context.once(_volumes)
-    for pool, waiting in context.awaited(_is_described):
+    for pool, waiting in context.awaited(lambda pool: pool.kind is not PoolKind.BATCH and pool.names_image is True):
+        if _moves_images(pool):
+            continue
         there = volumes.get(pool, ())
         size = _gib_for_images(pool, there)
         if size is None and not there and any(map(_runs_large_image, waiting)):
@@ -208,10 +210,6 @@ def _volume_of(pool: Pool) -> ImageVolume:
     """The volume with the container images; that of Amazon Linux where the system is not known."""
     system = pool.operating_system
     return _ON_LINUX if isinstance(system, Unknown) else IMAGE_VOLUMES[system]
-
-
-def _is_described(pool: Pool) -> bool:
-    return pool.kind is not PoolKind.BATCH and pool.names_image is True and not _moves_images(pool)
 
 
 def _moves_images(pool: Pool) -> bool:

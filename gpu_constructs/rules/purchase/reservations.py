@@ -39,7 +39,6 @@ def _stopped(context: Context) -> Problems:
                 message=f"the launch template of {pool.name} has hosts of one-time requests stopped when they are "
                 "interrupted, and EC2 stops those of persistent requests alone",
                 fix="leave InstanceInterruptionBehavior out: Auto Scaling replaces a host that is interrupted",
-                is_certain=kind is not None,
             )
 
 
@@ -50,7 +49,6 @@ def _stopped(context: Context) -> Problems:
     "(Incompatible launch template: github.com/kubernetes/kops/pull/7066), and EC2 stops only hosts of persistent "
     "requests (InvalidParameterCombination: github.com/harmony-one/harmony-ops/issues/285), while those of Auto "
     "Scaling are one-time",
-    softer="where the launch template does not write the type of the request",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/interruption-behavior.html",
     in_fleet=_stopped,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
-from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts import InstanceType, OperatingSystem
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, SPOT_NOTICE_SECONDS
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.servers import server_of_image
-from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Pool, Scheduler, Task, Unknown
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.route import Route
@@ -24,6 +25,7 @@ _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
+_DEFAULT_RUNTIME = re.compile(r"default-runtime|set-as-default")
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
 _LEAST_FOR_CUDA_MIB = 128
@@ -97,6 +99,7 @@ def left_to_ecs(task: Task) -> Problems:
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
     landing = context.once(_on_gpu_hosts_alone)
+    yield from _blind(context)
     for task in context.tasks:
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
@@ -274,6 +277,36 @@ def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
     if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
         return "sets NVIDIA_DRIVER_CAPABILITIES,"
     return ""
+
+
+def _blind(context: Context) -> Problems:
+    """Exporters without the variable by which the agent gives the NVIDIA runtime to containers of a GPU task.
+
+    https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/task/task.go
+    """
+    for route in context.routed(lambda task: task.wants_gpu and any(map(_exports, task.containers))):
+        is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
+        for container in filter(_exports, route.task.containers if is_plain else ()):
+            yield Problem(
+                about=route.task,
+                container=container,
+                message=f"container {container.name} asks for no GPU and has no {_VISIBLE}: it sees none to export",
+                fix=f"{_VISIBLE} with the value all in its Environment, which reserves no GPU",
+                changes="Environment",
+            )
+
+
+def _exports(container: Container) -> bool:
+    """Whether it certainly reads GPUs by itself: it has no other way to them, and asks no DCGM that runs elsewhere."""
+    asks = any(str(word).startswith(("-r", "--remote")) for word in container.command)
+    has = asks or container.wants_gpu or container.devices or container.privileged is True or container.relations.mounts
+    names = {_VISIBLE, "DCGM_REMOTE_HOSTENGINE_INFO"}.intersection(name for name, _ in container.environment)
+    return isinstance(container.image, str) and "/dcgm-exporter:" in container.image and not has and not names
+
+
+def _has_plain_docker(pool: Pool) -> bool:
+    is_of_aws = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
+    return is_of_aws and pool.user_data.complete and not _DEFAULT_RUNTIME.search(pool.user_data.text)
 
 
 def _quoted(value: str | Unknown) -> str:

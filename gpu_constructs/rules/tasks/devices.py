@@ -138,8 +138,10 @@ def given_efa(context: Context) -> Problems:
 def sees_efa(context: Context) -> Problems:
     if any(map(_is_given_efa, context.tasks)):
         return  # the adapters are for that task
-    for route in _routed(context, _is_given_no_other):
+    for route in _routed(context, lambda task: task.wants_gpu):
         task = route.task
+        if any(each.may_have_other_devices for each in task.containers):
+            continue
         container = next(each for each in task.containers if each.wants_gpu)
         # Copies of a workload, or nodes of a job of AWS Batch, may run at once and talk to each other.
         is_run_twice = task.is_multi_node if route.workload is None else _several(route.workload)
@@ -286,10 +288,6 @@ def _is_given_efa(task: Task) -> bool:
 def _highest_efa(task: Task) -> int | None:
     found = (_EFA_PATH.fullmatch(path) for container in task.containers for path in container.devices)
     return max((int(each[1]) for each in found if each), default=None)
-
-
-def _is_given_no_other(task: Task) -> bool:
-    return task.wants_gpu and not any(each.may_have_other_devices for each in task.containers)
 
 
 def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:

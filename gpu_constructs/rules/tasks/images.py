@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Drivers, InstanceType, drivers_of, image
+from gpu_constructs.facts import Drivers, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_OF_GPUS,
@@ -130,7 +130,9 @@ def _drivers(there: Destination) -> Drivers | None:
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
-    is_dropped_by = all(_is_dropped(each, found) for each in there.types)
+    is_dropped_by = all(
+        each and is_dropped(each, found.cuda) for each in (one.compute_capability for one in there.types)
+    )
     return found.has_libraries and (is_dropped_by or _newer_cuda(found, there) is not None)
 
 
@@ -143,10 +145,6 @@ def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
 
 def _cuda_of(container: Container) -> CudaImage | None:
     return cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
-
-
-def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
-    return each.compute_capability is not None and is_dropped(each.compute_capability, found.cuda)
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:
@@ -180,7 +178,8 @@ def pulls_its_images(context: Context) -> Problems:
     told = set()
     for assignment in context.assignments:
         task, there = assignment.task, [each.pool for each in assignment.destinations]
-        pool = next(filter(_is_isolated, there), None)
+        isolated = (each for each in there if each.has_no_route_out or each.missing_endpoints)
+        pool = next((each for each in isolated if not each.user_data.names_proxy), None)
         for container in task.containers if pool is not None else ():
             registry = _public_registry(container.image)
             missing = {} if registry or pool is None else _missing(context, task, container, pool)
@@ -204,10 +203,6 @@ def pulls_its_images(context: Context) -> Problems:
                 and context.fleet.is_whole
                 and all(each.never_sets(_PULLS) and missing.keys() <= {*each.missing_endpoints} for each in there),
             )
-
-
-def _is_isolated(pool: Pool) -> bool:
-    return bool(pool.has_no_route_out or pool.missing_endpoints) and not pool.user_data.names_proxy
 
 
 def _missing(context: Context, task: Task, container: Container, pool: Pool) -> dict[str, bool]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
-from gpu_constructs.fleet import HostAction, Origin, Pool
+from gpu_constructs.fleet import HostAction, Origin
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.resources.roles import is_closed_to_unnamed
@@ -67,7 +67,8 @@ def _on_bottlerocket(context: Context) -> Iterator[Problem]:
     """See https://github.com/bottlerocket-os/bottlerocket/issues/1080."""
     for assignment in context.assignments:
         task, pools = assignment.task, [each.pool for each in assignment.destinations]
-        cannot = [each for each in pools if _is_bottlerocket(each)]
+        bottlerocket = (each for each in pools if each.operating_system is OperatingSystem.BOTTLEROCKET)
+        cannot = [each for each in bottlerocket if each.runs_launch_type_ec2]
         definition = context.section(task) if cannot else None
         mounts = () if definition is None else _mounts(definition)
         needing = [(name, mount.origin) for name, mount in mounts if _is_encrypted(mount)]
@@ -82,10 +83,6 @@ def _on_bottlerocket(context: Context) -> Iterator[Problem]:
                 origin=needing[0][1],
                 is_certain=False,
             )
-
-
-def _is_bottlerocket(pool: Pool) -> bool:
-    return pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2
 
 
 def _is_encrypted(mount: Section) -> bool:

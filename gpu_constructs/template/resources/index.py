@@ -275,7 +275,7 @@ class Index:
 
     def named(self, name: str | Text, resource_type: str, near: Place) -> Resource | None:
         """The resource of a name or ARN that is written out, as something in a place calls it."""
-        places = self._names(resource_type).get(_of_arn(name), {})
+        places = self._names(resource_type).get(last_step(name) if begin_of(name).startswith("arn:") else name, {})
         return places.get(near) or next((each for place, each in places.items() if place.may_be(near)), None)
 
     def _find_names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
@@ -347,11 +347,6 @@ def _pointed_at(value: Value) -> Reference | None:
     is_begin = all(isinstance(each, str) and each.endswith(_BETWEEN) for each in pieces[:at][-1:])
     is_end = all(isinstance(each, str) and each.startswith(_BETWEEN) for each in pieces[at + 1 : at + 2])
     return reference if is_begin and is_end else None
-
-
-def _of_arn(name: str | Text) -> str | Text:
-    """The name at the end of an ARN; any other name as it is."""
-    return last_step(name) if begin_of(name).startswith("arn:") else name
 
 
 def place_of_arn(name: str | Text) -> Place | None:

@@ -195,7 +195,7 @@ def test_a_capacity_block_that_has_ended_is_a_warning_at_the_time_of_the_check(e
     ("options", "expected"),
     [
         ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "one-time"}, ["error"]),
-        ({"InstanceInterruptionBehavior": "stop"}, ["warning"]),
+        ({"InstanceInterruptionBehavior": "stop"}, ["error"]),
         ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "persistent"}, []),
         ({"InstanceInterruptionBehavior": "terminate", "SpotInstanceType": "one-time"}, []),
     ],
