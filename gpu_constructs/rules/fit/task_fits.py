@@ -39,6 +39,7 @@ _OF_HOSTS = {
     ObstacleKind.ZONE: ("NetworkConfiguration", "subnets for its tasks in the zones of the hosts"),
 }
 """Obstacles that are a matter of neither size, with the property and the fix."""
+_MORE, _AS_MANY = "GPUs with more memory", "hosts with as many Neuron devices"
 _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED, DoubtKind.DAEMONS)
 
 
@@ -96,8 +97,7 @@ def known_task(context: Context) -> Problems:
     unless=("GPU020", "GPU023", "GPU063"),
 )
 def fits(context: Context) -> Problems:
-    yield from _shared_memory_beyond(context)
-    yield from _without_neuron_devices(context)
+    yield from _without_devices(context)
     for assignment in context.assignments:
         never = assignment.stuck
         if not never:
@@ -189,53 +189,39 @@ def fits_the_smallest(context: Context) -> Problems:
             )
 
 
-def _shared_memory_beyond(context: Context) -> Problems:
-    """One GPU without the memory that containers share through MPS: they all get the same GPU.
+def _without_devices(context: Context) -> Problems:
+    """No GPU with the memory that containers share through MPS, who all get the same one, or too few Neuron devices.
 
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html
-    """
-    for assignment, each in _stuck(context):
-        for short in each.fit.shortfalls:
-            if short.resource is HostResource.SHARED_GPU_MEMORY:
-                yield Problem(
-                    about=assignment.workload,
-                    involves=(assignment.task,),
-                    message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
-                    fix="GPUs with more memory",
-                    ways=(
-                        hosts_for(assignment.task, each.pool, "GPUs with more memory,"),
-                        (_less_shared(assignment.task, expected_shareable_mib(short.available or 0)),),
-                    ),
-                    property_name=PROPERTIES[short.resource],
-                    value=short.asked,
-                    allowed=f"up to {short.resource.amount(short.available)}",
-                    is_shortage=True,
-                    is_certain=not each.is_spared,
-                )
-
-
-def _without_neuron_devices(context: Context) -> Problems:
-    """Hosts without the Neuron devices that a container is given, without which it does not start.
-
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html
     """
     for assignment, each in _stuck(context):
-        short = [short for short in each.fit.shortfalls if short.resource is HostResource.NEURON_DEVICES]
+        short = {one.resource: one for one in each.fit.shortfalls}
+        shared, neuron = short.get(HostResource.SHARED_GPU_MEMORY), short.get(HostResource.NEURON_DEVICES)
         none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
-        if short or none:
-            yield Problem(
-                about=assignment.workload,
-                involves=(assignment.task,),
-                message=f"{assignment.task.name} cannot run on {each.pool.name}: "
-                f"{'; '.join(map(str, (*short, *none)))}",
-                fix="hosts with as many Neuron devices",
-                ways=(hosts_for(assignment.task, each.pool, "hosts with as many Neuron devices,"),),
-                property_name=PROPERTIES[HostResource.NEURON_DEVICES],
-                value=short[0].asked if short else None,
-                allowed=f"up to {short[0].available}" if short else "",
-                is_shortage=bool(short),
-                is_certain=not each.is_spared,
-            )
+        if shared is not None:
+            less = _less_shared(assignment.task, expected_shareable_mib(shared.available or 0))
+            yield _lacks(assignment, each, f"fits on no GPU of {each.pool.name}: {shared}", _MORE, shared, (less,))
+        if neuron is not None or none:
+            why = "; ".join(map(str, filter(None, (neuron, *none))))
+            yield _lacks(assignment, each, f"cannot run on {each.pool.name}: {why}", _AS_MANY, neuron)
+
+
+def _lacks(
+    assignment: Assignment, each: Destination, why: str, hosts: str, short: Shortfall | None, *ways: tuple[Way, ...]
+) -> Problem:
+    return Problem(
+        about=assignment.workload,
+        involves=(assignment.task,),
+        message=f"{assignment.task.name} {why}",
+        fix=hosts,
+        ways=(hosts_for(assignment.task, each.pool, f"{hosts},"), *ways),
+        property_name=PROPERTIES[HostResource.NEURON_DEVICES if short is None else short.resource],
+        value=None if short is None else short.asked,
+        allowed="" if short is None else f"up to {short.resource.amount(short.available)}",
+        is_shortage=short is not None,
+        is_certain=not each.is_spared,
+    )
 
 
 def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
