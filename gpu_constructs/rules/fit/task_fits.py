@@ -268,27 +268,22 @@ def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle
         *(
             each
             for each in destination.fit.shortfalls
-            if each.resource in _RESOURCES and not _of_another_vendor(each, destination)
+            # Another rule says that ECS does not hand out the devices of hosts without NVIDIA GPUs.
+            if each.resource in _RESOURCES and not (_is_foreign(each) and not carries_gpus(destination.pool))
         ),
         *(each for each in destination.fit.obstacles if each.kind in obstacles),
     )
 
 
-def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
-    """Whether GPUs are short because ECS does not hand out the devices of these hosts, which another rule reports."""
-    return short.resource is HostResource.GPU and _is_foreign(short) and not carries_gpus(destination.pool)
-
-
 def _foreign_types(destination: Destination) -> tuple[InstanceType, ...]:
     """The types without NVIDIA GPUs, where they alone are short of GPUs and another type can run the task."""
     short = destination.fit.shortfalls
-    if not destination.fit.hosts or not all(each.resource is HostResource.GPU and _is_foreign(each) for each in short):
-        return ()
-    return tuple(dict.fromkeys(each.instance_type for each in short))
+    is_foreign = all(_is_foreign(each) for each in short)
+    return tuple(dict.fromkeys(each.instance_type for each in short)) if destination.fit.hosts and is_foreign else ()
 
 
 def _is_foreign(short: Shortfall) -> bool:
-    return short.instance_type.vendor not in {None, Vendor.NVIDIA}
+    return short.resource is HostResource.GPU and short.instance_type.vendor not in {None, Vendor.NVIDIA}
 
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:

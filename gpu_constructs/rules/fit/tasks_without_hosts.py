@@ -10,7 +10,7 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.reach import pools_by_hand
-from gpu_constructs.placement.reasons import Fit, HostResource, Obstacle, ObstacleKind, Shortfall
+from gpu_constructs.placement.reasons import Fit, HostResource, Obstacle, ObstacleKind
 from gpu_constructs.rules.evidence.accelerated import NEURON_ON_EC2
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of, worst
 from gpu_constructs.rules.finding import and_list
@@ -44,13 +44,15 @@ def fits_somewhere_here(context: Context) -> Problems:
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:_MOST_NAMED])
         first = worst(seen[0][1].shortfalls)
         barring = None if first else next((each.kind for each in seen[0][1].obstacles if each.kind in _BARRED), None)
+        # All that a job of AWS Batch asks for is a resource requirement.
+        asking = "" if first is None or task.scheduler is Scheduler.BATCH else _PLACES.get(first.resource, "")
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the {'GPU hosts' if task.wants_gpu else 'hosts'} here ({where})",
             fix=_BARRED[barring] if barring else LESS,
             ways=ways_of(task, *seen[0]),
             value=None if first is None else first.asked,
-            changes=_CONSTRAINT if barring is ObstacleKind.CONSTRAINT else _place(task, first),
+            changes=_CONSTRAINT if barring is ObstacleKind.CONSTRAINT else asking,
         )
     yield from _only_elsewhere(context)
 
@@ -100,11 +102,6 @@ def some_type_can_run_it(context: Context) -> Problems:
                 property_name=PROPERTIES[_beyond_all(task)],
                 is_shortage=True,
             )
-
-
-def _place(task: Task, first: Shortfall | None) -> str:
-    """The property that asks for what is short, where it is not a resource requirement, as all are of AWS Batch."""
-    return "" if first is None or task.scheduler is Scheduler.BATCH else _PLACES.get(first.resource, "")
 
 
 def _only_elsewhere(context: Context) -> Problems:
