@@ -19,7 +19,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.networks import EGRESS, INGRESS, SecurityGroups
 
 _A_DAY = 86_400
-_FIRST_GIVEN_PORT = 1024
+_FIRST_FREE_PORT = 1024  # the system gives MPI and NCCL ports from here on
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
@@ -151,14 +151,11 @@ def reach_each_other(context: Context) -> Problems:
 
 
 def _has_closed_groups(context: Context, pool: Pool) -> bool:
-    """Whether its own security groups, which go before those of its launch template, certainly part its nodes.
-
-    MPI and NCCL meet at ports that the system gives them, which are none of the first 1,024.
-    """
+    """Whether its own security groups, which go before those of its launch template, certainly part its nodes."""
     properties, security = context.section(pool), context.of_files(SecurityGroups)
     own = () if properties is None else security.listed(properties.section("ComputeResources"), "SecurityGroupIds")
     sides = (security.open_ports(own, side, own) for side in (INGRESS, EGRESS))
-    return bool(own) and not all(any(last >= _FIRST_GIVEN_PORT for _, last in ports) for ports in sides)
+    return bool(own) and not all(any(last >= _FIRST_FREE_PORT for _, last in ports) for ports in sides)
 
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"

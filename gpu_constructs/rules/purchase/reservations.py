@@ -31,8 +31,9 @@ def _stopped(context: Context) -> Problems:
     for pool in (each for each in groups if each.bought.distribution is None):
         data = context.launch(pool)
         spot = None if data is None else data.section("InstanceMarketOptions").section("SpotOptions")
-        kind = None if spot is None else spot.text("SpotInstanceType")
-        if spot and spot.text("InstanceInterruptionBehavior") == "stop" and kind in {None, "one-time"}:
+        asked = spot and (spot.text("InstanceInterruptionBehavior"), spot.text("SpotInstanceType"))
+        # Without a type it is refused as well: https://github.com/diux-dev/cluster/issues/27.
+        if asked in (("stop", None), ("stop", "one-time")):
             yield Problem(
                 about=pool,
                 property_name="InstanceMarketOptions",
