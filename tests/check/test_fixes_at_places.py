@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import groupby
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from gpu_constructs.cli.check import lines
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import Inputs
 from tests.checked_templates import GOOD
+from tools.rule_examples import example_of
 
 _NAMES = ("Launch", "Group", "Provider", "Train", "Service")
 
@@ -236,42 +239,15 @@ def test_environments_that_share_a_type_are_told_one_that_runs_the_jobs_of_both(
     assert any("Job2 (ContainerProperties.ResourceRequirements[1].Value)" in each for each in _text(text))
 
 
-@pytest.mark.parametrize(
-    ("other", "of_other", "end"),
-    [
-        ("c7g.xlarge", "", ", in an ImageId of its own, because Image is of other hosts too"),
-        ("g5g.xlarge", "", ", in an ImageId of its own, because Image is of other hosts too"),
-        ("g5g.xlarge", "ami-0123456789abcdef0", ", with its user data in TOML"),
-    ],
-)
-def test_an_image_that_pools_share_is_replaced_for_one_of_them(other: str, of_other: str, end: str) -> None:
-    x86, arm = (
-        _HOSTS % {"n": n, "type": name, "image": image}
-        for n, name, image in ((1, "g6.xlarge", of_other or "!Ref Image"), (2, other, "!Ref Image"))
-    )
-    (fix,) = _fixes(_IMAGE + x86 + arm)["GPU052"]
+@pytest.mark.parametrize(("image", "end"), [({"Ref": "Image"}, "Image is of other hosts too"), ("ami-1", "in TOML")])
+def test_an_image_that_pools_share_is_replaced_for_one_of_them(image: object, end: str) -> None:
+    template: Any = json.loads(example_of("GPU052").file(example_of("GPU052").right))
+    written = re.sub(r'"(Template|Hosts|Provider)"', r'"\1Two"', json.dumps(template["Resources"]))
+    template["Resources"] |= {name: each for name, each in json.loads(written).items() if name.endswith("Two")}
+    launches = (template["Resources"][each]["Properties"] for each in ("Template", "TemplateTwo"))
+    one, two = (each["LaunchTemplateData"] for each in launches)
+    stored = {"Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "Default": one["ImageId"].split(":")[2]}
+    template["Parameters"]["Image"] = stored
+    one["ImageId"], two["ImageId"], two["InstanceType"] = image, {"Ref": "Image"}, "g5g.xlarge"
+    (fix,) = _fixes(json.dumps(template))["GPU052"]
     assert fix.endswith(end)
-
-
-_IMAGE = """
-Parameters:
-  Image:
-    Type: AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>
-    Default: /aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id
-Resources:
-"""
-_HOSTS = """
-  Launch%(n)s:
-    Type: AWS::EC2::LaunchTemplate
-    Properties:
-      LaunchTemplateData: {ImageId: %(image)s, InstanceType: %(type)s, UserData: {"Fn::Base64": "#!/bin/bash\\ntrue"}}
-  Group%(n)s:
-    Type: AWS::AutoScaling::AutoScalingGroup
-    Properties:
-      MinSize: "0"
-      MaxSize: "2"
-      LaunchTemplate: {LaunchTemplateId: !Ref Launch%(n)s, Version: "1"}
-  Provider%(n)s:
-    Type: AWS::ECS::CapacityProvider
-    Properties: {AutoScalingGroupProvider: {AutoScalingGroupArn: !Ref Group%(n)s}}
-"""

@@ -104,29 +104,18 @@ def test_a_default_group_that_may_let_nodes_in_is_fine(old: str, new: str) -> No
         ("!Ref Own", "GroupId: sg-12345678, SourceSecurityGroupId: !Ref Own", False),
         ("!Ref Own, !Ref Other", "GroupId: !Ref Own, SourceSecurityGroupId: !Ref Other", False),
         ("!Ref Own, sg-12345678", "", False),
+        ("!Ref Closed", "GroupId: !Ref Closed, SourceSecurityGroupId: !Ref Closed", True),
+        ("!Ref Open", "GroupId: !Ref Open, SourceSecurityGroupId: !Ref Open", False),
     ],
 )
-def test_groups_of_the_environment_let_nodes_in(groups: str, rule: str, is_found: bool) -> None:
+def test_groups_of_the_environment_let_nodes_in_and_out(groups: str, rule: str, is_found: bool) -> None:
     part = example_of("GPU294").right.replace("{Type: EC2}", f"{{SecurityGroupIds: [{groups}]}}")
-    for name in ("Own", "Other"):
-        part += f"\n  {name}: {{Type: AWS::EC2::SecurityGroup, Properties: {{GroupDescription: x, VpcId: vpc-1}}}}"
+    for name, last in (("Own", 0), ("Other", 0), ("Closed", 443), ("Open", 65535)):
+        out = f", SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: 443, ToPort: {last}, CidrIp: 0.0.0.0/0}}]"
+        given = f"GroupDescription: x, VpcId: vpc-1{out if last else ''}"
+        part += f"\n  {name}: {{Type: AWS::EC2::SecurityGroup, Properties: {{{given}}}}}"
     if rule:
         part += f'\n  In: {{Type: "AWS::EC2::SecurityGroupIngress", Properties: {{IpProtocol: "-1", {rule}}}}}'
-    assert len(found("GPU347", part)) == is_found
-
-
-@pytest.mark.parametrize(
-    ("out", "more", "is_found"),
-    [("443, ToPort: 443", "", True), ("0, ToPort: 65535", "", False), ("443, ToPort: 443", "Self", False)],
-)
-def test_and_let_them_out(out: str, more: str, is_found: bool) -> None:
-    egress = f"SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: {out}, CidrIp: 0.0.0.0/0}}]"
-    part = example_of("GPU294").right.replace("{Type: EC2}", "{SecurityGroupIds: [!Ref Own]}") + (
-        f"\n  Own: {{Type: AWS::EC2::SecurityGroup, Properties: {{GroupDescription: x, VpcId: vpc-1, {egress}}}}}"
-    )
-    for name, side in (("Ingress", "Source"), ("Egress", "Destination")) if more else (("Ingress", "Source"),):
-        both = f'GroupId: !Ref Own, IpProtocol: "-1", {side}SecurityGroupId: !Ref Own'
-        part += f'\n  {name}: {{Type: "AWS::EC2::SecurityGroup{name}", Properties: {{{both}}}}}'
     assert len(found("GPU347", part)) == is_found
 
 

@@ -192,16 +192,12 @@ def test_a_capacity_block_that_has_ended_is_a_warning_at_the_time_of_the_check(e
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "one-time"}, ["error"]),
-        ({"InstanceInterruptionBehavior": "stop"}, ["error"]),
-        ({"InstanceInterruptionBehavior": "stop", "SpotInstanceType": "persistent"}, []),
-        ({"InstanceInterruptionBehavior": "terminate", "SpotInstanceType": "one-time"}, []),
-    ],
+    ("behavior", "kind", "expected"),
+    [("stop", "one-time", ["error"]), ("stop", None, ["error"]), ("stop", "persistent", []), (None, "one-time", [])],
 )
-def test_a_group_does_not_stop_spot_hosts(options: dict[str, Any], expected: list[str]) -> None:
-    market = {"LaunchTemplateData": {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}}
-    of_template = {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"}
-    hosts = {"MixedInstancesPolicy": None, "LaunchTemplate": of_template}
-    assert severities("GPU160", {"Template": market, "Hosts": hosts}) == expected
+def test_a_group_does_not_stop_spot_hosts(behavior: str | None, kind: str | None, expected: list[str]) -> None:
+    options = {"InstanceInterruptionBehavior": behavior, "SpotInstanceType": kind}
+    market = {"MarketType": "spot", "SpotOptions": {key: each for key, each in options.items() if each}}
+    hosts = {"MixedInstancesPolicy": None, "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"}}
+    changes = {"Template": {"LaunchTemplateData": {"InstanceMarketOptions": market}}, "Hosts": hosts}
+    assert severities("GPU160", changes) == expected

@@ -72,34 +72,25 @@ def asked_of(scaling: dict[str, Any] | None, **workload: Any) -> list[str]:
     return [each.rule for each in said(OF_SERVICES, fleet)]
 
 
-@pytest.mark.parametrize(
-    ("scaling", "rules"),
-    [
-        ({"least": 0, "by": (REQUESTS, CPU)}, ["GPU211"]),
-        ({"least": 0}, []),
-    ],
-)
-def test_what_is_asked_of_a_scaled_service(scaling: dict[str, Any], rules: list[str]) -> None:
-    assert asked_of(scaling) == rules
+@pytest.mark.parametrize(("by", "rules"), [((REQUESTS, CPU), ["GPU211"]), ((), [])])
+def test_what_is_asked_of_a_scaled_service(by: tuple[str, ...], rules: list[str]) -> None:
+    assert asked_of({"least": 0, "by": by}) == rules
 
 
 @pytest.mark.parametrize(
-    ("namespace", "name", "dimension", "is_found"),
+    ("metric", "dimension", "value", "found"),
     [
-        ("AWS/ECS", "CPUUtilization", {"Name": "ServiceName", "Value": {"Fn::GetAtt": ["Service", "Name"]}}, True),
-        ("AWS/ECS", "CPUUtilization", {"Name": "ServiceName", "Value": "another"}, False),
-        ("AWS/ECS", "CPUUtilization", {"Name": "ClusterName", "Value": "gpu"}, False),
-        ("AWS/ApplicationELB", "RequestCountPerTarget", {"Name": "TargetGroup", "Value": "targetgroup/x/1"}, True),
-        ("AWS/SQS", "ApproximateNumberOfMessagesVisible", {"Name": "QueueName", "Value": "jobs"}, False),
+        ("AWS/ECS CPUUtilization", "ServiceName", {"Fn::GetAtt": ["Service", "Name"]}, ["warning"]),
+        ("AWS/ECS CPUUtilization", "ServiceName", "another", []),
+        ("AWS/ApplicationELB RequestCountPerTarget", "TargetGroup", "targetgroup/x/1", ["warning"]),
+        ("AWS/SQS ApproximateNumberOfMessagesVisible", "QueueName", "jobs", []),
     ],
 )
-def test_a_customized_metric_may_be_one_of_running_copies(
-    namespace: str, name: str, dimension: dict[str, Any], is_found: bool
-) -> None:
-    own = {"Namespace": namespace, "MetricName": name, "Dimensions": [dimension], "Statistic": "Average"}
-    tracking = {"TargetValue": 60, "PredefinedMetricSpecification": None, "CustomizedMetricSpecification": own}
-    policy = {"Requests": {"TargetTrackingScalingPolicyConfiguration": tracking}}
-    assert severities("GPU211", policy) == ["warning"] * is_found
+def test_a_customized_metric_may_be_one_of_copies(metric: str, dimension: str, value: Any, found: list[str]) -> None:
+    namespace, name = metric.split()
+    own = {"Namespace": namespace, "MetricName": name, "Dimensions": [{"Name": dimension, "Value": value}]}
+    tracking = {"PredefinedMetricSpecification": None, "CustomizedMetricSpecification": own}
+    assert severities("GPU211", {"Requests": {"TargetTrackingScalingPolicyConfiguration": tracking}}) == found
 
 
 @pytest.mark.parametrize(("by", "rules"), [(REQUESTS, ["GPU213"]), (CPU, [])])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, PurchaseOption, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, PurchaseOption, Task, Unknown, UserData, Workload
 from gpu_constructs.rules.tasks.containers import (
     asked_of_ecs,
     left_to_ecs,
@@ -155,3 +155,18 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
 )
 def test_what_may_be_meant_is_not(fleet: Fleet) -> None:
     assert not said(all_used, fleet)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "is_found"),
+    [
+        ({}, "", True),
+        ({"environment": (("NVIDIA_VISIBLE_DEVICES", "all"),)}, "", False),
+        ({"command": ("-r", "172.17.0.1:5555")}, "", False),
+        ({}, '{"default-runtime": "nvidia"}', False),
+    ],
+)
+def test_an_exporter_beside_a_gpu_container_sees_gpus(changes: dict[str, Any], text: str, is_found: bool) -> None:
+    beside = replace(container(), name="dcgm", image="nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", **changes)
+    pool, task = a_pool(user_data=UserData(text=text)), task_of(container(gpu("1")), beside)
+    assert bool(said(asked_of_ecs, running_on(pool, task=task))) is is_found
