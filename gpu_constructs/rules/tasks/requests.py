@@ -71,8 +71,8 @@ def taken(task: Task) -> Problems:
                 continue
             yield from _wrong_amount(task, container, each)
             yield from _wrong_share(task, container, each)
-            # CloudFormation turns a number into a string, and Terraform's provider makes no plan with one; the AWS CLI and
-            # the SDKs refuse it ("Invalid type for parameter").
+            # CloudFormation turns a number into a string, and Terraform makes no plan with one; the AWS CLI and SDKs
+            # refuse it ("Invalid type for parameter").
             if each.is_number and task.scheduler is Scheduler.ECS:
                 yield Problem(
                     container=container,
