@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,7 +45,22 @@ def test_a_pull_request_is_compared_with_what_it_goes_into() -> None:
     _, _, compared = files_of("chat")[".github/workflows/gpu.yml"].partition("ref: ${{ github.base_ref }}\n")
     assert compared.lstrip().startswith("path: base\n")
     assert "if: hashFiles('base/cdk.json') != ''" in compared  # nothing is there before the first one
+    assert "pip install -r base/requirements.txt\n          (cd base && PATH=" in compared
     assert compared.endswith("gpu-constructs plan --diff base/cdk.out cdk.out\n")
+
+
+def test_the_workflow_of_an_app_has_the_versions_that_are_tested_here() -> None:
+    files, top = files_of("chat"), Path(__file__).parents[2]
+    line = json.loads((top / "package.json").read_text())["devDependencies"]["aws-cdk"]
+    workflow = files[".github/workflows/gpu.yml"]
+    assert {*re.findall(r"aws-cdk@(\S+)", workflow)} == {line}
+    library = r"^aws-cdk-lib==[\w.]+"
+    tested = (top / "requirements" / "dev.txt").read_text()
+    assert (
+        re.findall(library, files["requirements.txt"], re.MULTILINE) == re.findall(library, tested, re.MULTILINE) != []
+    )
+    actions = r"actions/checkout@\S+"
+    assert {*re.findall(actions, workflow)} == {*re.findall(actions, (top / "docs" / "ci.md").read_text())}
 
 
 @pytest.mark.parametrize("folder", ["-x", "a\nq", 'it\'s\t"b"\\'])
