@@ -311,7 +311,10 @@ def _arguments(lines: Iterable[str]) -> Iterator[tuple[str, Argument]]:
     around: list[str] = []
     for line in lines:
         name, is_named, written = line.strip().partition(" =")
-        around[line.count("    ") - 1 :] = [name]
+        depth, more = divmod(len(line) - len(line.lstrip()), 4)
+        if more or not 1 <= depth <= len(around) + 1:
+            raise ValueError(f"indented as in no block: {line!r}")
+        around[depth - 1 :] = [name]
         if is_named:
             yield ".".join(around), argument_of(written.strip())
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.report import check_files
+from gpu_constructs.template.terraform.kinds import _arguments
 from tests.template.terraform.module_plans import configured, planned, refers
 from tests.template.terraform.test_forms import HOSTS, TASK, change, simple
 
@@ -145,6 +146,22 @@ def test_a_group_without_egress_lets_nothing_out(
 ) -> None:
     written = hosts_in_a_group("aws_security_group.hosts", rule, **of_group)
     assert ("GPU277" in found(written)) is is_closed
+
+
+@pytest.mark.parametrize(("of_group", "is_closed"), [({}, False), ({"egress": []}, True)])
+def test_a_dynamic_block_of_a_module_may_write_egress(of_group: dict[str, Any], *, is_closed: bool) -> None:
+    written = hosts_in_a_group("aws_security_group.hosts", None, **of_group)
+    for each in written["resource_changes"]:
+        each["address"] = f"module.all.{each['address']}"
+    calls = {"all": {"module": written["configuration"]["root_module"]}}
+    written["configuration"]["root_module"] = {"module_calls": calls}
+    assert ("GPU277" in found(written)) is is_closed
+
+
+@pytest.mark.parametrize("line", ["   name = Name", "        name = Name", "name = Name", "\tname = Name"])
+def test_a_line_of_the_table_is_in_a_block(line: str) -> None:
+    with pytest.raises(ValueError, match="indented as in no block"):
+        [*_arguments([line])]
 
 
 def test_the_policy_of_a_file_system_is_a_resource_of_its_own() -> None:
