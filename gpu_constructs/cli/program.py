@@ -118,7 +118,9 @@ def _leave_unwritten(stream: TextIO) -> None:
 
 def _dispatched(arguments: list[str]) -> int:
     try:
-        parsed = _parser(arguments).parse_args(arguments)
+        parsed, unknown = _parser(arguments).parse_known_args(arguments)
+        if unknown:
+            parsed.called.error(f"unrecognized arguments: {' '.join(unknown)}")
         return cast("int", parsed.run(parsed))
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
@@ -168,7 +170,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             module.define(command)
             command.epilog = module.EXAMPLES
             _add_debug(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, called=command)
     return parser
 
 

@@ -60,6 +60,13 @@ def test_an_option_that_there_is_not_is_named_where_no_command_is(capsys: pytest
     assert capsys.readouterr().err.endswith("gpu-constructs: unrecognized arguments: --verison\n")
 
 
+def test_an_option_that_a_command_has_not_is_told_with_those_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["instances", "--memory", "40"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: gpu-constructs instances [-h]")
+    assert said.endswith("gpu-constructs: unrecognized arguments: --memory 40\n")
+
+
 def _crash(*_: object, **__: object) -> None:
     raise RuntimeError("half\nway")
 

@@ -121,7 +121,7 @@ class Account:
         if self._before is not None:
             old, new = (check_files([each], rules=()) for each in (self._before, now))
             told = [each.answer for each in update_of(old.stacks, new.stacks, old.fleet, new.fleet).refused]
-            refused = [each.removeprefix("Export … ") for each in told]
+            refused = [each.removeprefix("Export … ").removesuffix(" …") for each in told]
         refused += [unsaid] if unsaid else []
         if refused:
             with pytest.raises(NotDeployedError, match="|".join(map(re.escape, refused))):

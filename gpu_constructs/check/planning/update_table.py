@@ -88,7 +88,7 @@ UNIQUE: tuple[Unique, ...] = (
         keys=("Cluster", "ServiceConnectConfiguration.Namespace", CONNECTED),
         what="the name {} of Service Connect",
         refusal=Refusal(
-            answer="SC service is already used by",
+            answer="SC service is already used by …",
             steps=("remove the old service, and deploy", "add the new one, and deploy; its clients wait in between"),
             source="https://github.com/aws/copilot-cli/issues/4659",
         ),
