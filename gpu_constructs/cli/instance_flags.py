@@ -112,7 +112,9 @@ FLAGS: dict[str, Flag] = {
     "gpu_memory_mib": Flag("--gpu-memory-gib", "memory of each NVIDIA GPU in GiB", _MEMORY),
     "gpu_memory_total_mib": Flag("--gpu-memory-total", "memory of all NVIDIA GPUs together in GiB", _MEMORY),
     "accelerators": Flag("--accelerators", "accelerators of any vendor, a part of a GPU as one", _COUNT),
-    "models": Flag("--model", "model of the accelerators, such as L4", _names, "NAME[,…]"),
+    "models": Flag(
+        "--model", "model of the accelerators, such as L4; --serve is for one that they run", _names, "NAME[,…]"
+    ),
     "vendor": Flag("--vendor", "who makes the accelerators", Vendor),
     "compute_capability": Flag("--compute-capability", "CUDA compute capability, such as 8.9", _OF_GPU),
     "precision": Flag(
