@@ -217,6 +217,7 @@ class HostSetup(TypeChoice):
         tenancy: Whose hosts may run on the same machine as written, such as ``dedicated``; None if nothing was.
             Only templates say so.
         launch_configuration: Whether this is a launch configuration instead of a launch template.
+        vcpus: vCPUs that ``CpuOptions`` leave a host; None where it has all of its type. Only templates say so.
     """
 
     image: HostImage | Unknown = UNKNOWN
@@ -228,6 +229,7 @@ class HostSetup(TypeChoice):
     names_image: bool | Unknown = field(default=UNKNOWN, compare=False)
     tenancy: str | Unknown | None = field(default=None, compare=False)
     launch_configuration: bool = False
+    vcpus: int | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

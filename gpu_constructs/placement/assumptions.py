@@ -19,7 +19,6 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Need, Room, room_beside
 from gpu_constructs.placement.pool_profile import (
     PoolProfile,
-    cpu_units,
     expected_memory_mib,
     expected_shareable_mib,
     most_memory_mib,
@@ -178,7 +177,7 @@ def _room(offer: PoolProfile, types: Sequence[InstanceType], assumption: Assumpt
         units=(
             gpus,
             pick(map(_part, types)),
-            pick(map(cpu_units, types)),
+            pick(offer.cpu(each, certain=certain) for each in types),
             max(0, pick(memory)),
             pick(offer.free_interfaces(each, certain=certain) for each in types),
         ),

@@ -26,7 +26,6 @@ from gpu_constructs.placement.pool_profile import (
     Daemon,
     HostPlace,
     PoolProfile,
-    cpu_units,
     expected_memory_mib,
     expected_shareable_mib,
     left_out,
@@ -76,8 +75,12 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
         )
     yield from of_accelerators(demand, instance_type, offer.kind)
     yield from _platform(demand, instance_type, offer)
-    if demand.cpu > cpu_units(instance_type):
-        yield Shortfall(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
+    cpu = offer.cpu(instance_type, certain=False)
+    if demand.cpu > cpu:
+        note = "" if offer.vcpus is None else "CpuOptions of its launch template"
+        yield Shortfall(HostResource.CPU, demand.cpu, cpu, instance_type, note)
+    elif demand.cpu > offer.cpu(instance_type):
+        yield Doubt(DoubtKind.HOSTS, "how many vCPUs CpuOptions leave a host is only known at deploy time")
     yield from _memory(demand.memory_mib, instance_type, offer)
     most = offer.free_interfaces(instance_type, certain=False)
     if demand.interfaces > most:

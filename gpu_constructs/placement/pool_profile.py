@@ -248,6 +248,7 @@ class PoolProfile:
     """What a pool offers to one task; equal to itself only.
 
     Attributes:
+        vcpus: vCPUs that are left of those of its types; None if all are.
         reserved_mib: Memory in MiB that its agents keep for certain; unknown where they are given a number that only
             exists at deploy time.
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
@@ -270,6 +271,7 @@ class PoolProfile:
 
     instance_types: tuple[InstanceType, ...] = ()
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
+    vcpus: int | Unknown | None = None
     reserved_mib: int | Unknown = ASSUMED_RESERVE_MIB
     may_reserve_mib: int = ASSUMED_RESERVE_MIB
     attributes: tuple[tuple[str, str], ...] = ()
@@ -287,6 +289,12 @@ class PoolProfile:
     architecture: Architecture | None = None
     apart: str = ""
     daemons: tuple[Daemon, ...] = ()
+
+    def cpu(self, instance_type: InstanceType, *, certain: bool = True) -> int:
+        """CPU units that an agent registers: of the processors that its host has (``runtime.NumCPU``, agent/api)."""
+        least = instance_type.vcpus if self.vcpus is None else 1 if isinstance(self.vcpus, Unknown) else self.vcpus
+        is_open = isinstance(self.vcpus, Unknown) and not certain
+        return cpu_units(instance_type) if is_open else min(cpu_units(instance_type), least * CPU_UNITS_PER_VCPU)
 
     def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking: certain, or at most.
@@ -314,6 +322,7 @@ def profile_of(pool: Pool) -> PoolProfile:
     return _of_settings(
         Identical(*pool.instance_types),
         kind=pool.kind,
+        vcpus=pool.vcpus,
         reserved_mib=reserved if told else 0,
         # A text that is not known whole seldom hides this setting. It is a doubt only where it is written with a value
         # of the deploy; else what most hosts reserve is taken off what they are expected to register.

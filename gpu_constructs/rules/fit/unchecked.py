@@ -24,6 +24,7 @@ _OTHER_CONSTRAINTS = "constraints on what the files say of the hosts, such as at
 _DECLARED_IMAGE = "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
 _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
 _LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
+_OPTIONS = "write CoreCount and ThreadsPerCore out, or take them from context"
 _MORE_FILES = "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
 
 UNCHECKED: Final = "GPU229"
@@ -126,6 +127,8 @@ def _asked_of_hosts(route: Route) -> Iterator[tuple[str, str]]:
             yield f"what placement constraints ask of {brief(each.pool.name)}", _OTHER_CONSTRAINTS
         if any(doubt.kind is DoubtKind.AGENT for doubt in each.fit.doubts):
             yield f"the log drivers of {brief(each.pool.name)}", _LOG_DRIVERS
+        if isinstance(each.pool.vcpus, Unknown) and any(doubt.kind is DoubtKind.HOSTS for doubt in each.fit.doubts):
+            yield f"the CpuOptions of {brief(each.pool.name)}", _OPTIONS
 
 
 def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:

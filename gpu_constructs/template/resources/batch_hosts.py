@@ -119,6 +119,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         max_vcpus=section.integer("MaxvCpus"),
         min_vcpus=section.integer("MinvCpus") or 0,
         tenancy=launch.tenancy,
+        vcpus=launch.vcpus,
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
         user_data=launch.user_data,
         origin=resource.origin,

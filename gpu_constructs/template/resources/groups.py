@@ -146,6 +146,8 @@ class Groups:
         if len(images) > 1:
             template.note("overrides with their own images are not read", len(images), "Overrides")
             setup = replace(setup, image=UNKNOWN, image_written=None)
+        if len({each.vcpus for each in setups}) > 1:
+            setup = replace(setup, vcpus=UNKNOWN)
         bought = bought_by_policy(policy, setup.bought, {each.bought.option for each in setups})
         types = values_of(reduce(and_also, choices), TypeChoice) if choices else {}
         return _with(replace(first, setup=setup), bought=bought, **types)

@@ -183,6 +183,7 @@ class Launches:
             user_data=agent.setup.user_data,
             names_image=UNKNOWN,
             tenancy=own.setup.tenancy or template.setup.tenancy,
+            vcpus=own.setup.vcpus or template.setup.vcpus,
             **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
         return Launch(setup=setup, cluster=agent.cluster)
@@ -238,6 +239,7 @@ class Launches:
             launch_configuration=is_configuration,
             tenancy=placement.text("Tenancy") or data.text("PlacementTenancy") or data.text("Tenancy"),
             names_image=data.has("ImageId") if says_all(data) else UNKNOWN,
+            vcpus=_vcpus(data.section("CpuOptions")) if data.has("CpuOptions") else None,
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )
 
@@ -273,6 +275,13 @@ def _interface(section: Section) -> NetworkInterface:
         type=given(section.text("InterfaceType"), "interface"),
         public_address=section.flag("AssociatePublicIpAddress") or False,
     )
+
+
+def _vcpus(options: Section) -> int | Unknown | None:
+    cores, threads = options.integer("CoreCount"), options.integer("ThreadsPerCore")
+    if cores is None or threads is None:  # EC2 takes both or none
+        return UNKNOWN if options.is_unknown else None
+    return UNKNOWN if isinstance(cores, Unknown) or isinstance(threads, Unknown) else cores * threads
 
 
 def says_all(data: Section) -> bool:

@@ -27,6 +27,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.pool_profile import share_of
 from gpu_constructs.rules import Severity, check
+from tests.rules.changed import severities
 from tests.rules.given import (
     FIT_RULES,
     a_pool,
@@ -313,3 +314,16 @@ def test_a_number_of_gpus_that_only_the_deploy_knows_is_not_judged() -> None:
 )
 def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(what: Fleet | Pool) -> None:
     assert said(FIT_RULES, what) == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "expected"),
+    [(1, 1, ["error"]), (2, 2, []), ({"Ref": "AWS::NoValue"}, 1, []), (1, {"Fn::ImportValue": "Threads"}, ["info"])],
+)
+def test_cpu_options_leave_a_host_fewer_processors(cores: Any, threads: Any, expected: list[str]) -> None:
+    task = {"ContainerDefinitions": [{"Name": "train", "Image": "train:1", "Memory": 8192, "Cpu": 3000}]}
+    data = {"InstanceType": "g6.12xlarge", "CpuOptions": {"CoreCount": cores, "ThreadsPerCore": threads}}
+    strategy = {"CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}, "Weight": 1}]}
+    changes = {"Task": task, "Template": {"LaunchTemplateData": data}, "Service": strategy}
+    found = [severity for rule in ("GPU060", "GPU229") for severity in severities(rule, changes)]
+    assert found == expected
