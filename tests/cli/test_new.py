@@ -51,8 +51,8 @@ def test_a_pull_request_is_compared_with_what_it_goes_into() -> None:
 
 def test_the_workflow_of_an_app_has_the_versions_that_are_tested_here() -> None:
     files, top = files_of("chat"), Path(__file__).parents[2]
-    line = json.loads((top / "package.json").read_text())["devDependencies"]["aws-cdk"]
     workflow = files[".github/workflows/gpu.yml"]
+    line = json.loads((top / "package.json").read_text())["devDependencies"]["aws-cdk"]
     assert {*re.findall(r"aws-cdk@(\S+)", workflow)} == {line}
     library = r"^aws-cdk-lib==[\w.]+"
     tested = (top / "requirements" / "dev.txt").read_text()

@@ -104,14 +104,10 @@ def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
         resources = {**CLUSTER, **OTHER_GROUP, provided: provider(group), "List": providers_of(ref(provided))}
         export = {"Value": ref(provided), "Export": {"Name": name}}
         base = {"Resources": resources, "Outputs": {"Of": export}}
-        top = {"Resources": {"Chat": service({"Fn::ImportValue": name})}}
-        files = [tmp_path / provided / "base.json", tmp_path / provided / "top.json"]
-        files[0].parent.mkdir()
-        for file, template in zip(files, (base, top), strict=True):
-            file.write_text(json.dumps(template))
-        sides.append(Inputs(files).stacks())
-    old, new = sides
-    (found,) = update_of(old, new).refused
+        (tmp_path / "base.json").write_text(json.dumps(base))
+        (tmp_path / "top.json").write_text(json.dumps({"Resources": {"Chat": service({"Fn::ImportValue": name})}}))
+        sides.append(Inputs([tmp_path / "base.json", tmp_path / "top.json"]).stacks())
+    (found,) = update_of(sides[0], sides[1]).refused
     assert found.answer.startswith(f"Export … cannot be {verb} as it is in use by top")
 
 

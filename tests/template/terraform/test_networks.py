@@ -153,8 +153,8 @@ def test_a_dynamic_block_of_a_module_may_write_egress(of_group: dict[str, Any], 
     written = hosts_in_a_group("aws_security_group.hosts", None, **of_group)
     for each in written["resource_changes"]:
         each["address"] = f"module.all.{each['address']}"
-    calls = {"all": {"module": written["configuration"]["root_module"]}}
-    written["configuration"]["root_module"] = {"module_calls": calls}
+    root = written["configuration"].pop("root_module")
+    written["configuration"]["root_module"] = {"module_calls": {"all": {"module": root}}}
     assert ("GPU277" in found(written)) is is_closed
 
 
