@@ -33,7 +33,7 @@ _CODED = r"(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%[0-9A-F]{2})"
 _FROM = f"(?:(?<![A-Za-z0-9])|{_CODED})"
 _TO = "(?![A-Za-z0-9])"
 _FORMS: Mapping[str, tuple[str, str]] = {
-    "email": (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "somebody{n}@example.com"),
+    "email": (r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "somebody{n}@example.com"),
     "host": (r"(?<![\w.-])(?:[\w-]+\.)+(?:internal|amazonaws\.com(?:\.cn)?)(?!\.?[\w-])", "host{n}.example.com"),
     "private": (rf"{_FROM}ip(?:-\d{{1,3}}){{4}}{_TO}", "ip-192-0-2-{n}"),
     "uuid": (rf"{_FROM}{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}{_TO}", "00000000-0000-4000-8000-a{n:011x}"),
