@@ -129,6 +129,10 @@ def _l4(cluster: GpuCluster, name: str = "L4", **arguments: Any) -> Capacity:
     return cluster.add_capacity(name, **{"instance_types": ["g6.xlarge"], "max_instances": 4, **arguments})
 
 
+def _on_l4(cluster: GpuCluster) -> Sequence[Capacity]:
+    return [_l4(cluster)]
+
+
 def _reordered(cluster: GpuCluster) -> Sequence[Capacity]:
     choices = [
         CapacityChoice(name, instance_types=["g6.xlarge"], max_instances=4, purchase=purchase)
@@ -142,14 +146,14 @@ def _managed(cluster: GpuCluster, name: str = "Managed") -> Capacity:
 
 
 MOVES: dict[str, tuple[Capacities, Capacities]] = {
-    "another id": (lambda cluster: [_l4(cluster)], lambda cluster: [_l4(cluster, "Renamed")]),
+    "another id": (_on_l4, lambda cluster: [_l4(cluster, "Renamed")]),
     "other types": (
-        lambda cluster: [_l4(cluster)],
+        _on_l4,
         lambda cluster: [_l4(cluster, "Ada", instance_types=["g6e.xlarge"])],
     ),
-    "an order": (lambda cluster: [_l4(cluster)], _reordered),
+    "an order": (_on_l4, _reordered),
     "a family": (
-        lambda cluster: [_l4(cluster)],
+        _on_l4,
         lambda cluster: [cluster.add_family("g6", max_instances=4)[1]],
     ),
     "without EFA": (
@@ -159,7 +163,7 @@ MOVES: dict[str, tuple[Capacities, Capacities]] = {
         lambda cluster: [_l4(cluster, "Plain", instance_types=["g6.8xlarge"], min_instances=2)],
     ),
     "a provider with a name": (
-        lambda cluster: [_l4(cluster)],
+        _on_l4,
         lambda cluster: [_l4(cluster, "Named", capacity_provider_name="l4")],
     ),
 }
@@ -219,7 +223,7 @@ def test_a_provider_keeps_its_name(site: Site, first: str | None, second: str | 
 
 def test_a_service_moves_to_managed_instances_in_one_deploy_where_they_are_all_there_is(site: Site) -> None:
     own = ecs.NetworkMode.AWS_VPC
-    site.deploy(lambda cluster: [_l4(cluster)], network_mode=own)
+    site.deploy(_on_l4, network_mode=own)
 
     done = site.deploy(lambda cluster: [_managed(cluster)], network_mode=own, forced=True)
 
@@ -273,7 +277,7 @@ def test_hosts_that_always_run_stay_as_they_are_without_a_replacement(site: Site
 
 
 def test_hosts_that_come_with_tasks_change_their_types_in_one_deploy(site: Site) -> None:
-    site.deploy(lambda cluster: [_l4(cluster)])
+    site.deploy(_on_l4)
     site.deploy(lambda cluster: [_l4(cluster, instance_types=["g6e.xlarge"])])
     assert [site.hosts[str(each)] for each in site.running()] == ["g6e.xlarge"] * 2
     assert site.lost() == []
