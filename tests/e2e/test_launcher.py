@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,49 @@ SSH = """#!/bin/sh
 for last; do :; done
 SSH_CONNECTION="10.0.0.$AWS_BATCH_JOB_NODE_INDEX 5 10.0.0.0 2222" exec sh -c "$last"
 """
+
+
+ENDS = {
+    "main": ("sleep 1; exit 134", "sleep 600", 134),
+    "others": ("sleep 600", "sleep 1; exit 75", 75),
+    "a signal": ("sleep 1; kill -9 $$", "sleep 600", 137),
+    "the code of a lost host": (f"sleep 1; exit {LOST_NODE}", "sleep 600", 1),
+    "success": ("sleep 1", "exit 0", 0),
+}
+"""What the programs of the main node and of the others do, and how the job ends."""
+LOSSES = {
+    f"{how.name} {lost} {main}": (how, lost, main)
+    # The program of the main node waits, or fails with the host.
+    for how, lost, main in product((signal.SIGKILL, signal.SIGTERM), (1, 2), ("sleep 600", "sleep 1; exit 134"))
+}
+"""How a host is lost, which one, and what the main node does then."""
+
+
+def _gang(folder: Path, main: str, others: str) -> list[subprocess.Popen[str]]:
+    """Three nodes whose programs do this; each leaves a file."""
+    folder.mkdir()
+    bin_ = written(folder, getent=GETENT, train=f"#!/bin/sh\ntouch '{folder}'/ran-$JAX_PROCESS_ID\n{BY_NODE}")
+    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
+    return [started(command, node, 3, bin_, MAIN_DOES=main, OTHERS_DO=others) for node in range(3)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gangs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[subprocess.Popen[str]]]]:
+    """Gangs that run while other tests do, because each waits for seconds; the tests of their ends come last."""
+    made: dict[str, list[subprocess.Popen[str]]] = {}
+    folder = tmp_path_factory.mktemp("gangs")
+    try:
+        for name, (main, others, _) in ENDS.items():
+            made[name] = _gang(folder / name, main, others)
+        for name, (how, lost, main) in LOSSES.items():
+            nodes = made[name] = _gang(folder / name, main, "sleep 600")
+            while not (folder / name / f"ran-{lost}").exists():
+                time.sleep(0.02)
+            os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
+        yield made
+    finally:
+        for nodes in made.values():
+            killed(nodes)
 
 
 def _recorded(command: Sequence[str], bin_: Path, **more: str) -> list[dict[str, object]]:
@@ -139,57 +181,6 @@ def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
     assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(LOST_NODE, "")]
 
 
-def _gang(folder: Path, main: str, others: str) -> list[subprocess.Popen[str]]:
-    """Three nodes whose programs do this; each leaves a file."""
-    folder.mkdir()
-    bin_ = written(folder, getent=GETENT, train=f"#!/bin/sh\ntouch '{folder}'/ran-$JAX_PROCESS_ID\n{BY_NODE}")
-    command = TrainingLauncher.jax(port=free_port()).command(["train"], gpus=1)
-    return [started(command, node, 3, bin_, MAIN_DOES=main, OTHERS_DO=others) for node in range(3)]
-
-
-@contextmanager
-def _gangs() -> Iterator[dict[str, list[subprocess.Popen[str]]]]:
-    """Gangs that run at the same time, because a test waits most of its time."""
-    gangs: dict[str, list[subprocess.Popen[str]]] = {}
-    try:
-        yield gangs
-    finally:
-        for nodes in gangs.values():
-            killed(nodes)
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["without a word", "with its host's end"])
-def test_a_gang_that_loses_a_host_says_so_with_the_exit_code_that_is_tried_again(
-    tmp_path: Path, how: signal.Signals
-) -> None:
-    with _gangs() as gangs:
-        for lost, main in product((1, 2), ("sleep 600", "sleep 1; exit 134")):  # which waits, or fails with it
-            name = f"{lost} {main}"
-            nodes = gangs[name] = _gang(tmp_path / name, main, "sleep 600")
-            while not (tmp_path / name / f"ran-{lost}").exists():
-                time.sleep(0.02)
-            os.killpg(nodes[lost].pid, how) if how is signal.SIGKILL else nodes[lost].send_signal(how)
-        assert {name: nodes[0].wait(timeout=60) for name, nodes in gangs.items()} == dict.fromkeys(gangs, LOST_NODE)
-
-
-ENDS = {
-    "main": ("sleep 1; exit 134", "sleep 600", 134),
-    "others": ("sleep 600", "sleep 1; exit 75", 75),
-    "a signal": ("sleep 1; kill -9 $$", "sleep 600", 137),
-    "the code of a lost host": (f"sleep 1; exit {LOST_NODE}", "sleep 600", 1),
-    "success": ("sleep 1", "exit 0", 0),
-}
-"""What the programs of the main node and of the others do, and how the job ends."""
-
-
-def test_a_program_that_fails_is_no_lost_host(tmp_path: Path) -> None:
-    with _gangs() as gangs:
-        for name, (main, others, _) in ENDS.items():
-            gangs[name] = _gang(tmp_path / name, main, others)
-        codes = {name: nodes[0].wait(timeout=60) for name, nodes in gangs.items()}
-    assert codes == {name: code for name, (*_, code) in ENDS.items()}
-
-
 def test_a_host_that_never_comes_is_a_lost_one(tmp_path: Path) -> None:
     bin_ = written(tmp_path, getent=GETENT, train=RECORD)
     command = TrainingLauncher.jax(port=free_port(), join_within=cdk.Duration.seconds(1)).command(["train"], gpus=1)
@@ -256,3 +247,13 @@ def test_a_main_node_without_an_address_says_so(tmp_path: Path) -> None:
     code, text, reason = _where_it_has_no_name(tmp_path, "|-- 127.0.0.1\n/32 host LOCAL\n")
     assert (code, text) == (1, "")
     assert "has no address" in reason
+
+
+def test_a_gang_that_loses_a_host_says_so_with_the_exit_code_that_is_tried_again(
+    gangs: dict[str, list[subprocess.Popen[str]]],
+) -> None:
+    assert {name: gangs[name][0].wait(timeout=60) for name in LOSSES} == dict.fromkeys(LOSSES, LOST_NODE)
+
+
+def test_a_program_that_fails_is_no_lost_host(gangs: dict[str, list[subprocess.Popen[str]]]) -> None:
+    assert {name: gangs[name][0].wait(timeout=60) for name in ENDS} == {name: code for name, (*_, code) in ENDS.items()}
