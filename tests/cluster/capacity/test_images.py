@@ -37,7 +37,7 @@ ROCKET: dict[str, Any] = {"operating_system": OperatingSystem.BOTTLEROCKET, "arc
 @pytest.mark.parametrize(
     ("declared", "type_name", "words", "fix"),
     [
-        ({"driver_branch": 580}, "p2.xlarge", "custom has driver branch 580, 470 is the last", "g6e.2xlarge"),
+        ({"driver_branch": 580}, "p2.xlarge", "custom has driver branch 580, 470 is the last", "g6.4xlarge"),
         ({"driver_branch": 590}, "p3.2xlarge", "580 is the last that drives Volta", "image al2023-gpu"),
         (
             {"driver_branch": 550},
