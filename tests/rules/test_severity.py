@@ -50,6 +50,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU130": (NEWER,),
     "GPU132": (UNSAID, SOME),
     "GPU170": (UNSAID,),
+    "GPU190": (ELSEWHERE, UNSAID),
     "GPU200": (NEWER,),
     "GPU204": (UNSAID,),
     "GPU206": (ELSEWHERE, SOME),

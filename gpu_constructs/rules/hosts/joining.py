@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
-from gpu_constructs.template.model import Reference, Resource, Value, begin_of, end_of, pieces_of
+from gpu_constructs.template.model import Reference, Resource, Value, begin_of, end_of, pieces_of, references_in
 from gpu_constructs.template.resources.networks import SecurityGroups
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import Section, is_list
@@ -210,19 +210,24 @@ _DESCRIBES = Permission(
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
+_KEY = "AWS::KMS::Key"
+_AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 
 
 @error(
     "GPU190",
-    question="may ECS or AWS Batch start hosts with the role that is for it?",
+    question="may ECS, Auto Scaling or AWS Batch start hosts with the role that is for it?",
     because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com and to "
     "pass the role of the hosts; AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin "
     "with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an authorization error when a "
     "task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or that does not allow "
-    "ecs:DescribeClusters, becomes INVALID",
+    "ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts has no permission for "
+    "keys of yours, and their volumes need one in the policy of the key: Client error on launch",
+    softer="of AWS Batch, of whose hosts no page says it, and where other files may have a grant for that role",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
 def may_start_hosts(context: Context) -> Problems:
+    yield from _with_key(context)
     for pool in context.fleet.pools:
         found, roles = context.section(pool), context.of_files(Roles)
         if found is None or pool.kind not in _STARTERS:
@@ -258,6 +263,30 @@ def may_start_hosts(context: Context) -> Problems:
                 fix="give that role a RoleName that begins with ecsInstanceRole, or allow the infrastructure role "
                 "iam:PassRole for its ARN",
             )
+
+
+def _with_key(context: Context) -> Problems:
+    """Hosts with volumes of a key that the role of Auto Scaling may not use.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
+    """
+    granted = [one for each in context.index.of_custom_types() for one in references_in(each.properties)]
+    for pool, data in launched(context):
+        disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
+        keys = [context.index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
+        for key in keys if pool.kind is not PoolKind.INSTANCE else ():
+            if key is None or not context.of_files(Roles).are_all_let_in_by(key.properties.get("KeyPolicy")):
+                continue
+            if key.reference not in granted:
+                yield Problem(
+                    about=pool,
+                    property_name="BlockDeviceMappings.Ebs.KmsKeyId",
+                    message=f"Auto Scaling starts the hosts of {pool.name} with a role that the policy of "
+                    f"{key.logical_id}, the key of their volumes, does not name",
+                    fix=f"statements in the KeyPolicy for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
+                    "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
+                    is_certain=pool.kind is not PoolKind.BATCH and context.fleet.is_whole,
+                )
 
 
 def _is_passed(name: Value) -> bool | Unknown:

@@ -61,6 +61,18 @@ class Roles:
         is_all_known = names <= permission.not_given_by and all(isinstance(each, str) for each in actions)
         return False if is_all_known and self._with_policies.isdisjoint({None, role.reference}) else UNKNOWN
 
+    def are_all_let_in_by(self, policy: Value) -> bool:
+        """Whether the policy of a key names its account, services and roles of these files alone: no role of AWS."""
+        return policy is None or all(map(self._names_no_other, _statements(policy)))
+
+    def _names_no_other(self, statement: Value) -> bool:
+        principal = statement.get("Principal") if isinstance(statement, Mapping) else None
+        return (
+            isinstance(principal, Mapping)
+            and {"AWS", "Service"}.issuperset(principal)
+            and all(end_of(each).endswith(":root") or self.named(each) for each in _listed(principal, "AWS"))
+        )
+
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:
         return roles_with_policies(self._index)

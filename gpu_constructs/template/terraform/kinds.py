@@ -265,6 +265,9 @@ aws_iam_instance_profile = AWS::IAM::InstanceProfile
 aws_iam_role_policy = Terraform::Attachment
     policy = PolicyDocument policy
 aws_iam_role_policy_attachment = Terraform::Attachment
+aws_kms_key = AWS::KMS::Key
+    policy = KeyPolicy policy
+aws_kms_grant aws_kms_key_policy = Custom::KeyPermission
 aws_ssm_parameter = AWS::SSM::Parameter
     insecure_value = Value
 """

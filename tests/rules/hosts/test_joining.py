@@ -13,6 +13,7 @@ from gpu_constructs.check.report import check_files
 from tests.rules.changed import severities
 from tools.rule_examples import example_of
 
+_EXAMPLE = example_of("GPU228")
 _ANYWHERE = {"CidrIp": "0.0.0.0/0"}
 _CLOSED = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
 
@@ -84,6 +85,34 @@ def test_an_internet_gateway_is_for_hosts_with_a_public_address(
     assert severities("GPU228", properties, **_public(**route)) == expected
 
 
+_ACCOUNT: Any = {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
+_OF_AWS = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+
+
+@pytest.mark.parametrize(
+    ("principals", "others", "expected"),
+    [
+        ([_ACCOUNT], {}, ["error"]),
+        ([_ACCOUNT, {"Service": "logs.us-east-1.amazonaws.com"}, {"AWS": {"Fn::GetAtt": ["R", "Arn"]}}], {}, ["error"]),
+        ([_ACCOUNT, {"AWS": {"Fn::Sub": f"arn:aws:iam::${{AWS::AccountId}}:{_OF_AWS}"}}], {}, []),
+        ([_ACCOUNT, {"AWS": "*"}], {}, []),
+        ([_ACCOUNT, {"AWS": {"Ref": "Role"}}], {}, []),
+        ([_ACCOUNT], {"Grant": {"Type": "Custom::Grant", "Properties": {"Key": {"Ref": "Key"}}}}, []),
+    ],
+)
+def test_the_key_of_volumes_lets_auto_scaling_in(
+    principals: list[Any], others: dict[str, Any], expected: list[str]
+) -> None:
+    statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
+    template: Any = deepcopy(_EXAMPLE.template(_EXAMPLE.wrong))
+    disk = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}}
+    template["Resources"]["Template"]["Properties"]["LaunchTemplateData"]["BlockDeviceMappings"] = [disk]
+    key = {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": statements}}}
+    template["Resources"] |= {"Key": key, "R": {"Type": "AWS::IAM::Role", "Properties": {}}, **others}
+    said = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    assert [each.severity.value for each in said if each.rule == "GPU190"] == expected
+
+
 _NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
 
 
@@ -107,7 +136,6 @@ def test_a_group_with_an_image_of_ecs_may_be_for_something_else() -> None:
     assert severities("GPU264", {"Template": {"LaunchTemplateData": data}}, **others) == ["warning"]
 
 
-_EXAMPLE = example_of("GPU228")
 _TABLE = {"Ref": "Routes"}
 
 
