@@ -24,7 +24,7 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
 
 @error(
     "GPU126",
-    question="does the network configuration of a service suit the network mode and the hosts of its tasks?",
+    question="does the network configuration of a service or a run suit the network mode and the hosts of its tasks?",
     because="ECS refuses a service without a network configuration for a task in network mode awsvpc, a service with "
     "one for a task in network mode bridge, host or none, and AssignPublicIp ENABLED for tasks on EC2 hosts, whose "
     "network interfaces get no public address",

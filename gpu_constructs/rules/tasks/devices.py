@@ -33,6 +33,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
 _EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
+_GPU_PATH = re.compile(r"/dev/nvidia([0-9]{1,3})")
 _UNREACHABLE = frozenset({"bridge", "none"})
 
 
@@ -96,10 +97,11 @@ def apart(context: Context) -> Problems:
 
 @error(
     "GPU132",
-    question="do the hosts have the EFA devices that the task is given?",
-    because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
-    "not have a device that it is given; P6 has such devices for its NVLink controllers too, and no page says which "
-    "numbers they have; libfabric finds no EFA where it is given one of them, and NCCL uses TCP without an error",
+    question="do the hosts have the EFA devices and the GPUs that the task is given by path?",
+    because="each Elastic Fabric Adapter, and each GPU, of a host is one device, and a container does not start where "
+    "its host does not have a device that it is given; P6 has such devices for its NVLink controllers too, and no page "
+    "says which numbers they have; libfabric finds no EFA where it is given one of them, and NCCL uses TCP without an "
+    "error",
     softer=f"for devices that may be NVLink controllers, and {WHILE_SPARED}",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
     changes="LinuxParameters.Devices",
@@ -121,6 +123,7 @@ def given_efa(context: Context) -> Problems:
                     "device out",
                     is_certain=not each.is_spared,
                 )
+    yield from _beyond_gpus(context)
     for found in _of_nvlink(context):
         if found.subjects.isdisjoint(refused):
             yield found
@@ -177,6 +180,23 @@ def reachable(task: Task) -> Problems:
             "hosts have no address to connect to",
             fix="network mode host, or awsvpc",
         )
+
+
+def _beyond_gpus(context: Context) -> Problems:
+    """Containers that are given a GPU by its path, on hosts that have no GPU of that number."""
+    for route in _routed(context, lambda task: _highest_efa(task, _GPU_PATH) is not None):
+        wanted = _highest_efa(route.task, _GPU_PATH) or 0
+        for each in route.destinations:
+            most = max((device.accelerators.logical_count for device in each.types if device.accelerators), default=0)
+            if each.is_certain and each.pool.types_are_known and each.types and wanted >= most:
+                yield Problem(
+                    about=route.workload or route.task,
+                    involves=(each.pool,),
+                    message=f"{route.task.name} is given /dev/nvidia{wanted}, and {or_list(each.types)} has "
+                    f"{most} GPU{'' if most == 1 else 's'}, from nvidia0 on",
+                    fix="leave the device out: ECS gives a container its GPUs by ResourceRequirements",
+                    is_certain=not each.is_spared,
+                )
 
 
 def _of_nvlink(context: Context) -> Problems:
@@ -285,8 +305,8 @@ def _is_given_efa(task: Task) -> bool:
     return _highest_efa(task) is not None
 
 
-def _highest_efa(task: Task) -> int | None:
-    found = (_EFA_PATH.fullmatch(path) for container in task.containers for path in container.devices)
+def _highest_efa(task: Task, named: re.Pattern[str] = _EFA_PATH) -> int | None:
+    found = (named.fullmatch(path) for container in task.containers for path in container.devices)
     return max((int(each[1]) for each in found if each), default=None)
 
 

@@ -200,6 +200,7 @@ def workload_of(call: Call, name: str, services: Services) -> Workload:
         constraints=constraints_of(request),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         subnets=subnets_of(written.get("Subnets"), services.index),
+        assigns_public_ip=written.text("AssignPublicIp") == "ENABLED",
         origin=request.origin,
     )
 

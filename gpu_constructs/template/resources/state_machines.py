@@ -90,12 +90,12 @@ def _calling(machine: Value, path: _Path, around: tuple[_Frame, ...]) -> Iterato
 
 
 def _called(state: Mapping[str, Value]) -> tuple[str, str]:
-    """What the ARN of an integration runs, and how it waits; the partition may only be known later.
+    """What the ARN of an integration, of both kinds, runs, and how it waits; the partition may only be known later.
 
     Both are empty for anything else.
     """
     start, _, integration = end_of(state.get("Resource")).rpartition(":states:")
-    action, _, pattern = integration.lstrip(":").partition(".")
+    action, _, pattern = integration.lstrip(":").removeprefix("aws-sdk:").partition(".")
     is_ours = action in (RUN_TASK, SUBMIT_JOB) and pattern in _PATTERNS and (not start or start.startswith("arn:"))
     return (action, pattern) if is_ours else ("", "")
 

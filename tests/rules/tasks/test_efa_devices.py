@@ -19,8 +19,8 @@ PLAIN = NetworkInterface()
 NOT_KNOWN = NetworkInterface(card=1, type=UNKNOWN)
 
 
-def given(*indexes: int) -> Task:
-    paths = tuple(f"/dev/infiniband/uverbs{index}" for index in indexes)
+def given(*indexes: int, path: str = "/dev/infiniband/uverbs") -> Task:
+    paths = tuple(f"{path}{index}" for index in indexes)
     return replace(GPU_TASK, containers=tuple(replace(each, devices=paths) for each in GPU_TASK.containers))
 
 
@@ -40,6 +40,7 @@ def given(*indexes: int) -> Task:
         (a_pool("p4d.24xlarge", interfaces=P4D[:4]), given(*range(4)), "asks for 3 EFA interfaces"),
         # 8 devices of EFA and 2 of NVLink controllers
         (a_pool("p6-b200.48xlarge"), given(10), "uverbs10, and p6-b200.48xlarge has 8 at most"),
+        (a_pool("g6.xlarge"), given(1, path="/dev/nvidia"), "/dev/nvidia1, and g6.xlarge has 1 GPU, from nvidia0 on"),
     ],
 )
 def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: str) -> None:
@@ -55,6 +56,8 @@ def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: st
         running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4))),
         running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0)),
         on_launch_type(a_pool("g6.xlarge"), task=given(0)),
+        running_on(a_pool("g6.xlarge"), task=given(0, path="/dev/nvidia")),
+        running_on(a_pool("g6.xlarge", "g6.12xlarge"), task=given(1, path="/dev/nvidia")),
     ],
 )
 def test_a_host_that_has_it_and_hosts_from_elsewhere_are_silent(fleet: Fleet) -> None:

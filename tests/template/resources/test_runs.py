@@ -79,6 +79,13 @@ def test_the_network_of_a_rule_has_a_name_of_its_own(network: Any, is_configured
     assert run(Nightly=rule(target(NetworkConfiguration=network))).network_configuration is is_configured
 
 
+@pytest.mark.parametrize(("written", "expected"), [("ENABLED", True), ("DISABLED", False), (None, False)])
+def test_a_run_says_whether_its_tasks_get_a_public_address(written: Any, expected: bool) -> None:
+    for key in ("AwsVpcConfiguration", "AwsvpcConfiguration"):
+        network = {key: {"Subnets": ["subnet-0a1"], "AssignPublicIp": written}}
+        assert run(Nightly=rule(target(NetworkConfiguration=network))).assigns_public_ip is expected
+
+
 def test_a_schedule_that_calls_the_api_by_name_runs_what_its_input_says() -> None:
     request = joined('{"Cluster": "', ARN, '", "TaskDefinition": "train:3", "LaunchType": "EC2"}')
     found = run(Nightly=schedule(Arn="arn:aws:scheduler:::aws-sdk:ecs:runTask", Input=request))
@@ -92,6 +99,7 @@ CLUSTER_OF_IT = {"DefinitionSubstitutions": {"cluster": ARN}}
     "definition",
     [
         json.dumps(states(Train=state("arn:aws:states:::ecs:runTask.waitForTaskToken"))),
+        json.dumps(states(Train=state("arn:aws:states:::aws-sdk:ecs:runTask"))),
         json.dumps(states(Both={"Type": "Parallel", "Branches": [states(Wait={}), states(Train=state())]})),
         json.dumps(states(Train={**state(), "Parameters": None, "Arguments": state()["Parameters"]})),
     ],
