@@ -8,7 +8,11 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import GpuTaskDefinition, ModelCache, ModelServer
+from gpu_constructs import (
+    GpuTaskDefinition,
+    ModelCache,
+    ModelServer,
+)
 from tests.reaching import Estate
 from tests.synthesis import Site
 

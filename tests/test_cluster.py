@@ -8,7 +8,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
-from gpu_constructs import GpuCluster, GpuService, HostNetwork, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import (
+    GpuCluster,
+    GpuService,
+    HostNetwork,
+    IncompatibleError,
+    InvalidValueError,
+    UnknownNameError,
+)
 from tests.synthesis import Site, unwritten, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"

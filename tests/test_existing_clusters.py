@@ -13,7 +13,14 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_ssm as ssm
 
-from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostNetwork, IncompatibleError, InvalidValueError
+from gpu_constructs import (
+    GpuCluster,
+    GpuService,
+    GpuTaskDefinition,
+    HostNetwork,
+    IncompatibleError,
+    InvalidValueError,
+)
 from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Severity, find_rule
 from tests.documented import blocks_of, names_of

@@ -182,7 +182,10 @@ def test_a_service_reaches_its_file_system_and_its_database(site: Site, mode: ec
     estate = estate_of(site.app)
     (tasks,) = {each.source for each in estate.ingress}
     assert ("ServiceSecurityGroup" if mode is ecs.NetworkMode.AWS_VPC else "HostSecurityGroup") in tasks
-    assert {(each.target[:12], each.first) for each in estate.ingress} == {("Stack.Models", 2049), ("Stack.UsersS", 0)}
+    assert {(each.target[:12], each.first) for each in estate.ingress} == {
+        ("Stack.Models", 2049),
+        ("Stack.UsersS", 0),
+    }
     assert {each.target for each in estate.egress if each.source == tasks} == {"0.0.0.0/0"}
 
 

@@ -64,7 +64,12 @@ class Plain:
         return provider
 
     def service(
-        self, provider: ecs.AsgCapacityProvider, *, gpus: int = 1, memory_mib: int = 1024, expression: str | None = None
+        self,
+        provider: ecs.AsgCapacityProvider,
+        *,
+        gpus: int = 1,
+        memory_mib: int = 1024,
+        expression: str | None = None,
     ) -> None:
         task = ecs.Ec2TaskDefinition(
             self.stack,

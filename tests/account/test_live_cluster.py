@@ -100,7 +100,10 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(call: str, s
         (ReadTimeoutError(endpoint_url="https://ecs.moon"), "ecs in us-east-1 cannot be reached"),
         (TokenRetrievalError(provider="sso", error_msg="expired"), "expired; fix: sign in again, with aws sso login"),
         (UnauthorizedSSOTokenError(), "fix: sign in again, with aws sso login"),
-        (SIGNED_OUT, "have expired, AWS says for ecs:DescribeClusters (ExpiredTokenException); fix: sign in again"),
+        (
+            SIGNED_OUT,
+            "have expired, AWS says for ecs:DescribeClusters (ExpiredTokenException); fix: sign in again",
+        ),
         (OSError("no such program"), "AWS was not asked ecs:DescribeClusters: no such program"),
         (KeyError("clusters"), "AWS answered ecs:DescribeClusters in an unknown form"),
     ],

@@ -32,7 +32,11 @@ SWALLOWED: list[tuple[Callable[[Site], object], str, str]] = [
         "Stack/Task",
         "GpuTaskDefinition.add_container was refused: memory_limit_mib: ",
     ),
-    (lambda site: site.l4.strategy(weight=-1), "Stack/Cluster/L4", "GpuCapacity.strategy was refused: weight: "),
+    (
+        lambda site: site.l4.strategy(weight=-1),
+        "Stack/Cluster/L4",
+        "GpuCapacity.strategy was refused: weight: ",
+    ),
     (
         lambda site: GpuService(site.stack, "Service", cluster=site.cluster, task_definition="task"),  # type: ignore[arg-type]
         "Stack",

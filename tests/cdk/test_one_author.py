@@ -130,17 +130,28 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "shared_memory_mib",
         lambda site: _managed(site, "g6.xlarge").add_gpu_container("train", image=_IMAGE, shared_memory_mib=64),
     ),
-    ("GPU047", "hostname", lambda site: _managed(site, "g6.xlarge").add_container("side", image=_IMAGE, hostname="a")),
+    (
+        "GPU047",
+        "hostname",
+        lambda site: _managed(site, "g6.xlarge").add_container("side", image=_IMAGE, hostname="a"),
+    ),
     (
         "GPU054",
         "capacity",
         lambda site: site.task(site.capacity("inf2.xlarge")).add_gpu_container("train", image=_IMAGE),
     ),
-    ("GPU060", "capacity", lambda site: site.task(site.capacity("c7i.large")).add_gpu_container("train", image=_IMAGE)),
+    (
+        "GPU060",
+        "capacity",
+        lambda site: site.task(site.capacity("c7i.large")).add_gpu_container("train", image=_IMAGE),
+    ),
     (
         "GPU047",
         "network_mode",
-        lambda site: site.task(site.managed(instance_types=["g6.xlarge"]), network_mode=ecs.NetworkMode.BRIDGE),
+        lambda site: site.task(
+            site.managed(instance_types=["g6.xlarge"]),
+            network_mode=ecs.NetworkMode.BRIDGE,
+        ),
     ),
     ("GPU060", "gpus", lambda site: site.task().add_gpu_container("train", image=_IMAGE, gpus=2)),
     ("GPU060", "memory_limit_mib", lambda site: site.task().add_container("s", image=_IMAGE, memory_limit_mib=16384)),
@@ -158,7 +169,11 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU089", "capacity", _of_twenty_one),
     ("GPU089", "weight", lambda site: site.l4.strategy(weight=1001)),
     ("GPU126", "security_groups", lambda site: _served(site, security_groups=[])),
-    ("GPU126", "vpc_subnets", lambda site: _served(site, mode=ecs.NetworkMode.HOST, vpc_subnets=ec2.SubnetSelection())),
+    (
+        "GPU126",
+        "vpc_subnets",
+        lambda site: _served(site, mode=ecs.NetworkMode.HOST, vpc_subnets=ec2.SubnetSelection()),
+    ),
     ("GPU140", "capacity", _of_both_kinds),
     ("GPU217", "capacity", lambda site: _served(site, of=GpuCluster(site.stack, "Other", vpc=site.vpc))),
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
@@ -190,8 +205,16 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "server",
         lambda site: site.task(site.capacity("p3.2xlarge")).add_model_server("Vllm", server=ModelServer.vllm("qwen")),
     ),
-    ("GPU222", "replacement", lambda site: _in_block(site, scaling=HostScaling(replacement=HostReplacement()))),
-    ("GPU200", "image", lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER))),
+    (
+        "GPU222",
+        "replacement",
+        lambda site: _in_block(site, scaling=HostScaling(replacement=HostReplacement())),
+    ),
+    (
+        "GPU200",
+        "image",
+        lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER)),
+    ),
     ("GPU020", "gpus", lambda site: job(site, queue(site), gpus="ALL")),
     (
         "GPU200",

@@ -105,7 +105,9 @@ def test_a_table_of_pyproject_is_told_at_its_line(capsys: pytest.CaptureFixture[
     assert "gpu-constructs.yaml: there is pyproject.toml too" in checked(".", capsys=capsys)[2]
 
 
-def test_a_table_with_the_name_of_the_package_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_with_the_name_of_the_package_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     put("pyproject.toml", "[tool.gpu_constructs]\nregion = 'eu-west-1'\n")
     put("t.json", template())
     code, _, said = checked(".", capsys=capsys)

@@ -90,8 +90,14 @@ def test_values_of_parameters_are_the_text_that_is_written() -> None:
         ("hosts:\n  g6.xlarge: 1\n  trn9.48xlarge: 1", ":3: hosts.trn9.48xlarge: the catalogue .*did you mean trn2"),
         ("hosts: {g6.xlrge: 1}", "hosts.g6.xlrge: 'g6.xlrge' cannot be an instance type"),
         ("instance_types: {g9.xlarge: 4}", "instance_types.g9.xlarge: got 4; allowed: an object"),
-        ("instance_types:\n  g9.xlarge: {vcpus: 4}", ":2: instance_types.g9.xlarge: memory_mib of .* is missing"),
-        ("instance_types:\n  g9.xlarge:\n    vcpus: 4\n    memory_mib: 16 GiB", ":4: .*memory_mib: got '16 GiB'"),
+        (
+            "instance_types:\n  g9.xlarge: {vcpus: 4}",
+            ":2: instance_types.g9.xlarge: memory_mib of .* is missing",
+        ),
+        (
+            "instance_types:\n  g9.xlarge:\n    vcpus: 4\n    memory_mib: 16 GiB",
+            ":4: .*memory_mib: got '16 GiB'",
+        ),
         ("instance_types:\n  g9.xlarge:\n    vcpus: 4\n    memory: 4", ":4: .*no 'memory'; .*did you mean memory_mib"),
         (
             "instance_types:\n  g9.xlarge: {vcpus: 4, memory_mib: 4, gpus: 1, gpu_model: X, compute_capability: 10.10}",

@@ -22,7 +22,13 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Finding, Severity
 
-POOL = Pool(name="Hosts", instance_types=(instance_type("g6.xlarge"),), image=UNKNOWN, min_instances=0, max_instances=4)
+POOL = Pool(
+    name="Hosts",
+    instance_types=(instance_type("g6.xlarge"),),
+    image=UNKNOWN,
+    min_instances=0,
+    max_instances=4,
+)
 TASK = Task(name="Chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
 HERE = Origin(
     resource="Hosts",

@@ -195,7 +195,10 @@ def test_what_is_no_region_is_2(command: list[str], region: str, good: str, caps
         ([], "PATH"),
         (["t.json", "--format", "xml"], "'xml'"),
         (["t.json", "--fail-on", "always"], "'always'"),
-        (["t.json", "--parameter", "InstanceType"], "--parameter: a parameter has no value; allowed: NAME="),
+        (
+            ["t.json", "--parameter", "InstanceType"],
+            "--parameter: a parameter has no value; allowed: NAME=",
+        ),
         (["t.json", "--parameter", "=x"], "--parameter: a parameter has no name; allowed: NAME=VALUE"),
         (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "--parameter: A has two values; allowed: one value"),
         (["t.json", "--ignore", "GPU999"], "no rule 'GPU999'"),

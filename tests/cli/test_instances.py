@@ -113,7 +113,11 @@ def test_the_cheapest_come_first_then_those_without_a_price_and_last_what_no_reg
     assert {*groups} >= {(False, False), (False, True), (True, False)}
     prices = [each["price"]["usd_per_hour"] for each in found if each["offered"] and each["price"]]
     assert prices == sorted(prices)
-    assert [each["name"] for each in found if not each["offered"]] == ["p2.8xlarge", "p2.16xlarge", "p3.16xlarge"]
+    assert [each["name"] for each in found if not each["offered"]] == [
+        "p2.8xlarge",
+        "p2.16xlarge",
+        "p3.16xlarge",
+    ]
     assert "the last 3 are offered in no region of the catalogue of 2026-09-29" in lines(capsys, "--gpus", "8..")
 
 

@@ -185,7 +185,11 @@ def with_services(most: object = "2", *, scaled: bool = False, **services: Any) 
 @pytest.mark.parametrize(
     ("old", "new", "hosts"),
     [
-        (with_services(Service=2), with_services(Renamed=2), "Renamed beside those of Service: that takes at least 4"),
+        (
+            with_services(Service=2),
+            with_services(Renamed=2),
+            "Renamed beside those of Service: that takes at least 4",
+        ),
         (
             with_services(Service=1),
             with_services(Service={"DesiredCount": 2, "ServiceName": "a"}),

@@ -132,7 +132,13 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from objects(child, key)
 
 
-@pytest.mark.parametrize("log", [in_form("sarif", REPORT_OF_AN_APP), in_form("sarif", NOTHING)])
+@pytest.mark.parametrize(
+    "log",
+    [
+        in_form("sarif", REPORT_OF_AN_APP),
+        in_form("sarif", NOTHING),
+    ],
+)
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
     for name, found in objects(json.loads(log)):
         required, optional = STRUCTURE[name]

@@ -50,7 +50,7 @@ NOW = {
     ],
     "06-object-in-a-request.yaml": ['  - type: GPU\n      value: "1"', "memory: 9000"],
     "07-all-devices-visible.yaml": [
-        '          ResourceRequirements:\n            - Type: GPU\n              Value: "1"'
+        '          ResourceRequirements:\n            - Type: GPU\n              Value: "1"',
     ],
     "08-allowed-types.yaml": [
         "AllowedValues: [g6.4xlarge, g6e.2xlarge, g6e.12xlarge, g4dn.xlarge]",
@@ -62,7 +62,7 @@ NOW = {
         "Default: g6.2xlarge}",
     ],
     "10-launch-type-beside-a-provider.yaml": [
-        "CapacityProviderStrategy:\n        - CapacityProvider: !Ref Provider\n          Weight: 1"
+        "CapacityProviderStrategy:\n        - CapacityProvider: !Ref Provider\n          Weight: 1",
     ],
     "11-batch-on-amazon-linux-2.yaml": ["ECS_AL2023_NVIDIA", "[g6e.2xlarge]   # one"],
     "12-on-one-line.json": ['"memory":4000,"resourceRequirements":[{"type": "GPU", "value": "1"}]}]}'],
@@ -85,8 +85,14 @@ NOW = {
         "- !GetAtt Group.GroupId",
     ],
     "17-constraint-of-a-type.json": ["ecs.instance-type == g6.2xlarge", '\t\t\t\t{"type": "GPU", "value": "1"}'],
-    "18-two-groups.yaml": ["CpuConfigLaunchTemplate:", "GpuConfigLaunchTemplate:", "amazon-linux-2023/recommended"],
-    "19-list-of-containers.json": ['"memory": 8192,\n    "resourceRequirements": [{"type": "GPU", "value": "1"}]\n  }'],
+    "18-two-groups.yaml": [
+        "CpuConfigLaunchTemplate:",
+        "GpuConfigLaunchTemplate:",
+        "amazon-linux-2023/recommended",
+    ],
+    "19-list-of-containers.json": [
+        '"memory": 8192,\n    "resourceRequirements": [{"type": "GPU", "value": "1"}]\n  }',
+    ],
     "20-variable-in-a-list.json": ['{"name": "MODE", "value": "fast 🚀"}\n      ],\n      "resourceRequirements"'],
 }
 

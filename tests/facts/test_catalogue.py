@@ -10,7 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError
-from gpu_constructs.facts import InstanceType, accelerated, families, family, general, instance_type
+from gpu_constructs.facts import (
+    InstanceType,
+    accelerated,
+    families,
+    family,
+    general,
+    instance_type,
+)
 
 EVERY = (*accelerated(), *general())
 

@@ -9,7 +9,14 @@ import pytest
 from botocore.session import Session
 
 import gpu_constructs.facts
-from gpu_constructs.facts import RECORDED, Vendor, accelerated, general, instance_type, regions
+from gpu_constructs.facts import (
+    RECORDED,
+    Vendor,
+    accelerated,
+    general,
+    instance_type,
+    regions,
+)
 from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 from gpu_constructs.facts.records import read
 from tools import build_catalogue, ec2_dump

@@ -16,7 +16,11 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.facts import accelerated, default_image, instance_type
+from gpu_constructs.facts import (
+    accelerated,
+    default_image,
+    instance_type,
+)
 
 AL2023_GPU = "al2023-gpu"
 NEURON = "al2023-neuron"

@@ -253,7 +253,10 @@ MATRIX = {
     "al2-inf": ("inf1", "inf2 trn1 trn1n trn2"),
     "al2-kernel-5.10-inf": ("inf1", "inf2 trn1 trn1n trn2"),
     **{
-        f"bottlerocket-ecs-{variant}-x86_64": (f"{TURING_TO_HOPPER} p3 p3dn g7e", "g3 g3s g6f gr6f g7 p6-b200 p6-b300")
+        f"bottlerocket-ecs-{variant}-x86_64": (
+            f"{TURING_TO_HOPPER} p3 p3dn g7e",
+            "g3 g3s g6f gr6f g7 p6-b200 p6-b300",
+        )
         for variant in WITH_DRIVERS
     },
     **{f"bottlerocket-ecs-{variant}-arm64": ("g5g", "") for variant in WITH_DRIVERS},
@@ -292,6 +295,12 @@ def test_every_type_has_a_default_image_that_can() -> None:
         assert chosen.end_of_life is None or chosen.end_of_life > date(2027, 1, 1), each
 
 
-@pytest.mark.parametrize(("type_name", "image_name"), [("c7i.2xlarge", "al2023"), ("m7g.large", "al2023-arm64")])
+@pytest.mark.parametrize(
+    ("type_name", "image_name"),
+    [
+        ("c7i.2xlarge", "al2023"),
+        ("m7g.large", "al2023-arm64"),
+    ],
+)
 def test_the_default_image_of_a_type(type_name: str, image_name: str) -> None:
     assert default_image(instance_type(type_name)).name == image_name

@@ -10,7 +10,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 
-from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, IncompatibleError, InvalidValueError, JobData
+from gpu_constructs import (
+    GpuCluster,
+    GpuJob,
+    GpuTaskDefinition,
+    IncompatibleError,
+    InvalidValueError,
+    JobData,
+)
 from tests.jobs.test_gpu_job import HOURS, job, task_of
 from tests.synthesis import Ground, Site, warned
 

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from gpu_constructs import GpuMachineImage, GpuShare, HostNetwork, ManagedStorage, Purchase
+from gpu_constructs import (
+    GpuMachineImage,
+    GpuShare,
+    HostNetwork,
+    ManagedStorage,
+    Purchase,
+)
 
 __all__ = [
     "ASKS",

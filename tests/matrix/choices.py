@@ -212,7 +212,10 @@ DIMENSIONS: tuple[tuple[Choice, ...], ...] = (
         _choice("EFA", "wants efa", network=HostNetwork.efa()),
         _choice("placement group", "wants group", network=HostNetwork(placement_group=True)),
     ),
-    (_choice("one zone"), _choice("two zones", "two zones")),
+    (
+        _choice("one zone"),
+        _choice("two zones", "two zones"),
+    ),
     (
         _choice("root volume", storage=HostStorage(root_volume_gib=200)),
         _choice("images on local disks", "wants local disks", storage=HostStorage(images_on_local_disks=True)),

@@ -9,7 +9,9 @@ __all__ = ["KNOWN_WARNINGS", "NOT_OFFERED"]
 
 
 KNOWN_WARNINGS: Mapping[str, str] = MappingProxyType(
-    {"GPU162": "hosts of a reservation that was made outside the placement group may be far from each other"}
+    {
+        "GPU162": "hosts of a reservation that was made outside the placement group may be far from each other",
+    }
 )
 """Warnings of this library's own check that some legal combination deserves, by rule, each with its reason."""
 

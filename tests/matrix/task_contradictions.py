@@ -176,7 +176,13 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         r"pinned to the release of 2026-07-08",
         lambda its: bool(its.ask.shares) and any(each.shares_gpus is False for each in its.hosts),
     ),
-    _no("more memory than a GPU has", _TYPES, DoesNotFitError, r"GiB of memory on each GPU", _lacks_memory),
+    _no(
+        "more memory than a GPU has",
+        _TYPES,
+        DoesNotFitError,
+        r"GiB of memory on each GPU",
+        _lacks_memory,
+    ),
     _no(
         "a number format that the GPUs have not",
         _CUDA,

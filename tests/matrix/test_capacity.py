@@ -16,7 +16,10 @@ from gpu_constructs import CapacityChoice, GpuCluster, GpuConstructsError
 from gpu_constructs.cluster.capacity.plan import plan_capacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.rules.trials import Trials
-from tests.matrix.choices import Combination, every_combination
+from tests.matrix.choices import (
+    Combination,
+    every_combination,
+)
 from tests.matrix.contradictions import CONTRADICTIONS, applying
 
 EVERYTHING = os.environ.get("MATRIX") == "all"

@@ -181,7 +181,10 @@ def test_a_price_says_what_it_is_not() -> None:
     assert cost_of(replace(pool(), has_unknown_types=True), 1) is None
 
 
-@pytest.mark.parametrize("workload", [service(task(), pool(), copies=-3), service(task(), pool(most=-2))])
+@pytest.mark.parametrize(
+    "workload",
+    [service(task(), pool(), copies=-3), service(task(), pool(most=-2))],
+)
 def test_numbers_that_the_api_refuses_do_no_harm(workload: Workload) -> None:
     (found,) = proof_of(workload).workloads
     assert found.placed >= 0

@@ -29,7 +29,11 @@ PRINTED = [
     ),
     ("runningTasksCount == 1", Host(running_tasks_count=1), Host(running_tasks_count=10)),
     ("agentVersion < 1.14.5", Host(agent_version="1.9.12"), Host(agent_version="1.14.5")),
-    ("ec2InstanceId in ['i-abcd1234', 'i-wxyx7890']", Host(ec2_instance_id="i-wxyx7890"), Host(ec2_instance_id="i-0")),
+    (
+        "ec2InstanceId in ['i-abcd1234', 'i-wxyx7890']",
+        Host(ec2_instance_id="i-wxyx7890"),
+        Host(ec2_instance_id="i-0"),
+    ),
     (
         "attribute:ecs.instance-type == g2.2xlarge",
         Host(attributes={"ecs.instance-type": "g2.2xlarge"}),
@@ -72,7 +76,8 @@ def test_an_expression_of_the_guide_means_what_the_guide_says(expression: str, s
 
 
 @pytest.mark.parametrize(
-    "expression", ["task:group == service:production", "not(task:group == database)", "registeredAt < 2018-02-13"]
+    "expression",
+    ["task:group == service:production", "not(task:group == database)", "registeredAt < 2018-02-13"],
 )
 def test_when_a_host_registers_and_what_runs_on_it_is_unknown_before_the_deploy(expression: str) -> None:
     query = parse(expression)

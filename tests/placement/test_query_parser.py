@@ -220,7 +220,15 @@ def test_an_expression_of_exactly_2000_characters_is_read_and_printed() -> None:
     assert render(parse(text)) == text
 
 
-@pytest.mark.parametrize("make", [lambda: Attribute(""), lambda: Attribute("a b"), lambda: And((A,)), lambda: Or(())])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Attribute(""),
+        lambda: Attribute("a b"),
+        lambda: And((A,)),
+        lambda: Or(()),
+    ],
+)
 def test_a_name_has_the_characters_of_one_and_a_connective_joins_two(make: object) -> None:
     assert callable(make)
     with pytest.raises(InvalidValueError):

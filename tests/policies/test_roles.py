@@ -13,7 +13,13 @@ from ecs_emulator.policies import Call, is_allowed, is_trusted, listed
 from gpu_constructs.account.live.self_test import FAMILY
 from gpu_constructs.account.self_test import POLICY
 from tests.policies.calls import calls_of
-from tests.policies.world import ACCOUNT, HERE, World, template_of_all, template_with_a_key
+from tests.policies.world import (
+    ACCOUNT,
+    HERE,
+    World,
+    template_of_all,
+    template_with_a_key,
+)
 from tests.stacks.stories import STORIES
 from tests.stacks.told import template_of
 

@@ -134,7 +134,12 @@ def _daemon(random: Random, index: int, pools: list[Pool]) -> tuple[Workload, Jo
             constraints=constraints,
         ),
         replace(
-            job, cpu=cpu, memory=memory, gpus=gpus, shared=shared, ports=frozenset({port}) if port else frozenset()
+            job,
+            cpu=cpu,
+            memory=memory,
+            gpus=gpus,
+            shared=shared,
+            ports=frozenset({port}) if port else frozenset(),
         ),
     )
 

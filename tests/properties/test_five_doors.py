@@ -43,7 +43,10 @@ FILES = times(50)
 PACK = "gpu_constructs.lint"
 
 CANNOT = frozenset(
-    {*("GPU027", "GPU028", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU070"), "GPU084"}
+    {
+        *("GPU027", "GPU028", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU070"),
+        "GPU084",
+    }
 )
 """Rules about a task or its service that say that it runs nowhere, or not where it is sent."""
 

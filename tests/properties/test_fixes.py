@@ -18,7 +18,11 @@ import pytest
 
 from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.facts import IMAGES, Architecture, accelerated, general
-from gpu_constructs.fleet import Fleet, InstanceRequirements, Pool
+from gpu_constructs.fleet import (
+    Fleet,
+    InstanceRequirements,
+    Pool,
+)
 from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.finding import changed
 from tests.acceptance.recall import expectations

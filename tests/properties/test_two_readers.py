@@ -344,7 +344,9 @@ managed_capacities = st.builds(
 
 @settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(managed_capacities, min_size=1, max_size=2), st.sampled_from([None, ecs.NetworkMode.HOST]), st.booleans()
+    st.lists(managed_capacities, min_size=1, max_size=2),
+    st.sampled_from([None, ecs.NetworkMode.HOST]),
+    st.booleans(),
 )
 def test_managed_instances_are_read_back(
     plans: list[dict[str, Any]], network_mode: ecs.NetworkMode | None, beside_a_group: bool

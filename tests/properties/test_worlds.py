@@ -14,7 +14,7 @@ from tests.properties.judged_worlds import checked, disagreements, is_not_worked
 from tests.properties.oracle import Job, Kind, Provider, World, always, ever, with_hosts
 from tests.properties.small_worlds import small_world
 
-WORLDS = 20  # `make fuzz` takes 10,000
+WORLDS = 40  # `make fuzz` takes 10,000
 
 
 def test_every_error_has_a_reason_and_whatever_finds_no_place_is_named() -> None:

@@ -255,7 +255,12 @@ class _Writing:
             return {"Fn::GetAtt": ["Cluster", "Arn"]}
         if self._design.named:
             return {"Fn::Sub": f"arn:aws:ecs:${{AWS::Region}}:${{AWS::AccountId}}:cluster/{_NAME}"}
-        return {"Fn::Sub": ["arn:aws:ecs:${AWS::Region}:${AWS::AccountId}:cluster/${Name}", {"Name": self._cluster()}]}
+        return {
+            "Fn::Sub": [
+                "arn:aws:ecs:${AWS::Region}:${AWS::AccountId}:cluster/${Name}",
+                {"Name": self._cluster()},
+            ]
+        }
 
 
 def _constraints(each: Work) -> list[dict[str, str]]:

@@ -58,7 +58,10 @@ def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
     (group,) = [each for each in site.properties("AWS::EC2::SecurityGroup") if "Https" in each["GroupDescription"]]
     assert {
         (each["CidrIp"].get("Fn::GetAtt", [""])[-1], each["FromPort"]) for each in group["SecurityGroupIngress"]
-    } == {("CidrBlock", 80), ("CidrBlock", 443)}
+    } == {
+        ("CidrBlock", 80),
+        ("CidrBlock", 443),
+    }
     targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
     assert (targets["HealthCheckPath"], targets["TargetType"], targets["Port"]) == ("/health", "instance", PORT)
     service = site.only("AWS::ECS::Service")

@@ -117,10 +117,18 @@ REFUSED: list[Any] = [
     pytest.param("c7i.large", {}, "ALL", "CPU capacity", id="all of none"),
     pytest.param("g6.xlarge", {}, 0.25, "has whole GPUs, and 0.25 of one .*; fix: .*g6f.*whole GPUs", id="a part"),
     pytest.param(
-        "g6f.2xlarge", {}, 0.5, "has 0.25 of a GPU, and 0.5 .*fix: .*, or 0.25 of a GPU", id="more than the part"
+        "g6f.2xlarge",
+        {},
+        0.5,
+        "has 0.25 of a GPU, and 0.5 .*fix: .*, or 0.25 of a GPU",
+        id="more than the part",
     ),
     pytest.param(
-        "g6f.2xlarge", {}, 1, "0.25 of a GPU, and whole GPUs are asked; fix: .* or 0.25 of a GPU", id="a whole one"
+        "g6f.2xlarge",
+        {},
+        1,
+        "0.25 of a GPU, and whole GPUs are asked; fix: .* or 0.25 of a GPU",
+        id="a whole one",
     ),
 ]
 

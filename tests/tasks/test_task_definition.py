@@ -113,7 +113,10 @@ def test_options_of_cdk_reach_the_task_definition(tenant: Tenant) -> None:
             {"placement_constraints": [ecs.PlacementConstraint.member_of("attribute:gpu.name == H100")]},
             "no host of L4 satisfies the placement constraints.*gpu.name",
         ),
-        ({"placement_constraints": [ecs.PlacementConstraint.member_of("")]}, "^placement_c.* expects an expr"),
+        (
+            {"placement_constraints": [ecs.PlacementConstraint.member_of("")]},
+            "^placement_c.* expects an expr",
+        ),
         (
             {"placement_constraints": [ecs.PlacementConstraint.member_of(*["attribute:a == b"] * 10)]},
             "^placement_constraints: a task has 10 constraints at most, got 10 beside 1",
@@ -272,7 +275,13 @@ def test_one_gpu_of_any_family_gets_a_share_that_fits(landlord: Landlord) -> Non
         shape = CapacityChoice("Family", instance_types=(), max_instances=1)
         for hosts in plan_family(family, shape, landlord.cluster.hosts).values():
             plan = plan_gpu_container(
-                "one", task=Task(name="Task"), pools=[hosts.pool], gpus=1, needs=None, options={}, kept=NOTHING_KEPT
+                "one",
+                task=Task(name="Task"),
+                pools=[hosts.pool],
+                gpus=1,
+                needs=None,
+                options={},
+                kept=NOTHING_KEPT,
             )
             found = fit(Task(name="Task", containers=(plan.container,)), hosts.pool)
             assert (found.answer, [*found.doubts]) == (True, []), hosts.pool

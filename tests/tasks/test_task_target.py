@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import DoesNotFitError, GpuService, IncompatibleError, InvalidValueError, ManagedGpuCapacity
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuService,
+    IncompatibleError,
+    InvalidValueError,
+    ManagedGpuCapacity,
+)
 from gpu_constructs.facts import Architecture
 from tests.synthesis import Properties, Site, Tenant
 

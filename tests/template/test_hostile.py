@@ -34,7 +34,9 @@ NAMES = st.sampled_from([*FUNCTIONS, "Condition", "Fn::ForEach::X", "Fn::X", "A"
     max_size=4
 )
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=25
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=25,
 )
 TYPES = st.sampled_from(
     ["AWS::ECS::Service", "AWS::CloudFormation::Stack", "AWS::SQS::Queue", "AWS::ECS::TaskDefinition"]

@@ -158,7 +158,11 @@ class Submissions(cdk.Stack):
         super().__init__(scope, construct_id)
         vpc = ec2.Vpc(self, "Vpc", max_azs=1, nat_gateways=1, restrict_default_security_group=False)
         hosts = batch.ManagedEc2EcsComputeEnvironment(
-            self, "Hosts", vpc=vpc, instance_types=[ec2.InstanceType("g6.xlarge")], use_optimal_instance_classes=False
+            self,
+            "Hosts",
+            vpc=vpc,
+            instance_types=[ec2.InstanceType("g6.xlarge")],
+            use_optimal_instance_classes=False,
         )
         fargate = batch.FargateComputeEnvironment(self, "Fargate", vpc=vpc)
         first = batch.OrderedComputeEnvironment(compute_environment=hosts, order=1)

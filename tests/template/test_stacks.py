@@ -19,7 +19,10 @@ from tests.template.written import in_service, not_read, only_stack, read, read_
 YAML = "Resources:\n  Task:\n    Type: AWS::ECS::TaskDefinition\n    Properties:\n      Family: a\n      Family: b\n"
 
 
-@pytest.mark.parametrize(("file", "name"), [("folder.d/Web.YAML", "Web"), ("web", "web"), (".json", ".json")])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("folder.d/Web.YAML", "Web"), ("web", "web"), (".json", ".json")],
+)
 def test_a_stack_is_called_after_its_file(tmp_path: Path, file: str, name: str) -> None:
     path = save(tmp_path / file, template(1))
     found = only_stack(read_stacks([path]))

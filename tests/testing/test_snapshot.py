@@ -184,7 +184,9 @@ TEMPLATES = st.dictionaries(SECTIONS, st.dictionaries(TEXTS, RESOURCES | JSON, m
 # What holds for any template is asked of one and the same: making them up takes longer than all that is asked.
 @settings(max_examples=times(8))
 @given(TEMPLATES)
-def test_any_template_is_normalized_for_good_in_order_and_loses_only_what_cdk_adds(template: dict[str, Any]) -> None:
+def test_any_template_is_normalized_for_good_in_order_and_loses_only_what_cdk_adds(
+    template: dict[str, Any],
+) -> None:
     done = normalized(template)
     assert normalized(done) == done
     assert json.loads(json.dumps(done)) == done

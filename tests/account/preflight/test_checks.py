@@ -7,7 +7,16 @@ import pytest
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import Origin, Place, Subnet
-from tests.account.preflight.world import IN_A, IN_B, fleet, offering, only, pool, results, subnet
+from tests.account.preflight.world import (
+    IN_A,
+    IN_B,
+    fleet,
+    offering,
+    only,
+    pool,
+    results,
+    subnet,
+)
 
 OK, SHORT, NOT_CHECKED, NOTHING = Verdict
 

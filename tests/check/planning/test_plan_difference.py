@@ -9,7 +9,16 @@ import pytest
 
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.plan_difference import Compared, Status, difference
-from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Origin, Place, Pool, PoolKind, Workload
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    Origin,
+    Place,
+    Pool,
+    PoolKind,
+    Workload,
+)
 from tests.check.planning.given import job, planned, pool, service
 
 _NONE = "0 at minimum, 0 at the desired counts, "

@@ -144,7 +144,9 @@ def test_a_job_of_batch_costs_all_its_attempts(task: dict[str, Any], expected: A
 
 def test_each_submission_of_a_job_is_a_start_with_its_own_ends() -> None:
     found = batch(
-        submitted("Nightly"), submitted("Weekly", attempt_seconds=5 * HOUR, attempts=1), submitted("Sweep", copies=20)
+        submitted("Nightly"),
+        submitted("Weekly", attempt_seconds=5 * HOUR, attempts=1),
+        submitted("Sweep", copies=20),
     )
     assert [each.job for each in found] == ["Nightly", "Weekly", "Sweep"]
     assert [each.hosts for each in found] == [1, 1, 20]

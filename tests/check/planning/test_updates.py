@@ -179,7 +179,11 @@ def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, sai
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ({}, {"Front": {}}, ["load balancer Front is new, beside what there was: clients and records need its"]),
+        (
+            {},
+            {"Front": {}},
+            ["load balancer Front is new, beside what there was: clients and records need its"],
+        ),
         ({"Front": {}}, {"Front": {"Scheme": "internet-facing"}}, ["Front is new, in place of Front, whose DNS name"]),
         (
             {"Front": {}},

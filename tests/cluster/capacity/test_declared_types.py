@@ -94,7 +94,12 @@ def test_a_task_on_hosts_of_another_app_declares_their_type_itself(
     declare_instance_types(NEW)
     stack = cdk.Stack.of(cluster)
     theirs = GpuCapacity.from_attributes(
-        stack, "Theirs", cluster=cluster, capacity_provider_name="new", instance_types=["g8.12xlarge"], max_instances=2
+        stack,
+        "Theirs",
+        cluster=cluster,
+        capacity_provider_name="new",
+        instance_types=["g8.12xlarge"],
+        max_instances=2,
     )
     task = GpuTaskDefinition(stack, "Task", capacity=[theirs])
     task.add_gpu_container("main", image=IMAGE, gpus=1, gpu_memory_gib=40)

@@ -12,7 +12,13 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import GpuConstructsError, GpuMachineImage, HostMount, HostStorage, IncompatibleError
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuMachineImage,
+    HostMount,
+    HostStorage,
+    IncompatibleError,
+)
 from tests.model_storage import bucket_of, imported_lustre, lustre_of
 from tests.synthesis import Ground, Site, user_data
 

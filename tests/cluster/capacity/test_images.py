@@ -17,7 +17,12 @@ from gpu_constructs import (
     UnknownNameError,
 )
 from gpu_constructs.check.report import check_files
-from gpu_constructs.facts import Architecture, OperatingSystem, Vendor, accelerated
+from gpu_constructs.facts import (
+    Architecture,
+    OperatingSystem,
+    Vendor,
+    accelerated,
+)
 from gpu_constructs.fleet import HostImage
 from tests.facts.test_image_choice import CHOICE
 from tests.synthesis import Ground, Site, user_data

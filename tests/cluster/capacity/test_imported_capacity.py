@@ -118,7 +118,10 @@ def test_hosts_of_plain_cdk_get_requests_once_their_groups_are_known(site: Site)
     task = site.task(of_others(site, cluster=gpu, capacity_provider_name=provider.capacity_provider_name))
     task.add_model_server("Vllm", server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"))
     early = GpuService(site.stack, "Early", cluster=gpu, task_definition=task)
-    with unwritten(), pytest.raises(IncompatibleError, match=r"fix: cluster.connections.add_security_group"):
+    with (
+        unwritten(),
+        pytest.raises(IncompatibleError, match=r"fix: cluster.connections.add_security_group"),
+    ):
         early.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
     plain.connections.add_security_group(*group.connections.security_groups)
     service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)

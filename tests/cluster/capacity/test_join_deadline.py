@@ -115,7 +115,11 @@ def test_hosts_of_aws_batch_end_themselves(site: Site, tmp_path: Path) -> None:
     assert data["InstanceInitiatedShutdownBehavior"] == "terminate"
 
 
-@pytest.mark.parametrize("given", [cdk.Duration.minutes(4), cdk.Duration.hours(25)], ids=["too short", "too long"])
+@pytest.mark.parametrize(
+    "given",
+    [cdk.Duration.minutes(4), cdk.Duration.hours(25)],
+    ids=["too short", "too long"],
+)
 def test_a_time_out_of_its_limits_is_refused(ground: Ground, given: cdk.Duration) -> None:
     with pytest.raises(GpuConstructsError) as refused:
         ground.capacity("g6.xlarge", join_within=given)

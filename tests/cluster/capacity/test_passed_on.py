@@ -162,7 +162,10 @@ def test_bottlerocket_has_names_of_its_own(site: Site) -> None:
         ("g5g.xlarge", {"agent_settings": {"ECS_POLL_METRICS": "true"}}, "Bottlerocket has no setting for"),
         (
             "g6.xlarge",
-            {"agent_settings": {"ECS_IMAGE_PULL_BEHAVIOR": "once"}, "storage": HostStorage(prefer_cached_images=True)},
+            {
+                "agent_settings": {"ECS_IMAGE_PULL_BEHAVIOR": "once"},
+                "storage": HostStorage(prefer_cached_images=True),
+            },
             "ECS_IMAGE_PULL_BEHAVIOR is set by this library",
         ),
         ("g6.xlarge", {"instance_attributes": {"gpu.arch": "Hopper"}}, r"types of .* is Ada.*\{'gpu.arch': 'Ada'\}"),

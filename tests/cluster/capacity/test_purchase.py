@@ -114,7 +114,11 @@ def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) 
 
 RESERVED: list[tuple[dict[str, Any], Properties, PurchaseOption]] = [
     ({}, {"CapacityReservationPreference": "capacity-reservations-first"}, PurchaseOption.ON_DEMAND),
-    ({"only": True}, {"CapacityReservationPreference": "capacity-reservations-only"}, PurchaseOption.RESERVED),
+    (
+        {"only": True},
+        {"CapacityReservationPreference": "capacity-reservations-only"},
+        PurchaseOption.RESERVED,
+    ),
     (
         {"reservation_id": ID},
         {

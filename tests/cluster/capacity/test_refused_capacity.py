@@ -48,7 +48,12 @@ REFUSED: list[Any] = [
     pytest.param({"instance_types": ["dl1.24xlarge"]}, IncompatibleError, r"Gaudi", id="Gaudi"),
     pytest.param({"max_instances": 0}, InvalidValueError, r"1 or more", id="no hosts"),
     pytest.param({"min_instances": -1}, InvalidValueError, r"0 or more", id="less than none"),
-    pytest.param({"min_instances": 5}, InvalidValueError, r"max_instances is 4", id="more at least than at most"),
+    pytest.param(
+        {"min_instances": 5},
+        InvalidValueError,
+        r"max_instances is 4",
+        id="more at least than at most",
+    ),
     pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
     pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
     pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),

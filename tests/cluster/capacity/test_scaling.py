@@ -75,7 +75,9 @@ def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
 def test_spot_hosts_cannot_be_kept_warm(site: Site, base: int) -> None:
     with pytest.raises(IncompatibleError, match="PutWarmPool refuses a group that requests Spot Instances") as raised:
         site.capacity(
-            "g6.xlarge", purchase=Purchase.spot(on_demand_base=base), scaling=HostScaling(warm_hosts=WarmHosts(hosts=1))
+            "g6.xlarge",
+            purchase=Purchase.spot(on_demand_base=base),
+            scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)),
         )
     assert raised.value.argument == "warm_hosts"
 

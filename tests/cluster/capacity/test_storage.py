@@ -82,7 +82,10 @@ def test_images_that_do_not_fit_on_the_disks_are_refused(ground: Ground) -> None
     HostStorage(images_gib=230, images_on_local_disks=True).require_possible(ground.capacity("g6.xlarge").pool)
     with pytest.raises(IncompatibleError, match="240 GiB of images do not fit on the local disks of g6.xlarge, 250 GB"):
         ground.capacity(
-            "g6.xlarge", "g6.8xlarge", name="Other", storage=HostStorage(images_gib=240, images_on_local_disks=True)
+            "g6.xlarge",
+            "g6.8xlarge",
+            name="Other",
+            storage=HostStorage(images_gib=240, images_on_local_disks=True),
         )
 
 

@@ -169,7 +169,11 @@ def test_events(watched: Watched, metric: str, alarm: str, seconds: list[int], g
 
 def test_a_capacity_has_the_alarms_that_can_ever_go_off(watched: Watched) -> None:
     ids = set(watched.alarms)
-    assert {each for each in ids if each.startswith("Block")} == {"BlockTasksWait", "BlockIdleGpus", "BlockUnmeasured"}
+    assert {each for each in ids if each.startswith("Block")} == {
+        "BlockTasksWait",
+        "BlockIdleGpus",
+        "BlockUnmeasured",
+    }
     assert {each for each in ids if each.startswith("Cpu")} == {"CpuTasksWait"}
     assert not {each for each in ids if each.startswith("Managed")}
     assert len(ids) == 14

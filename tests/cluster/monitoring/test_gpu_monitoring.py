@@ -227,7 +227,12 @@ def test_on_a_cluster_of_another_stack_it_is_defined_in_the_stack_that_asks(site
     other = cdk.Stack(site.app, "Other")
     around = GpuCluster(other, "Around", cluster=site.cluster, keep_capacity_providers=[], default_strategy=[])
     imported = GpuCapacity.from_attributes(
-        other, "Theirs", cluster=around, capacity_provider_name="theirs", instance_types=["g6.xlarge"], max_instances=1
+        other,
+        "Theirs",
+        cluster=around,
+        capacity_provider_name="theirs",
+        instance_types=["g6.xlarge"],
+        max_instances=1,
     )
     task = GpuTaskDefinition(other, "Task", capacity=[imported])
     task.add_gpu_container("work", image=site.image)

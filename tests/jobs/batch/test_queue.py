@@ -280,7 +280,11 @@ def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
     nagged = Site(app)
     spot = CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=4, purchase=Purchase.spot())
     large = CapacityChoice(
-        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=HostNetwork.efa(), vpc_subnets=nagged.one_zone
+        "H100",
+        instance_types=["p5.48xlarge"],
+        max_instances=2,
+        network=HostNetwork.efa(),
+        vpc_subnets=nagged.one_zone,
     )
     made = queue(nagged, spot, large, shares=FairShares(shares={"research": 1}))
     made.watch(

@@ -40,7 +40,11 @@ ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which ha
 
 
 def _hosts(vcpus: int | Unknown | None = 64, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> Pool:
-    return replace(a_pool("g6.xlarge", purchase=purchase), kind=PoolKind.BATCH, max_vcpus=vcpus)
+    return replace(
+        a_pool("g6.xlarge", purchase=purchase),
+        kind=PoolKind.BATCH,
+        max_vcpus=vcpus,
+    )
 
 
 def _fleet(task: Task, *pools: Pool) -> Fleet:
@@ -54,7 +58,10 @@ def test_multi_node_jobs_on_spot_alone_are_an_error() -> None:
     assert "is a multi-node job" in only(nodes_stay, _fleet(NODES, SPOT)).message
 
 
-@pytest.mark.parametrize("fleet", [_fleet(GPU_JOB, SPOT), _fleet(NODES, SPOT, replace(_hosts(), name="more"))])
+@pytest.mark.parametrize(
+    "fleet",
+    [_fleet(GPU_JOB, SPOT), _fleet(NODES, SPOT, replace(_hosts(), name="more"))],
+)
 def test_others_are_silent(fleet: Fleet) -> None:
     assert said(nodes_stay, fleet) == []
 
@@ -110,7 +117,10 @@ Resources:
 
 @pytest.mark.parametrize(
     ("part", "rule", "property_name"),
-    [(_RESERVED, "GPU310", "ComputeResources.InstanceTypes"), (_ISOLATED, "GPU228", "ComputeResources.Subnets")],
+    [
+        (_RESERVED, "GPU310", "ComputeResources.InstanceTypes"),
+        (_ISOLATED, "GPU228", "ComputeResources.Subnets"),
+    ],
 )
 def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, property_name: str) -> None:
     template = example_of("GPU296").file(part)
@@ -238,7 +248,10 @@ def test_a_new_environment_on_amazon_linux_2_is_refused(image: str, fix: str) ->
 
 def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
     old = _environment("g5.xlarge", image="al2-gpu")
-    for each in (_environment("g5.xlarge", image="al2-gpu", release="custom"), replace(old, names_image=True)):
+    for each in (
+        _environment("g5.xlarge", image="al2-gpu", release="custom"),
+        replace(old, names_image=True),
+    ):
         finding = asked(OF_BATCH, each)["GPU003"]
         assert "is past its end of life" in finding.message
         assert finding.severity is Severity.WARNING

@@ -49,7 +49,8 @@ def right(rule: str, *changes: tuple[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "nodes", "is_found"), [(12, 4, True), (12, 3, False), ("!Ref Most", 4, False), (12, "!Ref Most", False)]
+    ("vcpus", "nodes", "is_found"),
+    [(12, 4, True), (12, 3, False), ("!Ref Most", 4, False), (12, "!Ref Most", False)],
 )
 def test_a_gang_is_held_against_the_hosts_that_maxvcpus_come_to(vcpus: object, nodes: object, is_found: bool) -> None:
     resources = f"ComputeResources: {{InstanceTypes: [g6.xlarge], MaxvCpus: {vcpus}}}"
@@ -67,7 +68,11 @@ def test_what_is_not_known_is_not_called_a_missing_limit() -> None:
 
 @pytest.mark.parametrize(
     ("subnets", "is_found"),
-    [("[!Ref SubnetA, !Ref SubnetB]", True), ("[!Ref SubnetA, subnet-12345678]", False), ("[!Ref SubnetA]", False)],
+    [
+        ("[!Ref SubnetA, !Ref SubnetB]", True),
+        ("[!Ref SubnetA, subnet-12345678]", False),
+        ("[!Ref SubnetA]", False),
+    ],
 )
 def test_the_nodes_of_a_gang_are_near_each_other(subnets: str, is_found: bool) -> None:
     part = example_of("GPU294").right.replace("{Type: EC2}", f"{{Subnets: {subnets}}}") + _NEAR
@@ -124,7 +129,8 @@ def test_managed_instances_run_no_gang() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "is_found"), [("InstanceType: g6.2xlarge", True), ("InstanceType: g6.xlarge", False)]
+    ("other", "is_found"),
+    [("InstanceType: g6.2xlarge", True), ("InstanceType: g6.xlarge", False)],
 )
 def test_all_ranges_of_nodes_have_one_type(other: str, is_found: bool) -> None:
     whole = '- TargetNodes: "0:"'

@@ -53,7 +53,10 @@ def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, w
     assert finding.fix == '{"Type": "GPU", "Value": "1"}'
 
 
-@pytest.mark.parametrize("task", [job(gpu("8")), replace(job(gpu("ALL")), compatibilities=("FARGATE",))])
+@pytest.mark.parametrize(
+    "task",
+    [job(gpu("8")), replace(job(gpu("ALL")), compatibilities=("FARGATE",))],
+)
 def test_whole_gpus_and_tasks_of_ecs_are_silent(task: Task) -> None:
     assert said(taken, fleet_of(task)) == []
 
@@ -183,7 +186,10 @@ def test_a_job_is_judged_on_the_hosts_of_the_queue(gpus: int, states: list[Any],
     assert [each.rule for each in found(*states, gpus=gpus)] == rules
 
 
-@pytest.mark.parametrize(("value", "rule"), [("-1", "GPU020"), ("ALL", "GPU020"), ("0.25", "GPU020")])
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [("-1", "GPU020"), ("ALL", "GPU020"), ("0.25", "GPU020")],
+)
 def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule: str) -> None:
     (finding,) = (each for each in found(_state(**_asks_for({"Type": "GPU", "Value": value}))) if each.rule == rule)
     assert finding.subject == "Machine[S0]"
@@ -230,7 +236,10 @@ def _by_schedule(queue: Any) -> dict[str, Any]:
     return {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "rate(1 day)", "Target": target}}
 
 
-@pytest.mark.parametrize(("submits", "queues"), [(_by_pipe, _OTHER_QUEUES), (_by_schedule, _OTHER_QUEUES[:2])])
+@pytest.mark.parametrize(
+    ("submits", "queues"),
+    [(_by_pipe, _OTHER_QUEUES), (_by_schedule, _OTHER_QUEUES[:2])],
+)
 def test_a_job_in_a_queue_of_other_files_is_not_judged(submits: Any, queues: list[Any]) -> None:
     text = (
         (BASES / "batch.yaml").read_text(encoding="utf-8").replace('{Type: GPU, Value: "1"}', '{Type: GPU, Value: "8"}')

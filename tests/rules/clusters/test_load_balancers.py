@@ -125,7 +125,12 @@ def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes:
 
 @pytest.mark.parametrize(
     ("mode", "target_type", "expected"),
-    [("awsvpc", "instance", ["error"]), ("bridge", "ip", ["error"]), ("host", "ip", ["warning"]), ("awsvpc", "ip", [])],
+    [
+        ("awsvpc", "instance", ["error"]),
+        ("bridge", "ip", ["error"]),
+        ("host", "ip", ["warning"]),
+        ("awsvpc", "ip", []),
+    ],
 )
 def test_a_target_group_registers_what_its_tasks_have(mode: str, target_type: str, expected: list[str]) -> None:
     changes = {"Task": {"NetworkMode": mode}, "Targets": {"TargetType": target_type}}
@@ -168,7 +173,8 @@ def closed(protocol: str, of_targets: str = "HTTP") -> bool:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "of_targets", "expected"), [("udp", "HTTP", True), ("17", "TCP", True), ("udp", "UDP", False)]
+    ("protocol", "of_targets", "expected"),
+    [("udp", "HTTP", True), ("17", "TCP", True), ("udp", "UDP", False)],
 )
 def test_only_tcp_counts_for_requests_over_tcp(protocol: str, of_targets: str, expected: bool) -> None:
     assert closed(protocol, of_targets) is expected

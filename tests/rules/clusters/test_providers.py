@@ -68,7 +68,10 @@ def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str
     assert len(finding.message) < 400
 
 
-@pytest.mark.parametrize("pool", [a_pool(), a_pool(provider="gpu-L4_1"), a_pool(provider="aws", has_provider=False)])
+@pytest.mark.parametrize(
+    "pool",
+    [a_pool(), a_pool(provider="gpu-L4_1"), a_pool(provider="aws", has_provider=False)],
+)
 def test_a_name_of_a_provider_that_ecs_takes_is_silent(pool: Pool) -> None:
     assert said(accepted, Fleet(pools=(pool,))) == []
 
@@ -151,7 +154,10 @@ def test_what_ecs_refuses_is_an_error(strategy: list[StrategyItem], words: str) 
     assert words in message
 
 
-@pytest.mark.parametrize("strategy", [[], [item(weight=0, base=1)], [item("A", 0, 1), item("B", 1)]])
+@pytest.mark.parametrize(
+    "strategy",
+    [[], [item(weight=0, base=1)], [item("A", 0, 1), item("B", 1)]],
+)
 def test_what_ecs_takes_or_may_take_is_silent(strategy: list[StrategyItem]) -> None:
     assert said_of(*strategy) == []
 
@@ -190,7 +196,8 @@ def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | N
 
 
 @pytest.mark.parametrize(
-    ("pool", "cluster"), [(hosts(), "gpu"), (hosts(cluster=UNKNOWN), "gpu"), (hosts(associated=False), "web")]
+    ("pool", "cluster"),
+    [(hosts(), "gpu"), (hosts(cluster=UNKNOWN), "gpu"), (hosts(associated=False), "web")],
 )
 def test_the_same_cluster_and_what_nobody_knows_are_silent(pool: Pool, cluster: Any) -> None:
     assert said(of_the_cluster, running_on(pool, cluster=cluster)) == []

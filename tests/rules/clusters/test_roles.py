@@ -70,7 +70,10 @@ def test_aws_policy_alone_passes_names_of_one_beginning(host: dict[str, Any], ex
     assert passes(host, ALONE) is (expected is not False)
 
 
-@pytest.mark.parametrize("infrastructure", [{}, {"ManagedPolicyArns": []}])
+@pytest.mark.parametrize(
+    "infrastructure",
+    [{}, {"ManagedPolicyArns": []}],
+)
 def test_any_other_policy_may_pass_the_role(infrastructure: dict[str, Any]) -> None:
     assert passes({}, infrastructure)
 

@@ -54,7 +54,10 @@ def test_what_ecs_takes_or_may_take_is_silent(fleet: Fleet) -> None:
 
 @pytest.mark.parametrize(
     ("properties", "words"),
-    [("", "ECS refuses it then"), (", Properties: {CapacityProviderStrategy: null}", "gets launch type EC2 then")],
+    [
+        ("", "ECS refuses it then"),
+        (", Properties: {CapacityProviderStrategy: null}", "gets launch type EC2 then"),
+    ],
 )
 def test_a_service_that_may_come_before_its_providers_is_a_warning(properties: str, words: str) -> None:
     default = "{DefaultCapacityProviderStrategy: [{CapacityProvider: !Ref Provider, Weight: 1}]}"

@@ -16,7 +16,10 @@ from gpu_constructs.placement.query.parser import parse
 from gpu_constructs.rules import Severity, check, find_rule, rules_of
 from gpu_constructs.rules.expressions import constraints
 from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
-from gpu_constructs.rules.expressions.constraints import readable_by_ecs, satisfied_by_hosts
+from gpu_constructs.rules.expressions.constraints import (
+    readable_by_ecs,
+    satisfied_by_hosts,
+)
 from tests.rules.given import (
     FIT_RULES,
     a_pool,
@@ -80,7 +83,10 @@ def test_a_long_expression_is_quoted_around_the_column() -> None:
     assert finding.message.endswith("or (")
 
 
-@pytest.mark.parametrize("fleet", [expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"), expressed("x" * 2001)])
+@pytest.mark.parametrize(
+    "fleet",
+    [expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"), expressed("x" * 2001)],
+)
 def test_what_can_be_read_or_is_another_mistake_is_silent(fleet: Fleet) -> None:
     assert said(readable_by_ecs, fleet) == []
 

@@ -36,7 +36,10 @@ def said(resource: dict[str, Any], *pools: Pool, strays: tuple[Pool, ...] = ()) 
     return list(check(fleet, rules=[hosts_have_gpu_metrics], files=replace(files, fleet=fleet)))
 
 
-@pytest.mark.parametrize("resource", [alarm(**IN_USE), policy("ApplicationAutoScaling", SCALED, IN_USE)])
+@pytest.mark.parametrize(
+    "resource",
+    [alarm(**IN_USE), policy("ApplicationAutoScaling", SCALED, IN_USE)],
+)
 def test_ecs_does_not_measure_the_use_of_gpus(resource: dict[str, Any]) -> None:
     (finding,) = said(resource)
     assert finding.severity.value == "error"

@@ -85,7 +85,8 @@ def test_a_task_that_is_too_large_is_an_error_with_both_numbers_and_a_way_out(
 
 
 @pytest.mark.parametrize(
-    ("weight", "base", "rules"), [(0, 0, []), (1, 0, ["GPU060"]), (0, 1, ["GPU060"]), (UNKNOWN, 0, ["GPU060"])]
+    ("weight", "base", "rules"),
+    [(0, 0, []), (1, 0, ["GPU060"]), (0, 1, ["GPU060"]), (UNKNOWN, 0, ["GPU060"])],
 )
 def test_a_pool_that_gets_no_tasks_may_be_too_small(weight: Any, base: int, rules: list[str]) -> None:
     fleet = on_strategy(a_task("4"), (a_pool("g5.12xlarge"), 1, 0), (a_pool("g5.xlarge", name="Small"), weight, base))
@@ -93,7 +94,10 @@ def test_a_pool_that_gets_no_tasks_may_be_too_small(weight: Any, base: int, rule
 
 
 class TestLargerTypesBehindASmallOne:
-    @pytest.mark.parametrize("changes", [{"min_instances": 2}, {"managed_scaling": UNKNOWN}])
+    @pytest.mark.parametrize(
+        "changes",
+        [{"min_instances": 2}, {"managed_scaling": UNKNOWN}],
+    )
     def test_are_a_warning_where_such_a_host_may_run(self, changes: dict[str, Any]) -> None:
         finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
         assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)

@@ -9,7 +9,17 @@ import pytest
 from gpu_constructs.facts import Architecture, instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Task
 from gpu_constructs.rules import Severity, check, find_rule
-from tests.rules.given import FIT_RULES, GPU_TASK, a_pool, a_task, asked, found, only, running_on, unpriced
+from tests.rules.given import (
+    FIT_RULES,
+    GPU_TASK,
+    a_pool,
+    a_task,
+    asked,
+    found,
+    only,
+    running_on,
+    unpriced,
+)
 
 GPU, CPU = a_pool("g6.xlarge"), a_pool("c7i.large", name="Cpu")
 
@@ -73,7 +83,10 @@ def undeclared(*names: str, **changes: object) -> Pool:
 @pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize(
     "fleet",
-    [running_on(undeclared("g9.xlarge"), task=GPU_TASK), Fleet(pools=(undeclared("g9.xlarge"),), tasks=(GPU_TASK,))],
+    [
+        running_on(undeclared("g9.xlarge"), task=GPU_TASK),
+        Fleet(pools=(undeclared("g9.xlarge"),), tasks=(GPU_TASK,)),
+    ],
     ids=["of a service", "started by hand"],
 )
 def test_a_task_on_a_type_that_may_be_new_is_not_checked(fleet: Fleet, is_whole: bool) -> None:

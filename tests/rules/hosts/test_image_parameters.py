@@ -56,7 +56,8 @@ def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter
 
 
 @pytest.mark.parametrize(
-    ("variant", "rules"), [("aws-ecs-1", ["GPU309"]), ("aws-ecs-9-fips", ["GPU309"]), ("aws-ecs-1-nvidia", ["GPU130"])]
+    ("variant", "rules"),
+    [("aws-ecs-1", ["GPU309"]), ("aws-ecs-9-fips", ["GPU309"]), ("aws-ecs-1-nvidia", ["GPU130"])],
 )
 def test_bottlerocket_has_an_nvidia_driver_in_variants_of_that_name_only(variant: str, rules: list[str]) -> None:
     pool = written(f"/aws/service/bottlerocket/{variant}/x86_64/latest/image_id")
@@ -150,7 +151,9 @@ def test_a_recorded_release_after_those_with_a_known_driver_is_a_warning(name: s
 
 
 @pytest.mark.parametrize(
-    "host_image", [al2023("20250224"), HostImage(image=image("al2023-gpu"), release="custom")], ids=str
+    "host_image",
+    [al2023("20250224"), HostImage(image=image("al2023-gpu"), release="custom")],
+    ids=str,
 )
 def test_a_release_of_the_records_or_without_a_driver_is_silent(host_image: HostImage) -> None:
     assert said(release_in_region, running_on(in_region("us-east-1", host_image))) == []

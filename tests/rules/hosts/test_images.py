@@ -137,7 +137,11 @@ def test_a_job_that_another_environment_may_take_is_none(pools: tuple[Pool, ...]
     assert "its hosts register no GPU, and no task gets one" in found["GPU099"].message
 
 
-@pytest.mark.parametrize("changes", [{"task": replace(GPU_TASK, containers=())}, {"daemon": UNKNOWN}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{"task": replace(GPU_TASK, containers=())}, {"daemon": UNKNOWN}],
+    ids=str,
+)
 def test_a_plain_image_that_no_gpu_task_needs_is_only_a_warning(changes: dict[str, Any]) -> None:
     assert list(asked(RULES, running_on(a_pool("g5.xlarge", image=of_image("al2023")), **changes))) == ["GPU099"]
 

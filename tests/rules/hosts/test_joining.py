@@ -26,7 +26,10 @@ def _egress(*rules: dict[str, Any]) -> dict[str, Any]:
     return {"OfHosts": {"SecurityGroupEgress": [*rules]}}
 
 
-@pytest.mark.parametrize(("rules", "expected"), [([_CLOSED], ["error"]), ([{"Fn::ImportValue": "Rule"}], [])])
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [([_CLOSED], ["error"]), ([{"Fn::ImportValue": "Rule"}], [])],
+)
 def test_hosts_are_let_out_to_aws(rules: list[dict[str, Any]], expected: list[str]) -> None:
     assert severities("GPU277", _egress(*rules)) == expected
 

@@ -12,7 +12,10 @@ from tests.rules.changed import changed, severities
 from tests.rules.given import a_pool, only
 
 
-@pytest.mark.parametrize(("properties", "expected"), [({}, ["warning"]), ({"Hosts": {"MaxSize": 1}}, [])])
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [({}, ["warning"]), ({"Hosts": {"MaxSize": 1}}, [])],
+)
 def test_a_cluster_placement_group_is_in_one_zone(properties: dict[str, Any], expected: list[str]) -> None:
     near = {"VPCZoneIdentifier": ["subnet-0a1", "subnet-0b2"], "PlacementGroup": {"Ref": "Near"}}
     without_efa = {"Template": {"LaunchTemplateData": {"NetworkInterfaces": None}}}

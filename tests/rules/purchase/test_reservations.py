@@ -24,7 +24,12 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import reservations
-from gpu_constructs.rules.purchase.availability import block_is_not_over, one_block, sold_so, spot_that_lasts
+from gpu_constructs.rules.purchase.availability import (
+    block_is_not_over,
+    one_block,
+    sold_so,
+    spot_that_lasts,
+)
 from gpu_constructs.testing import gpus
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, asked, running_on, said
@@ -174,7 +179,10 @@ def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved()
     assert "they need 24 GPUs, and the hosts have 16" in stuck
 
 
-@pytest.mark.parametrize(("ends", "is_over"), [("2026-12-03T10:45:00", True), ("soon", False)])
+@pytest.mark.parametrize(
+    ("ends", "is_over"),
+    [("2026-12-03T10:45:00", True), ("soon", False)],
+)
 def test_a_capacity_block_that_has_ended_is_a_warning_at_the_time_of_the_check(ends: Any, is_over: bool) -> None:
     fleet = Fleet(pools=(block(block=Block(ends=ends)),))
     now = datetime(2026, 12, 4, tzinfo=timezone.utc)

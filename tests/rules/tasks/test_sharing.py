@@ -8,9 +8,28 @@ from typing import Any
 import pytest
 
 from gpu_constructs.facts import OperatingSystem, image
-from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, StrategyItem, Workload
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Fleet,
+    HostImage,
+    Pool,
+    PoolKind,
+    StrategyItem,
+    Workload,
+)
 from gpu_constructs.rules.tasks.sharing import apart, new_enough, served, shareable
-from tests.rules.given import a_pool, container, fleet_of, managed_pool, mps, of_image, only, said, service, task_of
+from tests.rules.given import (
+    a_pool,
+    container,
+    fleet_of,
+    managed_pool,
+    mps,
+    of_image,
+    only,
+    said,
+    service,
+    task_of,
+)
 
 SHARING = task_of(container(mps(), name="serve"))
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"

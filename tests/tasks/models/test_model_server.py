@@ -121,7 +121,12 @@ _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
 @pytest.mark.parametrize(
     ("type_name", "gpus", "model", "words"),
     [
-        ("g6.xlarge", 1, _LLAMA, r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5 by its driver; fix: gpus=\d on hosts"),
+        (
+            "g6.xlarge",
+            1,
+            _LLAMA,
+            r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5 by its driver; fix: gpus=\d on hosts",
+        ),
         (
             "g6.12xlarge",
             1,
@@ -130,7 +135,12 @@ _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
         ),
         ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80.0 by its driver; fix: gpus=2, or"),
         ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8.0; fix: gpus=1 on"),
-        ("g6f.4xlarge", 0.5, _QWEN, "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2 by its driver; fix: gpus=1 on"),
+        (
+            "g6f.4xlarge",
+            0.5,
+            _QWEN,
+            "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2 by its driver; fix: gpus=1 on",
+        ),
     ],
 )
 def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
@@ -183,7 +193,12 @@ def _said(site: Site) -> list[tuple[str, str]]:
         ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
         (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
         (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
-        (f"{_QWEN_32B}-AWQ", ["-q=awq_marlin"], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")]),
+        (
+            f"{_QWEN_32B}-AWQ",
+            ["-q=awq_marlin"],
+            {},
+            [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")],
+        ),
         (_LLAMA, [], {"command": ["sleep"]}, []),
     ],
 )

@@ -40,7 +40,10 @@ def test_the_manifest_itself_can_be_named(tmp_path: Path) -> None:
 
 def test_assemblies_in_an_assembly_are_read(tmp_path: Path) -> None:
     assembly(tmp_path / "assembly-Prod", {"ProdA": stack_artifact("A.template.json", stackName="A")}, A=template(1))
-    artifacts = {"A": stack_artifact("A.template.json"), "Prod": nested_in("assembly-Prod")}
+    artifacts = {
+        "A": stack_artifact("A.template.json"),
+        "Prod": nested_in("assembly-Prod"),
+    }
     stacks = read_stacks([assembly(tmp_path, artifacts, A=template(2))])
     assert [each.name for each in stacks.stacks] == ["A", "ProdA"]
 

@@ -24,7 +24,10 @@ def test_the_last_of_two_keys_counts_and_both_are_said() -> None:
     assert twice == ["c", "a"]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("[1e999]", ["1e999"]), ("[" + "9" * 5000 + "]", ["9" * 5000])])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("[1e999]", ["1e999"]), ("[" + "9" * 5000 + "]", ["9" * 5000])],
+)
 def test_numbers_that_are_none_stay_texts(text: str, expected: Any) -> None:
     assert values(text) == expected
 
@@ -100,7 +103,10 @@ def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int,
     assert (found and found.line) == line
 
 
-@pytest.mark.parametrize(("path", "line"), [(("List", 0), 7), (("List", 1, "Other"), 9), (("List", 5), 6)])
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [(("List", 0), 7), (("List", 1, "Other"), 9), (("List", 5), 6)],
+)
 def test_items_and_names_in_another_case_are_found(path: tuple[str | int, ...], line: int) -> None:
     text = TEXT.replace('"Task": {"Type": "U"}', '"Last": {}')
     found = JsonLines(text).find(("Resources", "Task", "Properties", *path))

@@ -57,7 +57,11 @@ def only(content: Any) -> Resource:
 def test_every_form_is_the_same_task(content: Any) -> None:
     task = only(content)
     assert task.properties == AS_CLOUDFORMATION
-    assert (task.stack, task.type, task.logical_id) == ("template", "AWS::ECS::TaskDefinition", "chat")
+    assert (task.stack, task.type, task.logical_id) == (
+        "template",
+        "AWS::ECS::TaskDefinition",
+        "chat",
+    )
 
 
 def test_a_place_in_a_task_has_a_line_whatever_the_case_of_its_names() -> None:
@@ -67,7 +71,10 @@ def test_a_place_in_a_task_has_a_line_whatever_the_case_of_its_names() -> None:
     assert stacks.locate(place).line == 5
 
 
-@pytest.mark.parametrize("content", [{}, {"containerDefinitions": {}}])
+@pytest.mark.parametrize(
+    "content",
+    [{}, {"containerDefinitions": {}}],
+)
 def test_an_object_that_is_neither_is_told_what_is_read(content: Any) -> None:
     with pytest.raises(
         UnreadableError, match="neither Resources nor a request of .*a task definition .containerDefinitions."

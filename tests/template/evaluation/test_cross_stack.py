@@ -83,7 +83,10 @@ def test_a_name_with_the_stacks_name_in_it_is_followed_where_one_export_fits(
     assert value_in(stacks) == Reference("network", "Other")
 
 
-@pytest.mark.parametrize("imported", ["elsewhere:Cluster", {"Ref": "Network"}])
+@pytest.mark.parametrize(
+    "imported",
+    ["elsewhere:Cluster", {"Ref": "Network"}],
+)
 def test_an_import_that_no_file_exports_is_unknown(tmp_path: Path, imported: Any) -> None:
     service = template({"Fn::ImportValue": imported}, Parameters={"Network": {"Type": "String"}})
     assert value_in(read_two(tmp_path, exporting("x"), service)) is UNKNOWN

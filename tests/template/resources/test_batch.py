@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from gpu_constructs.facts import Architecture, image
-from gpu_constructs.fleet import UNKNOWN, HostImage, Pool, PoolKind, PurchaseOption, Task
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    HostImage,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Task,
+)
 from tests.template.resources.declared import fleet, only_pool
 
 

@@ -22,7 +22,10 @@ BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
         (f"resolve:ssm:{OPTIMIZED}/recommended/image_id", HostImage(image=image("al2023-gpu"))),
         (f"{{{{resolve:ssm:{OPTIMIZED}/recommended/image_id:3}}}}", HostImage(image=image("al2023-gpu"))),
         (f"resolve:ssm:{OPTIMIZED}/{PINNED}/image_id", HostImage(image=image("al2023-gpu"), release=PINNED)),
-        (f"resolve:ssm:{BOTTLEROCKET}/latest/image_id", HostImage(image=image("bottlerocket-ecs-2-nvidia-arm64"))),
+        (
+            f"resolve:ssm:{BOTTLEROCKET}/latest/image_id",
+            HostImage(image=image("bottlerocket-ecs-2-nvidia-arm64")),
+        ),
         (
             f"resolve:ssm:{BOTTLEROCKET}/1.66.0/image_id",
             HostImage(image=image("bottlerocket-ecs-2-nvidia-arm64"), release="1.66.0"),

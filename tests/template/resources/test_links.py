@@ -143,7 +143,10 @@ def test_a_cluster_lacks_a_provider_that_nothing_here_may_give_it(
     assert missing_providers(others) == expected
 
 
-@pytest.mark.parametrize(("named", "expected"), [("gpu-14", ("gpu-14",)), ({"Fn::GetAtt": ["Group", "Arn"]}, ())])
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [("gpu-14", ("gpu-14",)), ({"Fn::GetAtt": ["Group", "Arn"]}, ())],
+)
 def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...]) -> None:
     assert missing_providers({"List": listing([{"Ref": "Provider"}])}, named) == expected
 

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, InstanceRequirements, Pool, PoolKind, PurchaseOption, Subnet
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    InstanceRequirements,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Subnet,
+)
 from gpu_constructs.template.model import Placeholder, Text
 from tests.template.resources.declared import fleet, mixed, of, only_pool, pool_of_data
 
@@ -209,7 +216,10 @@ def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: t
     pool = only_pool(
         {
             "A": {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": "us-east-1a"}},
-            "Given": {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": ZONE}},
+            "Given": {
+                "Type": "AWS::EC2::Subnet",
+                "Properties": {"AvailabilityZone": ZONE},
+            },
             "T": template(InstanceType="g6.xlarge"),
             "Group": group(LaunchTemplate=of("T"), **properties),
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),

@@ -19,7 +19,10 @@ def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
 
 
 IDS = "CapacityReservationIds"
-BLOCK = {"InstanceMarketOptions": {"MarketType": "capacity-block"}, **targeted(CapacityReservationId="cr-1")}
+BLOCK = {
+    "InstanceMarketOptions": {"MarketType": "capacity-block"},
+    **targeted(CapacityReservationId="cr-1"),
+}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +32,11 @@ BLOCK = {"InstanceMarketOptions": {"MarketType": "capacity-block"}, **targeted(C
         ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
         ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
         ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
-        (targeted("capacity-reservations-only", **{GROUP: "arn"}), {}, PurchaseOption.RESERVED),
+        (
+            targeted("capacity-reservations-only", **{GROUP: "arn"}),
+            {},
+            PurchaseOption.RESERVED,
+        ),
         ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
         # reservations of the group say how on demand is bought, and nothing else
         (BLOCK, targeted("capacity-reservations-only", **{IDS: ["cr-1"]}), PurchaseOption.CAPACITY_BLOCK),

@@ -73,7 +73,8 @@ def test_what_is_turned_off_runs_no_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "is_configured"), [(None, False), ({"AwsVpcConfiguration": {}}, True), ({"Unknown": 0}, UNKNOWN)]
+    ("network", "is_configured"),
+    [(None, False), ({"AwsVpcConfiguration": {}}, True), ({"Unknown": 0}, UNKNOWN)],
 )
 def test_the_network_of_a_rule_has_a_name_of_its_own(network: Any, is_configured: Any) -> None:
     assert run(Nightly=rule(target(NetworkConfiguration=network))).network_configuration is is_configured
@@ -119,7 +120,11 @@ def test_pieces_of_the_deploy_are_read_within_and_outside_of_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"Cluster.$": "$.cluster", "Cluster": None}, {"Cluster": "{% $states.input.cluster %}"}]
+    "parameters",
+    [
+        {"Cluster.$": "$.cluster", "Cluster": None},
+        {"Cluster": "{% $states.input.cluster %}"},
+    ],
 )
 def test_what_only_the_input_says_is_unknown(parameters: dict[str, Any]) -> None:
     written = {key: each for key, each in state(**parameters)["Parameters"].items() if each is not None}

@@ -30,7 +30,10 @@ def workload(others: dict[str, Any] | None = None, **properties: Any) -> Workloa
     )
 
 
-@pytest.mark.parametrize("written", ["train:7", "arn:aws:ecs:us-east-1:1:task-definition/train:7"])
+@pytest.mark.parametrize(
+    "written",
+    ["train:7", "arn:aws:ecs:us-east-1:1:task-definition/train:7"],
+)
 def test_the_task_is_found_by_reference_and_by_family(written: Any) -> None:
     task = workload(TaskDefinition=written).task
     assert task is not None

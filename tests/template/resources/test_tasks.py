@@ -52,7 +52,10 @@ def test_a_requirement_is_read_as_it_was_written(written: Any, read: ResourceReq
     assert container(ResourceRequirements=[written]).requirements == (read,)
 
 
-@pytest.mark.parametrize(("written", "read"), [(512.0, 512), ({"Unknown": 0}, UNKNOWN)])
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [(512.0, 512), ({"Unknown": 0}, UNKNOWN)],
+)
 def test_numbers_may_be_texts(written: Any, read: Any) -> None:
     found = container(Cpu=written, Memory=written, MemoryReservation=written)
     assert (found.cpu, found.memory_limit_mib, found.memory_reservation_mib) == (read, read, read)
@@ -229,7 +232,8 @@ def test_a_number_that_is_far_too_large_stays_a_number(number: int, as_text: boo
 
 
 @pytest.mark.parametrize(
-    ("check", "has"), [({"Command": ["CMD", "true"]}, True), ({"Command": ["NONE"]}, False), ({"Unknown": 0}, UNKNOWN)]
+    ("check", "has"),
+    [({"Command": ["CMD", "true"]}, True), ({"Command": ["NONE"]}, False), ({"Unknown": 0}, UNKNOWN)],
 )
 def test_a_health_check_is_one_with_a_command(check: Any, has: Any) -> None:
     assert read({"Name": "a", "HealthCheck": check})[0].containers[0].has_health_check is has

@@ -15,7 +15,16 @@ from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.fleet import UNKNOWN, HostImage
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.documents.document import is_plan
-from tests.template.terraform.module_plans import AMI, JOIN, PROFILE, configured, containers, plan, planned, refers
+from tests.template.terraform.module_plans import (
+    AMI,
+    JOIN,
+    PROFILE,
+    configured,
+    containers,
+    plan,
+    planned,
+    refers,
+)
 
 TASK = "aws_ecs_task_definition.train"
 HOSTS = "aws_launch_template.gpu"
@@ -26,7 +35,8 @@ def simple(gpus: int = 8, **more: Any) -> dict[str, Any]:
     changes = [
         planned("aws_ecs_cluster.prod", {"name": "prod"}),
         planned(
-            HOSTS, {"image_id": AMI, "instance_type": "g6.xlarge", "user_data": JOIN, "iam_instance_profile": PROFILE}
+            HOSTS,
+            {"image_id": AMI, "instance_type": "g6.xlarge", "user_data": JOIN, "iam_instance_profile": PROFILE},
         ),
         planned(
             "aws_autoscaling_group.gpu",

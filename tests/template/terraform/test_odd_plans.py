@@ -12,7 +12,10 @@ import pytest
 from gpu_constructs.check.report import check_files
 from gpu_constructs.template import UnreadableError
 from tests.examples import times
-from tests.template.terraform.module_plans import aws_modules, batch_module
+from tests.template.terraform.module_plans import (
+    aws_modules,
+    batch_module,
+)
 from tests.template.terraform.test_forms import simple
 
 _ODD: list[Any] = [

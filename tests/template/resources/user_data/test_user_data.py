@@ -38,7 +38,10 @@ def agent(*pieces: Any) -> dict[str, str | Unknown]:
         ("export ECS_RESERVED_MEMORY=512", {}),
         ("sed -i 's/ECS_CLUSTER=.*/ECS_CLUSTER=b/' /etc/ecs/ecs.config", {"ECS_CLUSTER": UNKNOWN}),
         ('if [ "$ECS_CLUSTER" == a ]; then true; fi', {}),
-        ("echo ECS_CLUSTER=a >> /etc/ecs/ecs.config\necho ECS_CLUSTER=b >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "b"}),
+        (
+            "echo ECS_CLUSTER=a >> /etc/ecs/ecs.config\necho ECS_CLUSTER=b >> /etc/ecs/ecs.config",
+            {"ECS_CLUSTER": "b"},
+        ),
         ('cat <<- "EOF" > /etc/ecs/ecs.config\nECS_CLUSTER="a"\n\tEOF\necho EOF', {"ECS_CLUSTER": '"a"'}),
         ('echo ECS_CLUSTER="a" >> /etc/ecs/ecs.config', {"ECS_CLUSTER": "a"}),
         ("cat <<E >> /etc/ecs/ecs.config\n ECS_A=1 \nECS_CLUSTER = a\nexport ECS_B=1\nE", {"ECS_A": "1"}),
