@@ -197,11 +197,11 @@ def test_the_program_that_watches_can_stand_in_the_script() -> None:
 
 
 def test_processes_of_jax_are_told_where_the_main_node_is(tmp_path: Path) -> None:
-    bin_ = written(tmp_path, train=RECORD, getent=GETENT)
-    for record in _recorded(TrainingLauncher.jax().command(["train"], gpus=8), bin_):
+    bin_, port = written(tmp_path, train=RECORD, getent=GETENT), free_port()
+    for record in _recorded(TrainingLauncher.jax(port=port).command(["train"], gpus=8), bin_):
         environment = record["environment"]
         assert isinstance(environment, dict)
-        assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
+        assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:{port}"
 
 
 @pytest.mark.parametrize(
