@@ -95,32 +95,46 @@ def without_weights(context: Context) -> Problems:
 @error(
     "GPU110",
     question="does something start hosts for the tasks?",
-    because="without managed scaling, a task that finds no room fails at once and starts no host",
+    because="without managed scaling, a task that finds no room fails at once and starts no host, and a group whose "
+    "process Launch is suspended starts none for any",
     softer="where other files, or something in these, may start one, and where some hosts are there but too few",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
     changes="ManagedScaling.Status",
 )
 def started(context: Context) -> Problems:
+    suspended = {each.name for each in context.fleet.pools if _is_suspended(context, each)}
     idle = [
         pool
         for pool in context.fleet.pools
         if pool.has_provider
-        and pool.managed_scaling is False
+        and (pool.managed_scaling is False or pool.name in suspended)
         and pool.min_instances == 0
         and pool.group.desired_instances in {None, 0}
     ]
     workloads_of = _workloads_by_pool(context.fleet) if idle else {}
     for pool in idle:
-        waiting = workloads_of.get(pool.name) if pool.kind is PoolKind.AUTO_SCALING_GROUP else None
+        waiting = workloads_of.get(pool.name, []) if pool.kind is PoolKind.AUTO_SCALING_GROUP else []
+        off, fix = "managed scaling is off", "turn managed scaling on, or raise MinSize above 0"
+        unless = " unless you scale the group yourself"
+        if pool.name in suspended:
+            waiting = [each for each in waiting if sum(each in some for some in workloads_of.values()) == 1]
+            off, fix, unless = "the process Launch of the group is suspended", "leave Launch out of these processes", ""
         if waiting:
             yield Problem(
                 about=pool,
-                message=f"managed scaling is off and MinSize is 0, so nothing starts hosts for {and_list(waiting)} "
-                "unless you scale the group yourself",
-                fix="turn managed scaling on, or raise MinSize above 0",
+                message=f"{off} and MinSize is 0, so nothing starts hosts for {and_list(waiting)}{unless}",
+                fix=fix,
+                changes="SuspendedProcesses" if pool.name in suspended else "",
                 is_certain=context.fleet.is_whole and begins_empty(pool),
             )
     yield from _more_than_there_are(context)
+
+
+def _is_suspended(context: Context, pool: Pool) -> bool:
+    """Whether Terraform suspends the process Launch of its group, which starts no host then, whatever scales it."""
+    group = context.group(pool)
+    told = None if group is None else group.properties.get("SuspendedProcesses")
+    return isinstance(told, (list, tuple)) and "Launch" in told
 
 
 def _more_than_there_are(context: Context) -> Problems:

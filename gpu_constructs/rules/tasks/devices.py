@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import InstanceType
@@ -109,21 +110,22 @@ def apart(context: Context) -> Problems:
 )
 def given_efa(context: Context) -> Problems:
     refused = set()
-    for route in _routed(context, _is_given_efa):
-        wanted = _highest_efa(route.task) or 0
-        for each in route.destinations:
-            reason = _lacking_efa(context, each.pool, wanted) if each.is_certain else ""
-            if reason:
-                refused |= {id(route.task), id(each.pool)}
-                yield Problem(
-                    about=route.workload or route.task,
-                    involves=(each.pool,),
-                    message=f"{route.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
-                    fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
-                    "device out",
-                    is_certain=not each.is_spared,
-                )
-    yield from _beyond_gpus(context)
+    of_efa = "hosts with as many EFA interfaces, and a launch template that asks for them"
+    kinds = ((_EFA_PATH, _lacking_efa, of_efa), (_GPU_PATH, _lacking_gpu, "hosts with as many GPUs"))
+    for named, lacking, more in kinds:
+        for route in _routed(context, partial(_is_given, named)):
+            wanted = _highest(named, route.task) or 0
+            for each in route.destinations:
+                reason = lacking(context, each.pool, wanted) if each.is_certain else ""
+                if reason:
+                    refused |= {id(route.task), id(each.pool)}
+                    yield Problem(
+                        about=route.workload or route.task,
+                        involves=(each.pool,),
+                        message=f"{route.task.name} is given {named.pattern.partition('(')[0]}{wanted}, and {reason}",
+                        fix=f"{more}, or leave the device out",
+                        is_certain=not each.is_spared,
+                    )
     for found in _of_nvlink(context):
         if found.subjects.isdisjoint(refused):
             yield found
@@ -174,29 +176,12 @@ def sees_efa(context: Context) -> Problems:
     changes="NetworkMode",
 )
 def reachable(task: Task) -> Problems:
-    if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest_efa(task) is not None:
+    if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _is_given_efa(task):
         yield Problem(
             message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
             "hosts have no address to connect to",
             fix="network mode host, or awsvpc",
         )
-
-
-def _beyond_gpus(context: Context) -> Problems:
-    """Containers that are given a GPU by its path, on hosts that have no GPU of that number."""
-    for route in _routed(context, lambda task: _highest_efa(task, _GPU_PATH) is not None):
-        wanted = _highest_efa(route.task, _GPU_PATH) or 0
-        for each in route.destinations:
-            most = max((device.accelerators.logical_count for device in each.types if device.accelerators), default=0)
-            if each.is_certain and each.pool.types_are_known and each.types and wanted >= most:
-                yield Problem(
-                    about=route.workload or route.task,
-                    involves=(each.pool,),
-                    message=f"{route.task.name} is given /dev/nvidia{wanted}, and {or_list(each.types)} has "
-                    f"{most} GPU{'' if most == 1 else 's'}, from nvidia0 on",
-                    fix="leave the device out: ECS gives a container its GPUs by ResourceRequirements",
-                    is_certain=not each.is_spared,
-                )
 
 
 def _of_nvlink(context: Context) -> Problems:
@@ -301,13 +286,23 @@ def _with_nvlink_controllers(destination: Destination) -> list[InstanceType]:
     return [each for each in types if each.family in NVLINK_CONTROLLERS]
 
 
-def _is_given_efa(task: Task) -> bool:
-    return _highest_efa(task) is not None
+def _is_given(named: re.Pattern[str], task: Task) -> bool:
+    return _highest(named, task) is not None
 
 
-def _highest_efa(task: Task, named: re.Pattern[str] = _EFA_PATH) -> int | None:
+_is_given_efa = partial(_is_given, _EFA_PATH)
+
+
+def _highest(named: re.Pattern[str], task: Task) -> int | None:
     found = (named.fullmatch(path) for container in task.containers for path in container.devices)
     return max((int(each[1]) for each in found if each), default=None)
+
+
+def _lacking_gpu(_: Context, pool: Pool, index: int) -> str:
+    """Why no host of the pool has a GPU of this number; empty if one may have it."""
+    most = max((each.accelerators.logical_count for each in pool.instance_types if each.accelerators), default=0)
+    is_short = pool.types_are_known and index >= most
+    return f"{or_list(pool.instance_types)} has {most} at most, from nvidia0 on" if is_short else ""
 
 
 def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:

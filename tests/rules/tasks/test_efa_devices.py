@@ -40,7 +40,11 @@ def given(*indexes: int, path: str = "/dev/infiniband/uverbs") -> Task:
         (a_pool("p4d.24xlarge", interfaces=P4D[:4]), given(*range(4)), "asks for 3 EFA interfaces"),
         # 8 devices of EFA and 2 of NVLink controllers
         (a_pool("p6-b200.48xlarge"), given(10), "uverbs10, and p6-b200.48xlarge has 8 at most"),
-        (a_pool("g6.xlarge"), given(1, path="/dev/nvidia"), "/dev/nvidia1, and g6.xlarge has 1 GPU, from nvidia0 on"),
+        (
+            a_pool("g6.xlarge"),
+            given(1, path="/dev/nvidia"),
+            "/dev/nvidia1, and g6.xlarge has 1 at most, from nvidia0 on",
+        ),
     ],
 )
 def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: str) -> None:

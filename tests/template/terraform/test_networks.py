@@ -208,3 +208,10 @@ def test_a_provider_within_a_module_has_the_region_that_the_module_is_given(call
     root["module_calls"] = {"inner": call}
     written["variables"] = {"outer": {"value": "eu-west-3"}, "place": {"value": "us-west-2"}}
     assert {each.region for each in check_files([written], rules=()).fleet.pools} == {"eu-west-3"}
+
+
+@pytest.mark.parametrize(("processes", "is_found"), [(["Launch"], True), (["AZRebalance"], False), (None, False)])
+def test_a_group_whose_launches_are_suspended_starts_no_host(processes: Any, is_found: bool) -> None:
+    written = simple(gpus=1)
+    change(written, "aws_autoscaling_group.gpu")["change"]["after"]["suspended_processes"] = processes
+    assert ("GPU110" in found(written)) is is_found
