@@ -23,6 +23,7 @@ from gpu_constructs.fleet import (
     Subnet,
     Unknown,
     UserData,
+    known,
 )
 from gpu_constructs.placement.demand import LOG_DRIVER, Demand
 from gpu_constructs.placement.query.evaluate import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
@@ -292,9 +293,8 @@ class PoolProfile:
 
     def cpu(self, instance_type: InstanceType, *, certain: bool = True) -> int:
         """CPU units that an agent registers: of the processors that its host has (``runtime.NumCPU``, agent/api)."""
-        least = instance_type.vcpus if self.vcpus is None else 1 if isinstance(self.vcpus, Unknown) else self.vcpus
-        is_open = isinstance(self.vcpus, Unknown) and not certain
-        return cpu_units(instance_type) if is_open else min(cpu_units(instance_type), least * CPU_UNITS_PER_VCPU)
+        most = instance_type.vcpus if self.vcpus is None else known(self.vcpus, 1 if certain else instance_type.vcpus)
+        return min(cpu_units(instance_type), most * CPU_UNITS_PER_VCPU)
 
     def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking: certain, or at most.

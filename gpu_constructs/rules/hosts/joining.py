@@ -266,18 +266,14 @@ def may_start_hosts(context: Context) -> Problems:
 
 
 def _with_key(context: Context) -> Problems:
-    """Hosts with volumes of a key that the role of Auto Scaling may not use.
-
-    https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
-    """
+    """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
     granted = [one for each in context.index.of_custom_types() for one in references_in(each.properties)]
     for pool, data in launched(context):
         disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
-        keys = [context.index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
-        for key in keys if pool.kind is not PoolKind.INSTANCE else ():
-            if key is None or not context.of_files(Roles).are_all_let_in_by(key.properties.get("KeyPolicy")):
-                continue
-            if key.reference not in granted:
+        named = [context.index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
+        for key in {each.reference: each for each in named if each and each.reference not in granted}.values():
+            is_left_out = context.of_files(Roles).are_left_out(key.properties.get("KeyPolicy"))
+            if is_left_out and pool.kind is not PoolKind.INSTANCE:
                 yield Problem(
                     about=pool,
                     property_name="BlockDeviceMappings.Ebs.KmsKeyId",

@@ -61,8 +61,8 @@ class Roles:
         is_all_known = names <= permission.not_given_by and all(isinstance(each, str) for each in actions)
         return False if is_all_known and self._with_policies.isdisjoint({None, role.reference}) else UNKNOWN
 
-    def are_all_let_in_by(self, policy: Value) -> bool:
-        """Whether the policy of a key names its account, services and roles of these files alone: no role of AWS."""
+    def are_left_out(self, policy: Value) -> bool:
+        """Whether the policy of a key certainly names no role of AWS: its account and roles of these files alone."""
         return policy is None or all(map(self._names_no_other, _statements(policy)))
 
     def _names_no_other(self, statement: Value) -> bool:
