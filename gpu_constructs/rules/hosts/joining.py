@@ -279,7 +279,7 @@ def _with_key(context: Context) -> Problems:
                     property_name="BlockDeviceMappings.Ebs.KmsKeyId",
                     message=f"Auto Scaling starts the hosts of {pool.name} with a role that the policy of "
                     f"{key.logical_id}, the key of their volumes, does not name",
-                    fix=f"statements in the KeyPolicy for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
+                    fix=f"statements in the policy of the key for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
                     is_certain=pool.kind is not PoolKind.BATCH and context.fleet.is_whole,
                 )
