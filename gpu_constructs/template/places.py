@@ -231,8 +231,10 @@ class Places:
         return tuple(dict.fromkeys((*found.values(), *beside)))
 
     def _find_referred(self, reference: Reference) -> Sequence[Resource]:
-        """The parts that a resource refers to."""
-        referred = dict.fromkeys(references_in(self._resources[reference].properties))
+        """The parts that a resource refers to, first those that take the place of others."""
+        written = self._resources[reference].properties
+        overrides = under(written, "ComputeResources", "LaunchTemplate", "Overrides")
+        referred = dict.fromkeys((*references_in(overrides), *references_in(written)))
         others = (self._resources.get(each) for each in referred)
         return [each for each in others if each is not None and each.type in _PARTS]
 

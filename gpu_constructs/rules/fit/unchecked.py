@@ -9,7 +9,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 from gpu_constructs.facts.names import AMI_ID, name_problem
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of
@@ -21,7 +21,9 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, info
 
 # What makes known what is missing.
 _OTHER_CONSTRAINTS = "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
-_DECLARED_IMAGE = "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it"
+_FACTS = "Metadata: {{gpu-constructs: {{MachineImage: {{{}}}}}}} of what names it"
+_DECLARED_IMAGE = f"declare it: {_FACTS}"
+_TEMPLATE = f"check these files with the one that does, or declare its image: {_FACTS}"
 _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
 _LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
 _OPTIONS = "write CoreCount and ThreadsPerCore out, or take them from context"
@@ -51,9 +53,9 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             asked = dict(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
-            images = {f"what is in the machine image {what}": pool for what, pool in _images(context, route)}
-            senders.setdefault(route.task.name, []).extend(images.values())
-            of_images = dict.fromkeys(images, _DECLARED_IMAGE)
+            images = {what: (fix, pool) for what, fix, pool in _images(context, route)}
+            senders.setdefault(route.task.name, []).extend(pool for _, pool in images.values())
+            of_images = {what: fix for what, (fix, _) in images.items()}
             missing.setdefault(route.task.name, {}).update({**dict(_missing(context, route)), **of_images, **asked})
     for name, hosts in missing.items():
         fixes = {*hosts.values()}
@@ -131,18 +133,22 @@ def _asked_of_hosts(route: Route) -> Iterator[tuple[str, str]]:
             yield f"the CpuOptions of {brief(each.pool.name)}", _OPTIONS
 
 
-def _images(context: Context, route: Route) -> Iterator[tuple[str, Pool]]:
+def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
     """Machine images of which only their owner, or the deploy, knows whether they have a driver and the agent.
 
-    Those of ECS Managed Instances are of AWS.
+    Each with what makes it known. Those of ECS Managed Instances are of AWS.
     """
-    for each in route.destinations if route.task.wants_gpu else ():
+    fact = "DriverVersion: 580.95.05" if route.task.wants_gpu else "Accelerator: neuron"
+    for each in route.destinations if demand_of(route.task).wants_accelerator else ():
         pool = each.pool
         of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
         is_open = isinstance(pool.image, Unknown) and not of_aws
         if is_open and pool.types_are_known and each.fit.answer is not False:
             is_id = AMI_ID.fullmatch(pool.image_written or "")
-            yield str(pool.image_written) if is_id else f"of {pool.name}", pool
+            which = str(pool.image_written) if is_id else f"of {pool.name}"
+            is_unread = pool.kind is PoolKind.BATCH and {pool.names_image, pool.user_data.format} == {UNKNOWN}
+            what = f"the launch template of {pool.name}" if is_unread else f"what is in the machine image {which}"
+            yield what, (_TEMPLATE if is_unread else _DECLARED_IMAGE).format(fact), pool
 
 
 def _missing(context: Context, route: Route) -> Iterator[tuple[str, str]]:

@@ -78,8 +78,9 @@ def launch_of_batch(environment: Resource, index: Index) -> Section | None:
     resources = Section.of(environment, []).section("ComputeResources")
     if resources.is_unknown or resources.has("ManagedInstancesProvider"):
         return None
-    template = template_of(resources.section("LaunchTemplate"), index)
-    data = {} if template is None else Section.of(template, []).section("LaunchTemplateData").values
+    template, *others = (template_of(each, index) for each in _templates(resources) or [resources])
+    differ = any(each is not template for each in others)
+    data = {} if template is None or differ else Section.of(template, []).section("LaunchTemplateData").values
     groups, role = resources.get("SecurityGroupIds"), resources.get("InstanceRole")
     own: dict[str, Value] = {} if groups is None else {"SecurityGroupIds": groups}
     own["IamInstanceProfile"] = UNKNOWN if role is None else {"Arn": role}  # Batch refuses none at once
@@ -90,19 +91,16 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
-    specified = section.section("LaunchTemplate")
-    # Overrides give some of the types another template.
-    named = UNKNOWN_LAUNCH if specified.has("Overrides") else launches.specified(specified)
-    named = named if section.has("LaunchTemplate") else Launch(setup=HostSetup())
+    named = _launch(section, launches)
     launch = named.setup
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
-    own, written = _own_image(resource, section, launch)
+    own, written, names_image = _own_image(resource, section, launch)
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
         image_written=written,
-        names_image=UNKNOWN if own is None else True,
+        names_image=names_image,
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0 if choice.batch_words else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
@@ -128,6 +126,32 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     )
 
 
+def _templates(section: Section) -> list[Section]:
+    """The launch templates that hosts may be made from: for their types, those of overrides replace the first.
+
+    https://docs.aws.amazon.com/batch/latest/APIReference/API_LaunchTemplateSpecificationOverride.html
+    """
+    first, types = section.section("LaunchTemplate"), section.texts("InstanceTypes")
+    overrides = first.sections("Overrides")
+    targets = {*chain.from_iterable(each.texts("TargetInstanceTypes") for each in overrides)}
+    are_all = types and all(isinstance(each, str) and targets & {each, each.partition(".")[0]} for each in types)
+    return [*([first] if (first.is_unknown or first.keys) and not are_all else []), *overrides]
+
+
+def _launch(section: Section, launches: Launches) -> Launch:
+    """What all hosts are made from; unknown is what their launch templates do not agree in."""
+    found = [launches.specified(each) for each in _templates(section)] or [Launch(setup=HostSetup(names_image=False))]
+    setups = [each.setup for each in found]
+    unknown = values_of(UNKNOWN_LAUNCH.setup).items()
+    differ = {key: value for key, value in unknown if len({getattr(each, key) for each in setups}) > 1}
+    if setups[0].names_image is False and section.section("LaunchTemplate").has("Overrides"):
+        # No page says whether the image of the first counts for types of another template that names none.
+        first = launches.specified(section.section("LaunchTemplate")).setup
+        differ |= {} if first.names_image is False else {"names_image": UNKNOWN}
+    address = found[0].public_address if len(found) == 1 else True
+    return Launch(setup=replace(setups[0], **differ), public_address=address)
+
+
 def _types(section: Section) -> TypeChoice:
     names = dict.fromkeys(section.texts("InstanceTypes"))
     known = [each for each in names if isinstance(each, str)]
@@ -150,16 +174,22 @@ def _types_of(name: str) -> tuple[InstanceType, ...]:
 
 def _own_image(
     resource: Resource, section: Section, launch: HostSetup
-) -> tuple[HostImage | Unknown | None, str | None]:
-    """The image that takes the place of the one that Batch provides, None without, and how its template writes it."""
+) -> tuple[HostImage | Unknown | None, str | None, bool | Unknown]:
+    """The image that takes the place of the one that Batch provides, None without, and how its template writes it.
+
+    Last, whether one is named: https://docs.aws.amazon.com/batch/latest/userguide/ami-selection-order.html
+    """
     configured = section.sections("Ec2Configuration")
-    if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-        override = configured[0].get("ImageIdOverride")
-        return (UNKNOWN if len(configured) > 1 else image_of(resource, override, section.notes)), None
-    if section.has("ImageId"):
-        return image_of(resource, section.get("ImageId"), section.notes), None
-    is_own = launch.image_written or not isinstance(launch.image, Unknown)
-    return launch.image if is_own else None, launch.image_written
+    names = launch.names_image
+    if names is False or not section.section("LaunchTemplate").has("Overrides"):  # whose image goes before all others
+        if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
+            override = configured[0].get("ImageIdOverride")
+            return (UNKNOWN if len(configured) > 1 else image_of(resource, override, section.notes)), None, True
+        if section.has("ImageId"):
+            return image_of(resource, section.get("ImageId"), section.notes), None, True
+    if names is True:
+        return launch.image, launch.image_written, True
+    return (None if names is False else image_of(resource, UNKNOWN, section.notes)), None, UNKNOWN
 
 
 def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostImage | Unknown:

@@ -205,9 +205,53 @@ def test_a_compute_environment_in_a_capacity_block_names_the_block() -> None:
     assert rules_about(_BLOCK.replace("capacity-block}", f"capacity-block}}{_TARGET}")) == []
 
 
-def test_of_two_launch_templates_none_is_taken_for_that_of_all_hosts() -> None:
-    overrides = "{LaunchTemplateId: !Ref Template, Overrides: [{LaunchTemplateId: lt-1, TargetInstanceTypes: [p5]}]}"
-    assert rules_about(_BLOCK.replace("{LaunchTemplateId: !Ref Template}", overrides)) == []
+_TEMPLATE = "{Type: AWS::EC2::LaunchTemplate, Properties: {LaunchTemplateData: %s}}"
+_WITH_TEMPLATES = f"""{_AMI}Resources:
+  Gpu: {_TEMPLATE % f'{{ImageId: "{{{{resolve:ssm:{_PARAMETER}}}}}"}}'}
+  Plain: {_TEMPLATE % f'{{ImageId: "{{{{resolve:ssm:{_PARAMETER.replace("/gpu", "")}}}}}"}}'}
+  Shell: {_TEMPLATE % "{UserData: echo a}"}
+  Bare: {_TEMPLATE % "{EbsOptimized: true}"}
+  Environment:
+    Metadata: FACTS
+    Properties: {{ComputeResources: {{InstanceTypes: TYPES, Ec2Configuration: null, LaunchTemplate: SPECIFIED}}}}
+"""
+_OVERRIDE = "{LaunchTemplateId: FIRST, Overrides: [{LaunchTemplateId: !Ref OTHER, TargetInstanceTypes: [g5]}]}"
+
+
+@pytest.mark.parametrize(
+    ("types", "first", "other", "found"),
+    [
+        ("[g5.xlarge, g5.2xlarge]", "!Ref Gpu", "Plain", ["GPU052"]),
+        ("[g5.xlarge]", "!Ref Plain", "Gpu", []),
+        ("[g5.xlarge, g6.xlarge]", "!Ref Gpu", "Gpu", []),
+        ("[g5.xlarge, g6.xlarge]", "!Ref Gpu", "Plain", [UNCHECKED]),
+        ("[g5.xlarge]", "!Ref Bare", "Profile", [UNCHECKED]),
+        ("[g5.xlarge]", "!Ref Gpu", "Bare", [UNCHECKED]),  # no page says whether the image of the first counts
+        ("[g5.xlarge]", "!Ref Bare", "Shell", ["GPU107"]),
+        ("[g5.xlarge]", "!Ref Bare", "", []),
+        ("[g5.xlarge]", "lt-1", "", [UNCHECKED]),
+        # An image of the environment goes before that of its template, and that of an override before both.
+        ("[g5.xlarge], ImageId: !Ref Ami", "lt-1", "", []),
+        ("[g5.xlarge], ImageId: !Ref Ami", "!Ref Gpu", "Plain", ["GPU052"]),
+    ],
+)
+def test_overrides_give_their_types_another_launch_template(
+    types: str, first: str, other: str, found: list[str]
+) -> None:
+    specified = (_OVERRIDE if other else "{LaunchTemplateId: FIRST}").replace("FIRST", first).replace("OTHER", other)
+    part = _WITH_TEMPLATES.replace("TYPES", types).replace("SPECIFIED", specified).replace("FACTS", "{}")
+    assert rules_about(part) == found
+
+
+@pytest.mark.parametrize(("facts", "is_known"), [("{}", False), ("{MachineImage: {Accelerator: neuron}}", True)])
+def test_neuron_jobs_on_an_image_that_nobody_knows_are_not_checked(facts: str, *, is_known: bool) -> None:
+    job = _ON_CPU.replace("{Res", "{LinuxParameters: {Devices: [{HostPath: /dev/neuron0}]}, Res")
+    part = _WITH_TEMPLATES.replace("TYPES", "[inf2.xlarge]").replace("SPECIFIED", "{LaunchTemplateName: elsewhere}")
+    template = example_of("GPU296").file(part.replace("FACTS", f"{{gpu-constructs: {facts}}}") + job)
+    findings = check_files(["-"], stdin=template.encode()).findings
+    said = [each.message for each in findings if each.severity is not Severity.INFO or each.rule == UNCHECKED]
+    what = "these files do not define the launch template of Environment, so it is not known whether Job fits its hosts"
+    assert said == [what] * (not is_known)
 
 
 _ON_CPU = """  Job:
