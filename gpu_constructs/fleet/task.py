@@ -8,7 +8,7 @@ from enum import Enum
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
+from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, NEURON_PATH, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 
 
@@ -157,6 +157,12 @@ class Container:
         return bool(self.gpu_requirements)
 
     @property
+    def wants_accelerator(self) -> bool:
+        """Whether it asks for a GPU in any form, or for Neuron devices, by name or by path."""
+        asks = any(each.type == NEURON_DEVICE for each in self.requirements)
+        return self.wants_gpu or asks or any(map(NEURON_PATH.fullmatch, self.devices))
+
+    @property
     def gpu_memory_mib(self) -> int | None:
         """Memory that each of its GPUs must have in MiB; None asks for nothing."""
         return None if self.needs is None else self.needs.memory_mib
@@ -294,6 +300,11 @@ class Task:
     def wants_gpu(self) -> bool:
         """Whether a container asks for a GPU or a part of one in any form."""
         return any(container.wants_gpu for container in self.containers)
+
+    @property
+    def wants_accelerator(self) -> bool:
+        """Whether a container asks for a GPU in any form, or for Neuron devices, by name or by path."""
+        return any(container.wants_accelerator for container in self.containers)
 
     @property
     def host_ports(self) -> frozenset[tuple[int, str]]:

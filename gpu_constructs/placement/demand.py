@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.facts import Architecture, known_type
 from gpu_constructs.facts.values import by_identity, dataclass
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, UNKNOWN, PlacementConstraint, Scheduler, Task, Unknown, known
+from gpu_constructs.fleet import (
+    GPU,
+    NEURON_DEVICE,
+    NEURON_PATH,
+    UNKNOWN,
+    PlacementConstraint,
+    Scheduler,
+    Task,
+    Unknown,
+    known,
+)
 
 MEMBER_OF = "memberOf"
 A_CONSTRAINT = "a placement constraint"
 LOG_DRIVER = "logging-driver."
 """How the attribute of a log driver begins that the agent of a host can write to."""
-
-_NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +113,7 @@ def _of_task(task: Task) -> Demand:
     cpu = [each.cpu for each in containers] if task.cpu_limit is None else [task.cpu_limit]
     memory = [each.memory_mib for each in containers] if task.memory_limit_mib is None else [task.memory_limit_mib]
     shared = [each.memory_mib for each in shares if each.memory_mib is not None]
-    neuron = [_NEURON_PATH.fullmatch(path) for container in containers for path in container.devices]
+    neuron = [NEURON_PATH.fullmatch(path) for container in containers for path in container.devices]
     doubtful = {
         "ResourceRequirements": any(isinstance(each.value, Unknown) for each in gpus)
         or any(isinstance(each.type, Unknown) for each in entries),
@@ -161,12 +168,12 @@ def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> De
 
 
 def node_type_of(task: Task) -> str | None:
-    """The one instance type that all hosts of a multi-node GPU job must have.
+    """The one instance type that all hosts of a multi-node job with accelerators must have.
 
     None where it names none, and for a bare metal type, which a family in InstanceTypes may or may not have. All nodes
     of a job have one type: https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html.
     """
-    name = task.node_types[0] if len(task.node_types) == 1 and task.wants_gpu else None
+    name = task.node_types[0] if len(task.node_types) == 1 and task.wants_accelerator else None
     listed = known_type(name) if isinstance(name, str) else None
     return name if isinstance(name, str) and not (listed is not None and listed.bare_metal) else None
 

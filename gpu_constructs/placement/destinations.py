@@ -130,7 +130,7 @@ def started_by_strategies(fleet: Fleet) -> frozenset[str]:
 
 
 def unassigned(fleet: Fleet) -> Iterator[Task]:
-    """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
+    """Tasks with accelerators that no workload runs; where one with hosts elsewhere does, nothing says if they fit.
 
     Those that are `unjudged` are left out.
     """
@@ -138,7 +138,7 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
     return (
         each
         for each in run_by_none(fleet)
-        if each.wants_gpu and "FARGATE" not in each.compatibilities and id(each) not in beyond
+        if each.wants_accelerator and "FARGATE" not in each.compatibilities and id(each) not in beyond
     )
 
 

@@ -36,7 +36,6 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
@@ -172,7 +171,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
-    wants_devices = demand_of(task).wants_accelerator or task.wants_gpu
+    wants_devices = task.wants_accelerator
     if isinstance(pool.image, Unknown):
         if wants_devices:
             yield Doubt(DoubtKind.HOSTS, "what its machine image can do is not known")

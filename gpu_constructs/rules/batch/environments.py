@@ -12,6 +12,7 @@ from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown
 from gpu_constructs.placement.destinations import by_hand, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
+from gpu_constructs.rules.evidence.accelerated import devices_of
 from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.finding import Ways, Word, either, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -21,9 +22,9 @@ _MOST_NAMED = 4
 
 @error(
     "GPU295",
-    question="does AWS Batch have hosts with GPUs for a GPU job?",
-    because="Fargate has no GPUs, and optimal, default_x86_64 and default_arm64 stand for families without GPUs: a job "
-    "that asks for GPUs stays RUNNABLE",
+    question="does AWS Batch have hosts with accelerators for a job that asks for some?",
+    because="Fargate has no accelerators, and optimal, default_x86_64 and default_arm64 stand for families without: a "
+    "job that asks for some stays RUNNABLE",
     source="https://docs.aws.amazon.com/batch/latest/userguide/gpu-jobs.html",
 )
 def has_gpus(context: Context) -> Problems:
@@ -35,15 +36,17 @@ def has_gpus(context: Context) -> Problems:
         others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and task.environments is None]
         is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
         lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
-        asked = [each.value for container in task.containers for each in container.gpu_requirements]
-        if lacks_gpus and task.scheduler is Scheduler.BATCH and any(each != "0" for each in asked):
+        asks = not task.wants_gpu or any(
+            gpus.value != "0" for each in task.containers for gpus in each.gpu_requirements
+        )
+        if lacks_gpus and task.scheduler is Scheduler.BATCH and asks:
             named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in environments[:_MOST_NAMED])
             yield Problem(
                 about=task,
                 origin=environments[0].origin,
                 property_name="InstanceTypes" if environments[0].has_hosts else "Type",
-                message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
-                fix="a compute environment of Type EC2 with InstanceTypes that have GPUs",
+                message=f"{task.name} asks for {devices_of(task)}, and no compute environment here has any: {named}",
+                fix=f"a compute environment of Type EC2 with InstanceTypes that have {devices_of(task)}",
             )
 
 

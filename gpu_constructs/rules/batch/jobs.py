@@ -12,7 +12,7 @@ from gpu_constructs.facts import known_type
 from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
 from gpu_constructs.placement.demand import node_type_of
-from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed
+from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
@@ -103,13 +103,13 @@ def has_one_type(context: Context) -> Problems:
 
 @warning(
     "GPU342",
-    question="does a multi-node job with GPUs have a time limit?",
+    question="does a multi-node job with accelerators have a time limit?",
     because="AWS Batch watches the main node alone: where another one fails, the job neither stops nor is tried again, "
     "and all its hosts wait until a time limit ends it",
     source="https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html",
 )
 def ends(task: Task) -> Problems:
-    if task.is_multi_node and task.wants_gpu and task.attempt_seconds is None:
+    if task.is_multi_node and task.wants_accelerator and task.attempt_seconds is None:
         yield Problem(
             property_name="Timeout.AttemptDurationSeconds",
             message=f"{task.name} has no time limit, and a node that fails leaves all others waiting",
@@ -120,7 +120,7 @@ def ends(task: Task) -> Problems:
 
 @warning(
     "GPU347",
-    question="can the nodes of a multi-node job with GPUs reach each other?",
+    question="can the nodes of a multi-node job with accelerators reach each other?",
     because="the interfaces of a multi-node job are in the security groups of its compute environment, or in the "
     "default one of the VPC where it names none, as with EFA; a new group lets nothing in, one with egress of its own "
     "lets out only that, and CDK takes the rules of the default one away where Vpc restricts it",
@@ -133,7 +133,7 @@ def reach_each_other(context: Context) -> Problems:
         # No template says which of several queues it is sent to.
         if all(_has_closed_groups(context, each) for each in pools):
             closed += pools
-        if has_several_gpu_nodes(task) and closed:
+        if has_several_nodes(task) and closed:
             is_default = closed[0].has_emptied_group
             yield Problem(
                 about=closed[0],
@@ -174,7 +174,7 @@ _THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
 )
 def says_what_ends_a_job(context: Context) -> Problems:
     for task in context.fleet.tasks:
-        properties = context.section(task) if task.scheduler is Scheduler.BATCH and task.wants_gpu else None
+        properties = context.section(task) if task.scheduler is Scheduler.BATCH and task.wants_accelerator else None
         if properties is None:
             continue
         strategy = properties.section("RetryStrategy")
@@ -198,7 +198,7 @@ def says_what_ends_a_job(context: Context) -> Problems:
 
 @error(
     "GPU350",
-    question="does AWS Batch accept the numbers that a schedule or a state submits a GPU job with?",
+    question="does AWS Batch accept the numbers that a schedule or a state submits a job with accelerators with?",
     because="AWS Batch refuses an array of fewer than 2 or more than 10,000 jobs, fewer than 1 or more than 10 "
     "attempts and a timeout below 60 seconds; nobody looks at what a schedule or a state submits before it does, and "
     "each job is lost then",
@@ -206,7 +206,7 @@ def says_what_ends_a_job(context: Context) -> Problems:
 )
 def accepted_numbers(context: Context) -> Problems:
     for each in context.fleet.submissions:
-        if each.starter not in _TRIED_LATER or each.task is None or not each.task.wants_gpu:
+        if each.starter not in _TRIED_LATER or each.task is None or not each.task.wants_accelerator:
             continue
         for name, value, (least, most) in (
             ("ArrayProperties.Size", each.copies, JOB_ARRAY_SIZE),
@@ -228,7 +228,7 @@ def accepted_numbers(context: Context) -> Problems:
 
 @error(
     "GPU351",
-    question="does a GPU job name its share where its queue has shares, and none where it has none?",
+    question="does a job with accelerators name its share where its queue has shares, and none where it has none?",
     because="AWS Batch requires a share identifier in a queue with a fair-share scheduling policy and refuses one in "
     "any other queue; the targets of rules and pipes have no share identifier",
     softer="where a scheduling priority is missing, which the API has been seen to require and its page does not name",
@@ -236,7 +236,7 @@ def accepted_numbers(context: Context) -> Problems:
 )
 def share_as_its_queue(context: Context) -> Problems:
     for each in context.fleet.submissions:
-        if each.queue is None or each.task is None or not each.task.wants_gpu:
+        if each.queue is None or each.task is None or not each.task.wants_accelerator:
             continue
         problem, fix, is_certain = _unshared(each, each.queue)
         if problem:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
-from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
 from gpu_constructs.rules.rule import Context, Problems, Rule
@@ -67,15 +66,15 @@ def is_managed(context: Context, pool: Pool) -> bool:
     return properties is not None and properties.section("ComputeResources").has("ManagedInstancesProvider")
 
 
-def has_several_gpu_nodes(task: Task) -> bool:
-    """Whether a job certainly runs on more than one host, with GPUs."""
-    return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_gpu
+def has_several_nodes(task: Task) -> bool:
+    """Whether a job certainly runs on more than one host, with accelerators."""
+    return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_accelerator
 
 
 @by_identity(maxsize=1 << 16)
 def is_accelerated(task: Task) -> bool:
     """Whether a task asks for an accelerator, rightly or wrongly."""
-    return any(map(asks_for_accelerator, task.containers)) or demand_of(task).wants_accelerator
+    return task.wants_accelerator or any(map(asks_for_accelerator, task.containers))
 
 
 @by_identity(maxsize=1024)
@@ -86,6 +85,12 @@ def _have_accelerators(pools: tuple[Pool, ...]) -> bool:
 def is_gpu(requirement: ResourceRequirement) -> bool:
     """Whether GPUs are meant, in whatever case the type was written."""
     return isinstance(requirement.type, str) and requirement.type.upper() == GPU
+
+
+def devices_of(task: Task) -> str:
+    """What a task with accelerators asks for, in words."""
+    asked = (each for container in task.containers for each in container.requirements)
+    return "GPUs" if any(map(is_gpu, asked)) else "Neuron devices"
 
 
 def asks_for_accelerator(container: Container) -> bool:

@@ -69,7 +69,11 @@ def fits_somewhere_here(context: Context) -> Problems:
 def has_gpu_hosts(context: Context) -> Problems:
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
-        if not pools or any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
+        if (
+            not (pools and task.wants_gpu)
+            or any(map(carries_gpus, pools))
+            or not all(pool.types_are_known for pool in pools)
+        ):
             continue
         yield Problem(
             about=task,

@@ -112,11 +112,11 @@ def _runs_on_ec2(task: Task) -> bool:
 
 
 def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
-    """What is missing of a task that has no pool: of AWS Batch, a GPU job is held against environments with GPUs."""
+    """What is missing of a task that has no pool: a job of AWS Batch is held against environments with accelerators."""
     there = environments_by_hand(fleet, task) if task.scheduler is Scheduler.BATCH else ()
-    if not there or (not fleet.is_whole and task.wants_gpu):
+    if not there or (not fleet.is_whole and task.wants_accelerator):
         yield "its hosts"
-    elif task.wants_gpu:
+    elif task.wants_accelerator:
         yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
 
 

@@ -10,7 +10,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts import InstanceType, family
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
+from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.hosts.joining import launched
@@ -133,7 +133,7 @@ def _of_gangs(context: Context) -> Problems:
     """Hosts of multi-node jobs without EFA."""
     for task, pools in gangs(context):
         far = [each for each in pools if each.placement_group is False and each.zones is not None and each.zones > 1]
-        if has_several_gpu_nodes(task) and far and not _efa(far[0]):
+        if has_several_nodes(task) and far and not _efa(far[0]):
             fix = "subnets of one zone, and a PlacementGroup with the strategy cluster"
             yield Problem(
                 about=far[0],

@@ -64,7 +64,7 @@ def environments_in(index: Index, launches: Launches, notes: Notes) -> Iterator[
         elif names and BATCH_TYPE_WORDS.issuperset(names):
             # Of words alone, Batch takes types without accelerators.
             words = " and ".join(map(str, names))
-            yield replace(other, lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs")
+            yield replace(other, lacks_gpus=f"has InstanceTypes {words}, which is of families without accelerators")
         else:
             yield FoundPool(_pool(resource, resources, launches, networks), resource)
 

@@ -204,7 +204,9 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
         read = [(each, _task(each, "Container", common)) for each in ranges]
         types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
-        speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
+        speaker = next(
+            (number for number, (_, task) in enumerate(read) if task is not None and task.wants_accelerator), 0
+        )
         for number, (each, task) in enumerate(read):
             nodes = each.text("TargetNodes")
             named = f"[{nodes if isinstance(nodes, str) else number}]" if len(ranges) > 1 else ""

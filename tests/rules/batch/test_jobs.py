@@ -129,6 +129,29 @@ def test_what_is_said_of_retries(retries: str, found: list[str]) -> None:
     assert rules(retries) == found
 
 
+def _with_neuron(text: str) -> str:
+    """A template of jobs with a Neuron device in place of a GPU."""
+    for old, new in {
+        '{"Type": "GPU", "Value": "1"}, ': "",
+        '"Image": ': '"LinuxParameters": {"Devices": [{"HostPath": "/dev/neuron0"}]}, "Image": ',
+        '"ImageType": "ECS_AL2023_NVIDIA"': '"ImageIdOverride": "ami-0123456789abcdef0"',
+        "g6.4xlarge": "inf2.8xlarge",
+        "g6.xlarge": "inf2.xlarge",
+        "g5.xlarge": "trn1.2xlarge",
+    }.items():
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("rule", ["GPU294", "GPU295", "GPU296", "GPU342", "GPU347", "GPU350", "GPU351", "GPU362"])
+def test_rules_of_jobs_hold_for_neuron_devices_as_for_gpus(rule: str) -> None:
+    example, found = example_of(rule), []
+    for part in (example.wrong, example.right):
+        said = check_files(["-"], stdin=_with_neuron(example.file(part)).encode()).findings
+        found.append([each.rule for each in said if each.severity is not Severity.INFO])
+    assert found == [[rule], []]
+
+
 _SUBMIT = "arn:aws:states:::batch:submitJob"
 # Another queue, whose hosts have four GPUs, and one on Fargate.
 _MORE = """

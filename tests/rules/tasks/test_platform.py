@@ -26,6 +26,18 @@ def test_a_gpu_task_for_fargate_is_an_error_that_names_the_container(requirement
 
 
 @pytest.mark.parametrize(
+    ("device", "fixes"),
+    [
+        ("/dev/neuron0", ["RequiresCompatibilities without FARGATE, and hosts with Neuron devices behind a"]),
+        ("/dev/fuse", []),
+    ],
+)
+def test_neuron_devices_are_not_on_fargate_either(device: str, fixes: list[str]) -> None:
+    task = replace(task_of(replace(container(), devices=(device,))), compatibilities=("FARGATE",))
+    assert [each.fix.partition(" capacity")[0] for each in said(on_hosts, fleet_of(task))] == fixes
+
+
+@pytest.mark.parametrize(
     ("workload", "words"),
     [
         (Workload(name="web", task=TASK, launch_type="FARGATE"), "launch type FARGATE"),
