@@ -76,15 +76,13 @@ def test_a_cluster_of_this_stack_needs_no_word_of_what_it_keeps(
         GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, **arguments)
 
 
-def _by_export(_: cdk.Stack) -> str:
-    return cdk.Fn.import_value("shared-cluster")
-
-
-def _by_parameter(scope: cdk.Stack) -> str:
-    return ssm.StringParameter.value_for_string_parameter(scope, "/shared/cluster")
-
-
-@pytest.mark.parametrize("name", [_by_export, _by_parameter])
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda _: cdk.Fn.import_value("shared-cluster"),
+        lambda stack: ssm.StringParameter.value_for_string_parameter(stack, "/shared/cluster"),
+    ],
+)
 def test_two_stacks_that_import_one_cluster_cannot_both_write_its_list(
     site: Site, name: Callable[[cdk.Stack], str]
 ) -> None:

@@ -46,6 +46,11 @@ def _two(site: Site, first: Any, second: Any, *types: str) -> None:
     task.add_gpu_container("b", image=_IMAGE, gpus=second, cpu=512, memory_mib=512)
 
 
+def _asked(site: Site, *types: str, **arguments: Any) -> None:
+    task = site.task(site.capacity(*types)) if types else site.task()
+    task.add_gpu_container("train", image=_IMAGE, **arguments)
+
+
 def _shared(site: Site, *types: str, **arguments: Any) -> None:
     site.task(site.capacity(*types, **arguments)).add_gpu_container("chat", image=_IMAGE, gpus=_SHARE)
 
@@ -93,14 +98,6 @@ def _on_one_port(site: Site) -> None:
     task.add_gpu_container("train", image=_IMAGE, port_mappings=port)
 
 
-def _of_both_kinds(site: Site) -> object:
-    return _served(site, site.l4, site.managed(instance_types=["g6.xlarge"]))
-
-
-def _of_twenty_one(site: Site) -> object:
-    return _served(site, *(site.capacity("g6.xlarge", name=f"C{number}") for number in range(21)))
-
-
 Call = Callable[[Site], object]
 
 REFUSED: list[tuple[str, str | None, Call]] = [
@@ -116,13 +113,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU020", "memory_mib", lambda _: GpuShare(memory_mib=0)),
     ("GPU020", "max_compute_percent", lambda _: GpuShare(memory_mib=1, max_compute_percent=101)),
     ("GPU033", "gpus", lambda site: _shared(site, "g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", _OLD))),
-    (
-        "GPU037",
-        "environment",
-        lambda site: site.task().add_gpu_container(
-            "train", image=_IMAGE, environment={"NVIDIA_VISIBLE_DEVICES": "all"}
-        ),
-    ),
+    ("GPU037", "environment", lambda site: _asked(site, environment={"NVIDIA_VISIBLE_DEVICES": "all"})),
     ("GPU046", "capacity_provider_name", lambda site: site.capacity("g6.xlarge", capacity_provider_name="my gpu")),
     ("GPU046", "capacity_provider_name", lambda site: site.capacity("g6.xlarge", capacity_provider_name="FARGATE")),
     (
@@ -135,16 +126,8 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "hostname",
         lambda site: _managed(site, "g6.xlarge").add_container("side", image=_IMAGE, hostname="a"),
     ),
-    (
-        "GPU054",
-        "capacity",
-        lambda site: site.task(site.capacity("inf2.xlarge")).add_gpu_container("train", image=_IMAGE),
-    ),
-    (
-        "GPU060",
-        "capacity",
-        lambda site: site.task(site.capacity("c7i.large")).add_gpu_container("train", image=_IMAGE),
-    ),
+    ("GPU054", "capacity", lambda site: _asked(site, "inf2.xlarge")),
+    ("GPU060", "capacity", lambda site: _asked(site, "c7i.large")),
     (
         "GPU047",
         "network_mode",
@@ -153,20 +136,16 @@ REFUSED: list[tuple[str, str | None, Call]] = [
             network_mode=ecs.NetworkMode.BRIDGE,
         ),
     ),
-    ("GPU060", "gpus", lambda site: site.task().add_gpu_container("train", image=_IMAGE, gpus=2)),
+    ("GPU060", "gpus", lambda site: _asked(site, gpus=2)),
     ("GPU060", "memory_limit_mib", lambda site: site.task().add_container("s", image=_IMAGE, memory_limit_mib=16384)),
-    ("GPU063", "gpus", lambda site: site.task().add_gpu_container("train", image=_IMAGE, gpus=99)),
-    ("GPU064", "gpu_memory_gib", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpu_memory_gib=24)),
-    (
-        "GPU064",
-        "precision",
-        lambda site: site.task(site.capacity("g5.xlarge")).add_gpu_container("t", image=_IMAGE, precision="fp8"),
-    ),
+    ("GPU063", "gpus", lambda site: _asked(site, gpus=99)),
+    ("GPU064", "gpu_memory_gib", lambda site: _asked(site, gpu_memory_gib=24)),
+    ("GPU064", "precision", lambda site: _asked(site, "g5.xlarge", precision="fp8")),
     ("GPU067", "capacity", lambda site: site.task(site.l4, site.capacity("g5g.xlarge"))),
-    ("GPU060", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=24000))),
+    ("GPU060", "gpus", lambda site: _asked(site, gpus=GpuShare(memory_mib=24000))),
     ("GPU060", "capacity", lambda site: site.task().add_neuron_container("infer", image=_IMAGE)),
     ("GPU084", "port_mappings", _on_one_port),
-    ("GPU089", "capacity", _of_twenty_one),
+    ("GPU089", "capacity", lambda site: _served(site, *(site.capacity("g6.xlarge", name=f"C{n}") for n in range(21)))),
     ("GPU089", "weight", lambda site: site.l4.strategy(weight=1001)),
     ("GPU126", "security_groups", lambda site: _served(site, security_groups=[])),
     (
@@ -174,7 +153,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "vpc_subnets",
         lambda site: _served(site, mode=ecs.NetworkMode.HOST, vpc_subnets=ec2.SubnetSelection()),
     ),
-    ("GPU140", "capacity", _of_both_kinds),
+    ("GPU140", "capacity", lambda site: _served(site, site.l4, site.managed(instance_types=["g6.xlarge"]))),
     ("GPU217", "capacity", lambda site: _served(site, of=GpuCluster(site.stack, "Other", vpc=site.vpc))),
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
     ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),

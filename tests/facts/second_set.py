@@ -42,34 +42,10 @@ class Statement:
     value: Value
 
 
-def _devices(each: InstanceType) -> Stated:
-    return frozenset({0 if each.accelerators is None else each.accelerators.count})
-
-
-def _model(each: InstanceType) -> Stated:
-    return None if each.accelerators is None else frozenset({each.accelerators.model.lower().replace(" ", "-")})
-
-
-def _device_memory(each: InstanceType) -> Stated:
-    return _known(None if each.accelerators is None else each.accelerators.memory_mib)
-
-
 def _sold_device_memory(each: InstanceType) -> Stated:
     """What is sold as so many GB is either GB or GiB: 24 GB of an L4 are 22.4 GiB, 16 GB of a T4 are GiB."""
     memory = None if each.accelerators is None else each.accelerators.total_memory_mib
     return None if memory is None else frozenset({round(memory / 1024), round(memory * 1.048576 / 1000)})
-
-
-def _local_disks(each: InstanceType) -> Stated:
-    return frozenset({sum(disk.count for disk in each.local_disks)}) if each.regions else None
-
-
-def _disk_size(each: InstanceType) -> Stated:
-    return frozenset(disk.size_gb for disk in each.local_disks) if each.regions else None
-
-
-def _local_storage(each: InstanceType) -> Stated:
-    return frozenset({each.local_storage_gb}) if each.regions else None
 
 
 def _pods(each: InstanceType) -> Stated:
@@ -86,17 +62,17 @@ def _known(value: Value) -> Stated:
 
 
 FIELDS: Mapping[str, Callable[[InstanceType], Stated]] = {
-    "devices": _devices,
-    "model": _model,
-    "device_memory_mib": _device_memory,
+    "devices": lambda each: frozenset({each.accelerators.count if each.accelerators else 0}),
+    "model": lambda each: _known(each.accelerators and each.accelerators.model.lower().replace(" ", "-")),
+    "device_memory_mib": lambda each: _known(each.accelerators and each.accelerators.memory_mib),
     "sold_device_memory_gb": _sold_device_memory,
     "vcpus": lambda each: frozenset({each.vcpus}),
     "memory_mib": lambda each: frozenset({each.memory_mib}),
     "memory_gib": lambda each: frozenset({each.memory_mib / 1024}),
     "architecture": lambda each: frozenset({each.architecture.value}),
-    "local_storage_gb": _local_storage,
-    "disks": _local_disks,
-    "disk_gb": _disk_size,
+    "local_storage_gb": lambda each: frozenset({each.local_storage_gb}) if each.regions else None,
+    "disks": lambda each: frozenset({sum(disk.count for disk in each.local_disks)}) if each.regions else None,
+    "disk_gb": lambda each: frozenset(disk.size_gb for disk in each.local_disks) if each.regions else None,
     "efa_interfaces": lambda each: _known(each.network.max_efa_interfaces),
     "interfaces_card_0": lambda each: _known(each.network.max_interfaces_card_0),
     "interfaces": lambda each: _known(each.network.max_interfaces),

@@ -202,40 +202,37 @@ def test_any_other_text_raises_our_error(text: str) -> None:
     assert raised.value.value == text
 
 
-ANSWERS = [
-    ("al2023-gpu", "g6.xlarge", Verdict.DRIVES, "580"),
-    ("al2023-gpu", "g7.2xlarge", Verdict.UNCONFIRMED, "branch 595"),
-    ("al2023-gpu", "p2.xlarge", Verdict.CANNOT, "470 is the last that drives Kepler"),
-    ("al2023-gpu", "g5g.xlarge", Verdict.CANNOT, "built for x86_64"),
-    ("al2023-gpu", "c7i.large", Verdict.DRIVES, "nothing to drive"),
-    ("al2023-gpu", "inf2.xlarge", Verdict.CANNOT, "no driver for the Inferentia2"),
-    ("al2023-gpu", "g4ad.xlarge", Verdict.CANNOT, "AMD"),
-    ("al2023-gpu", "f2.6xlarge", Verdict.CANNOT, "Xilinx"),
-    ("al2023", "g6.xlarge", Verdict.CANNOT, "no driver for the L4"),
-    ("al2023", "c7i.large", Verdict.DRIVES, "nothing to drive"),
-    ("al2023", "c7g.large", Verdict.CANNOT, "built for x86_64"),
-    ("al2023-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
-    ("al2023-neuron", "trn2.48xlarge", Verdict.DRIVES, "Trainium2"),
-    ("al2023-neuron", "c7i.large", Verdict.CANNOT, "no Neuron device"),
-    ("al2-gpu", "g6.xlarge", Verdict.DRIVES, "550"),
-    ("al2-gpu", "g7e.2xlarge", Verdict.CANNOT, "575.57.08 is the first that drives Blackwell"),
-    ("al2-kernel-5.10-gpu", "p6-b200.48xlarge", Verdict.CANNOT, "570.86.15 is the first"),
-    ("al2-gpu", "g7.2xlarge", Verdict.CANNOT, "580.142 is the first"),
-    ("al2-gpu", "g6f.xlarge", Verdict.CANNOT, "GRID"),
-    ("al2-inf", "trn2.48xlarge", Verdict.UNCONFIRMED, "old Neuron driver"),
-    ("bottlerocket-ecs-3-nvidia-x86_64", "g7.2xlarge", Verdict.UNCONFIRMED, "Bottlerocket"),
-    ("bottlerocket-ecs-2-nvidia-x86_64", "g3.4xlarge", Verdict.UNCONFIRMED, "Maxwell"),
-    ("bottlerocket-ecs-2-nvidia-x86_64", "p6-b200.48xlarge", Verdict.UNCONFIRMED, "EKS"),
-    ("bottlerocket-ecs-2-nvidia-arm64", "p6e-gb200.36xlarge", Verdict.CANNOT, "GB200"),
-    ("bottlerocket-ecs-2-nvidia-x86_64", "c7i.large", Verdict.CANNOT, "no GPU"),
-    ("bottlerocket-ecs-2-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
-]
-
-
 def test_what_an_image_does_on_a_type_and_why() -> None:
     wrong = [
         (image_name, type_name, answer)
-        for image_name, type_name, verdict, words in ANSWERS
+        for image_name, type_name, verdict, words in [
+            ("al2023-gpu", "g6.xlarge", Verdict.DRIVES, "580"),
+            ("al2023-gpu", "g7.2xlarge", Verdict.UNCONFIRMED, "branch 595"),
+            ("al2023-gpu", "p2.xlarge", Verdict.CANNOT, "470 is the last that drives Kepler"),
+            ("al2023-gpu", "g5g.xlarge", Verdict.CANNOT, "built for x86_64"),
+            ("al2023-gpu", "c7i.large", Verdict.DRIVES, "nothing to drive"),
+            ("al2023-gpu", "inf2.xlarge", Verdict.CANNOT, "no driver for the Inferentia2"),
+            ("al2023-gpu", "g4ad.xlarge", Verdict.CANNOT, "AMD"),
+            ("al2023-gpu", "f2.6xlarge", Verdict.CANNOT, "Xilinx"),
+            ("al2023", "g6.xlarge", Verdict.CANNOT, "no driver for the L4"),
+            ("al2023", "c7i.large", Verdict.DRIVES, "nothing to drive"),
+            ("al2023", "c7g.large", Verdict.CANNOT, "built for x86_64"),
+            ("al2023-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
+            ("al2023-neuron", "trn2.48xlarge", Verdict.DRIVES, "Trainium2"),
+            ("al2023-neuron", "c7i.large", Verdict.CANNOT, "no Neuron device"),
+            ("al2-gpu", "g6.xlarge", Verdict.DRIVES, "550"),
+            ("al2-gpu", "g7e.2xlarge", Verdict.CANNOT, "575.57.08 is the first that drives Blackwell"),
+            ("al2-kernel-5.10-gpu", "p6-b200.48xlarge", Verdict.CANNOT, "570.86.15 is the first"),
+            ("al2-gpu", "g7.2xlarge", Verdict.CANNOT, "580.142 is the first"),
+            ("al2-gpu", "g6f.xlarge", Verdict.CANNOT, "GRID"),
+            ("al2-inf", "trn2.48xlarge", Verdict.UNCONFIRMED, "old Neuron driver"),
+            ("bottlerocket-ecs-3-nvidia-x86_64", "g7.2xlarge", Verdict.UNCONFIRMED, "Bottlerocket"),
+            ("bottlerocket-ecs-2-nvidia-x86_64", "g3.4xlarge", Verdict.UNCONFIRMED, "Maxwell"),
+            ("bottlerocket-ecs-2-nvidia-x86_64", "p6-b200.48xlarge", Verdict.UNCONFIRMED, "EKS"),
+            ("bottlerocket-ecs-2-nvidia-arm64", "p6e-gb200.36xlarge", Verdict.CANNOT, "GB200"),
+            ("bottlerocket-ecs-2-nvidia-x86_64", "c7i.large", Verdict.CANNOT, "no GPU"),
+            ("bottlerocket-ecs-2-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
+        ]
         if (answer := compatibility(image(image_name), instance_type(type_name))).verdict is not verdict
         or words not in answer.reason
     ]

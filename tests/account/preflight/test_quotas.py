@@ -55,9 +55,6 @@ def test_hosts_without_a_known_maximum_leave_their_quota_open() -> None:
     )
 
 
-UNSEEN = {"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPerCore": 2}}
-
-
 @pytest.mark.parametrize(
     ("hosts", "others"),
     [
@@ -65,7 +62,7 @@ UNSEEN = {"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPer
         ([host("g6.xlarge", InstanceLifecycle="spot")], 0),
         ([host("g6.xlarge", InstanceLifecycle="capacity-block")], 0),
         ([host("p4d.24xlarge"), host("m5.large")], 0),
-        ([UNSEEN], 8),
+        ([{"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPerCore": 2}}], 8),
     ],
 )
 def test_what_runs_now_takes_its_part_of_the_quota(hosts: list[dict[str, object]], others: int) -> None:

@@ -47,9 +47,6 @@ def _went_off(alarm: Mapping[str, Any], samples: Samples, until: int = 2 * HOUR)
     return "ALARM" in states_of(alarm, samples, until)
 
 
-DEMAND = ("AWS/ECS/ManagedScaling", "CapacityProviderReservation")
-
-
 @pytest.mark.parametrize(
     ("demand", "goes_off"),
     [
@@ -63,7 +60,7 @@ DEMAND = ("AWS/ECS/ManagedScaling", "CapacityProviderReservation")
     ],
 )
 def test_tasks_wait(watched: Watched, demand: dict[int, float], goes_off: bool) -> None:
-    samples = _each_minute({DEMAND: demand}, _of_pool(watched, "L4"))
+    samples = _each_minute({("AWS/ECS/ManagedScaling", "CapacityProviderReservation"): demand}, _of_pool(watched, "L4"))
     assert _went_off(watched.alarms["L4TasksWait"], samples) is goes_off
 
 

@@ -12,8 +12,6 @@ from gpu_constructs.rules.hosts.joining import may_start_hosts
 from gpu_constructs.template import files_of
 from tests.template.resources.declared import declared, joined
 
-AWS_POLICY = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
-
 
 def said(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> list[str]:
     """What is said of a provider whose roles have these properties."""
@@ -54,7 +52,7 @@ def policy(role: Any) -> dict[str, Any]:
     return {"Grant": {"Type": "AWS::IAM::Policy", "Properties": {"PolicyName": "Grant", "Roles": [role]}}}
 
 
-ALONE = {"ManagedPolicyArns": [AWS_POLICY]}
+ALONE = {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"]}
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,6 @@ def test_what_nobody_recorded_or_knows_is_not_judged() -> None:
     assert asked(HOW_SOLD, a_pool("g5.xlarge", purchase=PurchaseOption.SPOT, zones=3)) == {}
 
 
-OF_QUOTAS = (quotas,)
-
-
 def pool(
     *types: str,
     most: int | Unknown = 2,
@@ -165,7 +162,7 @@ def split(base: int | Unknown, percentage: int) -> Pool:
 
 
 def found(*pools: Pool) -> list[str]:
-    (rule,) = OF_QUOTAS
+    (rule,) = (quotas,)
     assert (rule.id, rule.severity) == ("GPU088", Severity.INFO)
     return [f"{each.message}; {each.fix}" for each in check(Fleet(pools=pools), rules=(rule,))]
 

@@ -73,37 +73,34 @@ def test_what_not_every_host_writes_is_unknown() -> None:
     assert not wrong
 
 
-EVERY_HOST = [
-    f"{GPU}",
-    f"mkdir -p /etc/ecs && {GPU}",
-    f"if true; then true; fi\n{GPU}",
-    f"case x in\n a) true;;\nesac\n{GPU}",
-    f"for x in a b; do true; done; {GPU}",
-    f"echo {OFF}=false | sudo tee -a {F} >/dev/null 2>&1",
-    f"sudo tee -a {F} <<'EOF'\n{OFF}=false\nEOF",
-    f"cat <<EOF | tee {F}\n{OFF}=false\nEOF",
-    f"echo {OFF}=true >> {F}\necho {OFF}=false > {F}",
-    f"{GPU}\n{GPU}",
-    f"echo {OFF}=true >> {F}\n{GPU}",
-    f"cat <<E >> {F}\n{OFF}=true\n{OFF}=false\nE",
-    f"FILE={F}\necho {OFF}=false >> $FILE",
-    f"echo {OFF}=false >> //etc/ecs//ecs.config",
-    f"echo {OFF}=false >> /var/lib/ecs/ecs.config",
-    f"echo \\\n  {OFF}=false \\\n  >> {F}",
-    f'echo "{OFF}=false\nECS_LOGLEVEL=$x" >> {F}; true',
-    f"X=$(date); {GPU} # {OFF}=true",
-    f"{GPU}\ncat {F}\nchmod 644 {F}",
-    f"exec > >(tee /var/log/user-data.log | logger -t user-data) 2>&1\n{GPU}",
-    f"FOLDER=/etc/ecs\necho {OFF}=false >> $FOLDER/ecs.config",
-    f"printf '{OFF}=false\\nECS_LOGLEVEL=%s\\n' debug >> {F}",
-    f"a=1 b=2\n{GPU}",
-]
-
-
 def test_what_every_host_writes_is_known() -> None:
     wrong = {
         script: (settings, complete)
-        for script in EVERY_HOST
+        for script in [
+            f"{GPU}",
+            f"mkdir -p /etc/ecs && {GPU}",
+            f"if true; then true; fi\n{GPU}",
+            f"case x in\n a) true;;\nesac\n{GPU}",
+            f"for x in a b; do true; done; {GPU}",
+            f"echo {OFF}=false | sudo tee -a {F} >/dev/null 2>&1",
+            f"sudo tee -a {F} <<'EOF'\n{OFF}=false\nEOF",
+            f"cat <<EOF | tee {F}\n{OFF}=false\nEOF",
+            f"echo {OFF}=true >> {F}\necho {OFF}=false > {F}",
+            f"{GPU}\n{GPU}",
+            f"echo {OFF}=true >> {F}\n{GPU}",
+            f"cat <<E >> {F}\n{OFF}=true\n{OFF}=false\nE",
+            f"FILE={F}\necho {OFF}=false >> $FILE",
+            f"echo {OFF}=false >> //etc/ecs//ecs.config",
+            f"echo {OFF}=false >> /var/lib/ecs/ecs.config",
+            f"echo \\\n  {OFF}=false \\\n  >> {F}",
+            f'echo "{OFF}=false\nECS_LOGLEVEL=$x" >> {F}; true',
+            f"X=$(date); {GPU} # {OFF}=true",
+            f"{GPU}\ncat {F}\nchmod 644 {F}",
+            f"exec > >(tee /var/log/user-data.log | logger -t user-data) 2>&1\n{GPU}",
+            f"FOLDER=/etc/ecs\necho {OFF}=false >> $FOLDER/ecs.config",
+            f"printf '{OFF}=false\\nECS_LOGLEVEL=%s\\n' debug >> {F}",
+            f"a=1 b=2\n{GPU}",
+        ]
         for settings, complete in [read(script)]
         if settings.get(OFF) != "false" or not complete
     }
