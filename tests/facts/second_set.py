@@ -63,8 +63,8 @@ def _known(value: Value) -> Stated:
 
 FIELDS: Mapping[str, Callable[[InstanceType], Stated]] = {
     "devices": lambda each: frozenset({each.accelerators.count if each.accelerators else 0}),
-    "model": lambda each: _known(each.accelerators and each.accelerators.model.lower().replace(" ", "-")),
-    "device_memory_mib": lambda each: _known(each.accelerators and each.accelerators.memory_mib),
+    "model": lambda each: _known(each.accelerators.model.lower().replace(" ", "-") if each.accelerators else None),
+    "device_memory_mib": lambda each: _known(each.accelerators.memory_mib if each.accelerators else None),
     "sold_device_memory_gb": _sold_device_memory,
     "vcpus": lambda each: frozenset({each.vcpus}),
     "memory_mib": lambda each: frozenset({each.memory_mib}),

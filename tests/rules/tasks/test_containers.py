@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PurchaseOption, Task, Unknown, UserData, Workload
+from gpu_constructs.rules import Rule
 from gpu_constructs.rules.tasks.containers import (
     asked_of_ecs,
     left_to_ecs,
@@ -69,18 +70,6 @@ def test_other_uses_of_visible_devices_are_silent(task: Task) -> None:
     assert said(asked_of_ecs, fleet_of(task)) == []
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        task_of(container(gpu("1"))),
-        task_of(container(gpu(UNKNOWN))),
-        task_of(replace(container(gpu("8")), used_keys=("LinuxParameters.Tmpfs",))),
-    ],
-)
-def test_one_gpu_or_more_shared_memory_is_silent(task: Task) -> None:
-    assert said(shared_memory, fleet_of(task)) == []
-
-
 def with_limit(mib: int | Unknown | None, **changes: Any) -> Task:
     return task_of(replace(container(gpu()), memory_limit_mib=mib, **changes))
 
@@ -92,25 +81,9 @@ def test_the_limit_of_the_task_is_one_of_a_container_without_its_own() -> None:
     assert "is stopped above 64 MiB of memory of its task" in finding.message
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        pytest.param(with_limit(80, command=("sh", "-c", "nvidia-smi")), id="the example of AWS"),
-        pytest.param(with_limit(64, image="nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"), id="an exporter"),
-    ],
-)
-def test_a_limit_of_other_programs_is_silent(task: Task) -> None:
-    assert said(memory_for_cuda, fleet_of(task)) == []
-
-
 def on_hosts(seconds: Any, purchase: PurchaseOption = PurchaseOption.SPOT) -> Fleet:
     task = task_of(replace(container(gpu()), stop_timeout_seconds=seconds))
     return running_on(a_pool("g6.xlarge", purchase=purchase), task=task)
-
-
-@pytest.mark.parametrize("fleet", [on_hosts(120), on_hosts(UNKNOWN)])
-def test_containers_that_stop_in_time_or_lose_no_host_are_silent(fleet: Fleet) -> None:
-    assert not said(stop_in_time, fleet)
 
 
 _VLLM = "vllm/vllm-openai:v0.27.1"
@@ -118,13 +91,8 @@ _TGI = "ghcr.io/huggingface/text-generation-inference:3.3.7"
 _MODEL = ("--model", "qwen")
 
 
-def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, entry_point: tuple[str, ...] = ()) -> Fleet:
-    return fleet_of(task_of(replace(container(gpu(gpus)), image=image, command=command, entry_point=entry_point)))
-
-
-def _with_variable(shards: str | Unknown) -> Fleet:
-    one = replace(container(gpu("2")), image=_TGI, environment=(("NUM_SHARD", shards),))
-    return fleet_of(task_of(one))
+def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: Any) -> Fleet:
+    return fleet_of(task_of(replace(container(gpu(gpus)), image=image, command=command, **changes)))
 
 
 @pytest.mark.parametrize(
@@ -140,21 +108,24 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
 
 
 @pytest.mark.parametrize(
-    "fleet",
+    ("rule", "fleets"),
     [
-        _fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN),
-        _fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"),
-        _fleet("8", _VLLM, *_MODEL, "--tensor-parallel-size", "16", "--distributed-executor-backend", "ray"),
-        _fleet("4", _VLLM, *_MODEL, entry_point=("start.sh",)),
-        _fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c")),
-        _with_variable("2"),
-        _fleet(UNKNOWN, _VLLM, *_MODEL),
-        _fleet("4", "ghcr.io/huggingface/text-generation-inference:3.3.7", "--model-id", "qwen"),
-        _fleet("1", "ghcr.io/ai-dock/comfyui:v2"),
+        (shared_memory, [fleet_of(task_of(container(gpu(each)))) for each in ("1", UNKNOWN)]),
+        (shared_memory, [fleet_of(task_of(replace(container(gpu("8")), used_keys=("LinuxParameters.Tmpfs",))))]),
+        (memory_for_cuda, [fleet_of(with_limit(80, command=("sh", "-c", "nvidia-smi")))]),  # the example of AWS
+        (memory_for_cuda, [fleet_of(with_limit(64, image="nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"))]),
+        (stop_in_time, [on_hosts(120), on_hosts(UNKNOWN)]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN)]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"), _fleet(UNKNOWN, _VLLM, *_MODEL)]),
+        (all_used, [_fleet("8", _VLLM, *_MODEL, "-tp", "16", "--distributed-executor-backend", "ray")]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, entry_point=("start.sh",))]),
+        (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
+        (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
+        (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2")]),
     ],
 )
-def test_what_may_be_meant_is_not(fleet: Fleet) -> None:
-    assert not said(all_used, fleet)
+def test_what_is_right_or_may_be_meant_is_silent(rule: Rule, fleets: list[Fleet]) -> None:
+    assert [each for fleet in fleets for each in said(rule, fleet)] == []
 
 
 @pytest.mark.parametrize(

@@ -53,21 +53,6 @@ def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: st
     assert words in finding.message
 
 
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        running_on(a_pool("g6.8xlarge"), task=given(0)),
-        running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4))),
-        running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0)),
-        on_launch_type(a_pool("g6.xlarge"), task=given(0)),
-        running_on(a_pool("g6.xlarge"), task=given(0, path="/dev/nvidia")),
-        running_on(a_pool("g6.xlarge", "g6.12xlarge"), task=given(1, path="/dev/nvidia")),
-    ],
-)
-def test_a_host_that_has_it_and_hosts_from_elsewhere_are_silent(fleet: Fleet) -> None:
-    assert said(given_efa, fleet) == []
-
-
 def alone(gpus: str = "8", **changes: Any) -> Task:
     """A task whose container certainly has no device of its host but its GPUs."""
     return a_task(gpus, containers=(replace(container(gpu(gpus)), may_have_other_devices=False, **changes),))
@@ -88,27 +73,28 @@ def test_whole_hosts_with_adapters_that_no_container_is_given_are_a_warning(gpus
     )
 
 
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        pytest.param(on_p4d(alone(devices=("/dev/infiniband/uverbs0",))), id="with a device"),
-        pytest.param(on_p4d(alone("1")), id="hosts that several tasks share"),
-        pytest.param(on_p4d(alone(), max_instances=1), id="one host"),
-    ],
-)
-def test_tasks_that_need_no_adapter_or_have_one_are_silent(fleet: Fleet) -> None:
-    assert said(sees_efa, fleet) == []
+B200, P5EN = a_pool("p6-b200.48xlarge"), a_pool("p5en.48xlarge", name="Others")
 
 
 @pytest.mark.parametrize(
-    "fleet",
+    ("rule", "fleet"),
     [
-        running_on(a_pool("p6e-gb200.36xlarge"), task=given(0)),
-        Fleet(pools=(a_pool("p6-b200.48xlarge"), a_pool("p5en.48xlarge", name="Others")), tasks=(given(0),)),
+        (given_efa, running_on(a_pool("g6.8xlarge"), task=given(0))),
+        (given_efa, running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4)))),
+        (given_efa, running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0))),
+        (given_efa, on_launch_type(a_pool("g6.xlarge"), task=given(0))),
+        (given_efa, running_on(a_pool("g6.xlarge"), task=given(0, path="/dev/nvidia"))),
+        (given_efa, running_on(a_pool("g6.xlarge", "g6.12xlarge"), task=given(1, path="/dev/nvidia"))),
+        # Other devices are those of EFA.
+        (given_efa, running_on(a_pool("p6e-gb200.36xlarge"), task=given(0))),
+        (given_efa, Fleet(pools=(B200, P5EN), tasks=(given(0),))),
+        (sees_efa, on_p4d(alone(devices=("/dev/infiniband/uverbs0",)))),
+        (sees_efa, on_p4d(alone("1"))),  # hosts that several tasks share
+        (sees_efa, on_p4d(alone(), max_instances=1)),
     ],
 )
-def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
-    assert said(given_efa, fleet) == []
+def test_tasks_that_need_no_adapter_or_may_have_one_are_silent(rule: Rule, fleet: Fleet) -> None:
+    assert said(rule, fleet) == []
 
 
 def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
@@ -28,21 +28,6 @@ def _old(*types: str) -> Pool:
 
 def _on(pool: Pool, image: str) -> Fleet:
     return running_on(pool, task=_task(image))
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        _on(_old("g5.xlarge"), "vllm/vllm-openai:v0.27.1-cu129"),
-        _on(_old("g5.xlarge"), "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.4"),
-        _on(_old("g5.xlarge"), "nvcr.io/nvidia/tritonserver:25.08-py3"),
-        _on(a_pool("g5.xlarge"), _CUDA_13),
-        _on(a_pool("g5.xlarge", image=UNKNOWN), _CUDA_13),
-    ],
-    ids=["of its major version", "with its own compatibility package", "likewise", "recent", "of an unknown image"],
-)
-def test_other_drivers_are_not(fleet: Fleet) -> None:
-    assert not said(recent_driver, fleet)
 
 
 def test_the_libraries_of_the_toolkit_have_none_either_and_a_program_may_bring_its_own() -> None:
@@ -100,16 +85,20 @@ def test_hosts_without_a_route_out_pull_no_image_of_the_internet(image: str, reg
 
 
 @pytest.mark.parametrize(
-    "fleet",
+    ("rule", "fleets"),
     [
-        _pulling("111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"),
-        _pulling("localhost/vllm:1"),
-        _pulling("ubuntu", isolated=False),
-        _pulling("ubuntu", proxy="http://10.0.0.4:3128"),
+        (recent_driver, [_on(_old("g5.xlarge"), "vllm/vllm-openai:v0.27.1-cu129")]),  # of its major version
+        # two with a compatibility package of their own
+        (recent_driver, [_on(_old("g5.xlarge"), "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.4")]),
+        (recent_driver, [_on(_old("g5.xlarge"), "nvcr.io/nvidia/tritonserver:25.08-py3")]),
+        (recent_driver, [_on(a_pool("g5.xlarge"), _CUDA_13), _on(a_pool("g5.xlarge", image=UNKNOWN), _CUDA_13)]),
+        (pulls_its_images, [_pulling("111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1")]),
+        (pulls_its_images, [_pulling("localhost/vllm:1"), _pulling("ubuntu", isolated=False)]),
+        (pulls_its_images, [_pulling("ubuntu", proxy="http://10.0.0.4:3128")]),
     ],
 )
-def test_other_registries_and_other_ways_out_are_silent(fleet: Fleet) -> None:
-    assert not said(pulls_its_images, fleet)
+def test_other_drivers_other_registries_and_other_ways_out_are_silent(rule: Rule, fleets: list[Fleet]) -> None:
+    assert [each for fleet in fleets for each in said(rule, fleet)] == []
 
 
 _OF_CDK = {"Fn::Sub": "${AWS::AccountId}.dkr.ecr.${AWS::Region}.${AWS::URLSuffix}/vllm:1"}

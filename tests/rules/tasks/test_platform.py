@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.platform import manageable, on_hosts
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
 
@@ -88,14 +88,6 @@ def test_a_run_whose_task_definition_is_in_no_file_asks_fargate_for_a_gpu(
     assert [each.rule for each in found if each.severity is Severity.ERROR] == expected
 
 
-@pytest.mark.parametrize(
-    "workload",
-    [service(TASK, a_pool()), Workload(name="web", task=task_of(container(), name="cpu"), launch_type="FARGATE")],
-)
-def test_hosts_and_cpu_tasks_on_fargate_are_silent(workload: Workload) -> None:
-    assert said(on_hosts, fleet_of(workloads=(workload,))) == []
-
-
 PLAIN = task_of(container(gpu()))
 MANAGED = replace(PLAIN, compatibilities=("MANAGED_INSTANCES",))
 
@@ -131,13 +123,18 @@ def test_a_service_on_managed_instances_counts_as_well() -> None:
     assert (finding.subject, finding.severity) == ("train", "warning")
 
 
+CPU = Workload(name="web", task=task_of(container(), name="cpu"), launch_type="FARGATE")
+
+
 @pytest.mark.parametrize(
-    "fleet",
+    ("rule", "fleet"),
     [
-        fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",))),
-        fleet_of(replace(MANAGED, containers=(replace(container(gpu()), used_keys=("DockerLabels",)),))),
-        fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH)),
+        (on_hosts, fleet_of(workloads=(service(TASK, a_pool()),))),
+        (on_hosts, fleet_of(workloads=(CPU,))),
+        (manageable, fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",)))),
+        (manageable, fleet_of(replace(MANAGED, containers=(replace(container(gpu()), used_keys=("DockerLabels",)),)))),
+        (manageable, fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH))),
     ],
 )
-def test_settings_that_are_valid_where_the_task_runs_are_silent(fleet: Fleet) -> None:
-    assert said(manageable, fleet) == []
+def test_what_is_valid_where_the_task_runs_is_silent(rule: Rule, fleet: Fleet) -> None:
+    assert said(rule, fleet) == []

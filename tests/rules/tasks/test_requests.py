@@ -18,9 +18,9 @@ from gpu_constructs.fleet import (
     ResourceRequirement,
     Scheduler,
     StrategyItem,
-    Task,
     Workload,
 )
+from gpu_constructs.rules import Rule
 from gpu_constructs.rules.tasks.containers import asked_of_ecs
 from gpu_constructs.rules.tasks.devices import apart, neuron
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM, taken
@@ -67,11 +67,6 @@ def test_a_value_that_is_no_number_of_gpus_is_an_error_with_the_value_in_it(valu
     assert len(finding.message) < 500
 
 
-@pytest.mark.parametrize("value", ["1", "8", "16", "ALL", "0.25", ".5", "0.125", UNKNOWN])
-def test_a_value_that_ecs_takes_is_silent(value: str | None) -> None:
-    assert said(taken, fleet_of(task_of(container(gpu(value))))) == []
-
-
 def test_more_gpus_than_any_host_has_are_said_so() -> None:
     finding = only(taken, fleet_of(task_of(container(gpu("9" * 5000)))))
     assert finding.message.startswith("container main asks for 99999")
@@ -112,20 +107,6 @@ def test_a_form_that_ecs_does_not_know_is_an_error(requirement: ResourceRequirem
 
 
 @pytest.mark.parametrize(
-    "task",
-    [
-        task_of(container(gpu("1"))),
-        task_of(container(mps())),
-        task_of(container(ResourceRequirement(type="NeuronDevice", value="ALL"))),
-        task_of(container(ResourceRequirement(type=UNKNOWN, value=UNKNOWN))),
-        replace(task_of(container(ResourceRequirement(type="VCPU", value="4"))), scheduler=Scheduler.BATCH),
-    ],
-)
-def test_the_right_form_and_other_mistakes_are_silent(task: Task) -> None:
-    assert said(taken, fleet_of(task)) == []
-
-
-@pytest.mark.parametrize(
     ("requirement", "words"),
     [(mps(0), "of 0 MiB"), (mps(4096, 0), "0 % of a GPU"), (mps(4096, 101), "101 % of a GPU")],
 )
@@ -158,6 +139,7 @@ def test_a_container_set_up_for_a_gpu_that_asks_for_none_is_a_warning(asking: Co
     assert finding.fix == RIGHT_FORM
 
 
+VCPU = ResourceRequirement(type="VCPU", value="4")
 ALL = ResourceRequirement(type="NeuronDevice", value="ALL")
 TASK = replace(task_of(container(ALL)), compatibilities=("MANAGED_INSTANCES",))
 
@@ -189,40 +171,29 @@ def test_hosts_that_are_not_managed_instances_cannot_give_them(workload: Workloa
     assert words in finding.message
 
 
-@pytest.mark.parametrize(
-    "workload",
-    [service(TASK, managed_pool("inf2.xlarge")), Workload(name="s", task=TASK, launch_type="MANAGED_INSTANCES")],
-)
-def test_managed_instances_and_what_is_not_known_are_silent(workload: Workload) -> None:
-    assert said(neuron, fleet_of(TASK, workloads=(workload,))) == []
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        task_of(container(ALL), container(name="logs")),
-        task_of(container(ResourceRequirement(type="NeuronDevice", value=UNKNOWN))),
-    ],
-)
-def test_what_ecs_takes_is_silent(task: Task) -> None:
-    assert said(neuron, fleet_of(task)) == []
-
-
 INF = a_pool("inf2.xlarge", name="Inf", image=of_image("al2023-neuron"))
-SMALL = Container(name="infer", devices=("/dev/neuron0",), cpu=512, memory_limit_mib=1024)
+SMALL = Container(name="infer", devices=("/dev/neuron0",), memory_limit_mib=1024)
 
 
-def given_devices(container: Container = SMALL) -> Task:
-    return replace(task_of(container), compatibilities=("EC2",))
+def infers(cpu: int = 512, **changes: Any) -> Fleet:
+    task = replace(task_of(replace(SMALL, cpu=cpu)), compatibilities=("EC2",))
+    return fleet_of(task, workloads=(service(task, INF, **changes),))
 
 
 @pytest.mark.parametrize(
-    ("task", "changes"),
+    ("rule", "fleets"),
     [
-        (given_devices(), {"desired_count": 1}),
-        (given_devices(), {"desired_count": 2, "daemon": True}),
-        (given_devices(replace(SMALL, cpu=2049)), {"desired_count": 2}),
+        (taken, [fleet_of(task_of(container(gpu(each)))) for each in ("1", "16", "ALL", "0.25", ".5", UNKNOWN)]),
+        (taken, [fleet_of(task_of(container(mps()))), fleet_of(task_of(container(ALL)))]),
+        (taken, [fleet_of(task_of(container(ResourceRequirement(type=UNKNOWN, value=UNKNOWN))))]),
+        (taken, [fleet_of(replace(task_of(container(VCPU)), scheduler=Scheduler.BATCH))]),
+        (neuron, [fleet_of(TASK, workloads=(service(TASK, managed_pool("inf2.xlarge")),))]),
+        (neuron, [fleet_of(TASK, workloads=(Workload(name="s", task=TASK, launch_type="MANAGED_INSTANCES"),))]),
+        (neuron, [fleet_of(task_of(container(ALL), container(name="logs")))]),
+        (neuron, [fleet_of(task_of(container(ResourceRequirement(type="NeuronDevice", value=UNKNOWN))))]),
+        # copies that cannot meet
+        (apart, [infers(desired_count=1), infers(desired_count=2, daemon=True), infers(cpu=2049, desired_count=2)]),
     ],
 )
-def test_copies_that_cannot_meet_are_silent(task: Task, changes: dict[str, Any]) -> None:
-    assert said(apart, fleet_of(task, workloads=(service(task, INF, **changes),))) == []
+def test_what_ecs_takes_and_what_is_another_mistake_are_silent(rule: Rule, fleets: list[Fleet]) -> None:
+    assert [each for fleet in fleets for each in said(rule, fleet)] == []
