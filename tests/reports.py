@@ -12,7 +12,7 @@ from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.rules import RULES, Finding
 from tools.rule_examples import Example, example_of
 
-__all__ = ["examples", "given", "of_part", "of_right", "of_template", "of_wrong"]
+__all__ = ["all_of_part", "examples", "given", "of_part", "of_right", "of_template", "of_wrong"]
 
 
 @cache
@@ -35,7 +35,12 @@ def of_right(rule: str) -> Report:
 
 def of_part(rule: str, part: str) -> list[Finding]:
     """What a rule finds in the templates of its example with another part."""
-    return [each for each in _of_text(example_of(rule).file(part)).findings if each.rule == rule]
+    return [each for each in all_of_part(rule, part) if each.rule == rule]
+
+
+def all_of_part(rule: str, part: str) -> tuple[Finding, ...]:
+    """What any rule finds there."""
+    return _of_text(example_of(rule).file(part)).findings
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -26,6 +25,7 @@ from gpu_constructs.rules.batch.environments import has_gpus, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images, user_data
+from tests.reports import all_of_part
 from tests.rules.batch.test_jobs import GPU_JOB, job
 from tests.rules.given import a_pool, asked, gpu, of_image, only, said
 from tools.rule_examples import example_of
@@ -123,8 +123,7 @@ Resources:
     ],
 )
 def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, property_name: str) -> None:
-    template = example_of("GPU296").file(part)
-    (finding,) = (each for each in check_files(["-"], stdin=template.encode()).findings if each.rule == rule)
+    (finding,) = (each for each in all_of_part("GPU296", part) if each.rule == rule)
     assert (finding.severity, finding.subject) == (Severity.ERROR, "Environment")
     assert finding.property_name == property_name
     assert finding.origin is not None
@@ -145,8 +144,8 @@ _OVERRIDDEN = "{ImageIdOverride: ami-0123456789abcdef0, ImageType: ECS_AL2023_NV
 
 
 def rules_about(part: str) -> list[str]:
-    findings = check_files(["-"], stdin=example_of("GPU296").file(part).encode()).findings
-    return [each.rule for each in findings if each.severity is Severity.ERROR or each.rule == UNCHECKED]
+    found = all_of_part("GPU296", part)
+    return [each.rule for each in found if each.severity is Severity.ERROR or each.rule == UNCHECKED]
 
 
 def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
@@ -395,8 +394,7 @@ Parameters: {Profile: null}
 def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tuple[str, str]]) -> None:
     assert old in _HOSTS
     part = _HOSTS.replace(old, new) if old else _HOSTS
-    findings = check_files(["-"], stdin=example_of("GPU296").file(part).encode()).findings
-    errors = [each for each in findings if each.severity is Severity.ERROR]
+    errors = [each for each in all_of_part("GPU296", part) if each.severity is Severity.ERROR]
     assert [(each.rule, each.property_name.rpartition(".")[2]) for each in errors] == found
     assert all(each.origin is not None and each.origin.line for each in errors)
 
@@ -418,5 +416,5 @@ def test_scripts_in_an_archive_are_judged(command: str, found: list[tuple[str, s
     example = example_of("GPU107")
     assert "echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config" in example.right
     part = example.right.replace("echo ECS_LOGLEVEL=warn >> /etc/ecs/ecs.config", command)
-    findings = check_files(["-"], stdin=example.file(part).encode()).findings
+    findings = all_of_part("GPU107", part)
     assert [(each.rule, each.severity.value) for each in findings if each.severity is not Severity.INFO] == found

@@ -13,6 +13,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.jobs import has_one_type
+from tests.reports import all_of_part
 from tests.rules.batch.test_jobs import GPU_JOB
 from tests.rules.given import fleet_of, only, said
 from tests.template.resources.declared import fleet
@@ -30,22 +31,12 @@ _SUBMIT = {"JobName": "x", "JobQueue": "${Queue}", "JobDefinition": "${Job}"}
 
 def found(rule: str, part: str) -> list[str]:
     """What a rule says of a part of the template that all examples of gangs start from."""
-    findings = check_files(["-"], stdin=example_of("GPU294").file(part).encode()).findings
-    return [each.message for each in findings if each.rule == rule]
+    return [each.message for each in all_of_part("GPU294", part) if each.rule == rule]
 
 
 def errors_in(part: str) -> list[str]:
     """Ids of the errors in the same."""
-    findings = check_files(["-"], stdin=example_of("GPU294").file(part).encode()).findings
-    return [each.rule for each in findings if each.severity is Severity.ERROR]
-
-
-def right(rule: str, *changes: tuple[str, str]) -> list[str]:
-    part = example_of(rule).right
-    for old, new in changes:
-        assert old in part
-        part = part.replace(old, new)
-    return found(rule, part)
+    return [each.rule for each in all_of_part("GPU294", part) if each.severity is Severity.ERROR]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +54,9 @@ def test_a_gang_is_held_against_the_hosts_that_maxvcpus_come_to(vcpus: object, n
 
 
 def test_what_is_not_known_is_not_called_a_missing_limit() -> None:
-    assert right("GPU342", ("86400", "!Ref Limit")) == []
+    part = example_of("GPU342").right
+    assert "86400" in part
+    assert found("GPU342", part.replace("86400", "!Ref Limit")) == []
 
 
 @pytest.mark.parametrize(
@@ -156,11 +149,8 @@ def test_the_fix_is_one_type_for_all_ranges() -> None:
     ],
 )
 def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, named: str, is_found: bool) -> None:
-    part = (
-        example_of("GPU362")
-        .right.replace("InstanceType: g6.xlarge", f"InstanceType: {named}")
-        .removeprefix("Resources:\n")
-    )
+    right = example_of("GPU362").right.removeprefix("Resources:\n")
+    part = right.replace("InstanceType: g6.xlarge", f"InstanceType: {named}")
     there = f"Resources:\n  Environment: {{Properties: {{ComputeResources: {{InstanceTypes: {types}}}}}}}\n{part}"
     part = f"{there}Parameters: {{Type: {{Type: String}}}}\n"
     messages = found("GPU362", part)
@@ -171,18 +161,14 @@ def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, na
 _P4D = (("Environment", "[p4d.24xlarge]", 192), ("Blackwell", "[p6-b200.48xlarge]", 1920))
 
 
-def _environments(*given: tuple[str, str, int]) -> str:
-    return "".join(
-        f"\n  {name}: {{Type: 'AWS::Batch::ComputeEnvironment', Properties: {{Type: MANAGED, ComputeResources: "
-        f"{{Type: EC2, InstanceTypes: {types}, MaxvCpus: {vcpus}}}}}}}"
-        for name, types, vcpus in given
-    )
-
-
 def _gang(nodes: int, memory: int, *environments: tuple[str, str, int]) -> str:
     part = example_of("GPU362").right.replace("g6.xlarge", "p4d.24xlarge").replace("14000", str(memory))
     assert "NumNodes: 2" in part
-    return part.replace("NumNodes: 2", f"NumNodes: {nodes}") + _environments(*environments)
+    return part.replace("NumNodes: 2", f"NumNodes: {nodes}") + "".join(
+        f"\n  {name}: {{Type: 'AWS::Batch::ComputeEnvironment', Properties: {{Type: MANAGED, ComputeResources: "
+        f"{{Type: EC2, InstanceTypes: {types}, MaxvCpus: {vcpus}}}}}}}"
+        for name, types, vcpus in environments
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,20 +208,11 @@ def errors_of(**overrides: Any) -> list[tuple[str, str]]:
     return [(each.rule, each.subject) for each in findings if each.severity.value == "error"]
 
 
-def _gpus(nodes: str) -> dict[str, Any]:
+def test_a_gang_is_judged_as_it_is_submitted() -> None:
+    assert errors_of(NumNodes=100) == [("GPU296", "Machine[Train]")]
     asked = {"ResourceRequirements": [{"Type": "GPU", "Value": "4"}]}
-    return {"NodePropertyOverrides": [{"TargetNodes": nodes, "ContainerOverrides": asked}]}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "errors"),
-    [
-        ({"NumNodes": 100}, [("GPU296", "Machine[Train]")]),
-        (_gpus("1:"), []),  # what a part of the nodes asks for is not judged
-    ],
-)
-def test_a_gang_is_judged_as_it_is_submitted(overrides: dict[str, Any], errors: list[tuple[str, str]]) -> None:
-    assert errors_of(**overrides) == errors
+    # What a part of the nodes asks for is not judged.
+    assert errors_of(NodePropertyOverrides=[{"TargetNodes": "1:", "ContainerOverrides": asked}]) == []
 
 
 def test_types_that_a_submission_changes_are_not_judged() -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any
-
 import pytest
 
-from gpu_constructs.check.report import check_files
+from tests.reports import of_part
 from tests.rules.changed import severities
-from tools.rule_examples import example_of
 
 _CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
 _OUT = "{{Properties: {{SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: 1024, ToPort: 65535, {}}}]}}}}"
@@ -21,9 +17,8 @@ _NETWORK = """
 
 def found(part: str) -> list[str]:
     """What the rules say of a service behind its load balancer, with this difference."""
-    template = example_of("GPU206").file(f"Resources:\n{part}")
-    findings = check_files(["-"], stdin=template.encode()).findings
-    return [f"{each.severity} {each.rule} {each.message}; {each.fix}" for each in findings if each.rule == "GPU206"]
+    findings = of_part("GPU206", f"Resources:\n{part}")
+    return [f"{each.severity} {each.rule} {each.message}; {each.fix}" for each in findings]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +84,11 @@ def test_what_cannot_work_is_said(part: str, expected: str) -> None:
 def test_a_server_of_models_has_time_to_load(image: str, grace: str, is_too_short: bool) -> None:
     mapped = "[{ContainerPort: 8000}]"
     containers = f"[{{Name: vllm, Image: '{image}', Memory: 4096, PortMappings: {mapped}}}]"
-    text = example_of("GPU263").file(
+    part = (
         f"Resources:\n  Task: {{Properties: {{ContainerDefinitions: {containers}}}}}\n"
         f"  Service: {{Properties: {{HealthCheckGracePeriodSeconds: {grace}}}}}\n"
     )
-    findings = check_files(["-"], stdin=text.encode()).findings
-    assert ("GPU263" in {each.rule for each in findings}) is is_too_short
+    assert bool(of_part("GPU263", part)) is is_too_short
 
 
 @pytest.mark.parametrize(
@@ -117,9 +111,7 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: str, is_too_shor
     ],
 )
 def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes: str, severities: list[str]) -> None:
-    example = example_of("GPU307")
-    text = example.file(f"Resources:\n{changes or _CHECKED_AT_8000}")
-    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU307"]
+    found = of_part("GPU307", f"Resources:\n{changes or _CHECKED_AT_8000}")
     assert [str(each.severity) for each in found] == severities
 
 
@@ -137,12 +129,10 @@ def test_a_target_group_registers_what_its_tasks_have(mode: str, target_type: st
     assert severities("GPU204", changes) == expected
 
 
+_NESTED = {"TemplateURL": "x", "Parameters": {"Targets": {"Ref": "Targets"}}}
 _MAKES_LISTENERS = {
     "Listener": {"Type": "AWS::SNS::Topic"},
-    "Edge": {
-        "Type": "AWS::CloudFormation::Stack",
-        "Properties": {"TemplateURL": "x", "Parameters": {"Targets": {"Ref": "Targets"}}},
-    },
+    "Edge": {"Type": "AWS::CloudFormation::Stack", "Properties": _NESTED},
 }
 _OF_ELSEWHERE = {
     "ContainerName": "vllm",
@@ -154,8 +144,8 @@ _OF_ELSEWHERE = {
 @pytest.mark.parametrize(
     ("properties", "resources"),
     [
-        pytest.param({}, _MAKES_LISTENERS, id="a nested stack that may make one"),
-        pytest.param({"Service": {"LoadBalancers": [_OF_ELSEWHERE]}}, {}, id="a target group of elsewhere"),
+        ({}, _MAKES_LISTENERS),
+        ({"Service": {"LoadBalancers": [_OF_ELSEWHERE]}}, {}),
     ],
 )
 def test_a_listener_that_may_be_elsewhere_is_not_missing(
@@ -164,17 +154,10 @@ def test_a_listener_that_may_be_elsewhere_is_not_missing(
     assert severities("GPU298", properties, **resources) == []
 
 
-def closed(protocol: str, of_targets: str = "HTTP") -> bool:
-    example = example_of("GPU206")
-    template: Any = deepcopy(example.template(example.right))  # its parts are shared with other examples
-    template["Resources"]["LetIn"]["Properties"]["IpProtocol"] = protocol
-    template["Resources"]["Targets"]["Properties"]["Protocol"] = of_targets
-    return "GPU206" in {each.rule for each in check_files([template]).findings}
-
-
 @pytest.mark.parametrize(
     ("protocol", "of_targets", "expected"),
     [("udp", "HTTP", True), ("17", "TCP", True), ("udp", "UDP", False)],
 )
 def test_only_tcp_counts_for_requests_over_tcp(protocol: str, of_targets: str, expected: bool) -> None:
-    assert closed(protocol, of_targets) is expected
+    let_in = f"  LetIn: {{Properties: {{IpProtocol: '{protocol}'}}}}\n"
+    assert bool(found(f"{let_in}  Targets: {{Properties: {{Protocol: {of_targets}}}}}")) is expected

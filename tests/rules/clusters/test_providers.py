@@ -9,8 +9,8 @@ import pytest
 
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ProviderList, StrategyItem, Unknown, UserData, Workload
-from gpu_constructs.rules import Severity, check, rules_of
-from gpu_constructs.rules.clusters import cluster_membership, services
+from gpu_constructs.rules import Rule, Severity, check, rules_of
+from gpu_constructs.rules.clusters import services
 from gpu_constructs.rules.clusters import cluster_membership as room
 from gpu_constructs.rules.clusters.cluster_membership import accepted, joins_cluster_of_provider, of_the_cluster
 from gpu_constructs.rules.clusters.services import compatible_with_capacity
@@ -33,23 +33,8 @@ def test_a_list_of_a_cluster_that_was_not_read_is_a_warning(cluster: str | Unkno
 
 
 def test_two_lists_of_one_cluster_are_a_warning() -> None:
-    assert (
-        "the cluster gpu has a second list of capacity providers"
-        in only(room.the_only_list, written("gpu", "gpu")).message
-    )
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        pytest.param(written("gpu"), id="a cluster that was read"),
-        pytest.param(written("a", "b"), id="a list for each"),
-        pytest.param(written(UNKNOWN, UNKNOWN), id="which clusters is not known"),
-        pytest.param(written("a", "a", is_certain=False), id="one or the other"),
-    ],
-)
-def test_what_is_fine_or_not_known_is_silent(fleet: Fleet) -> None:
-    assert said(room.the_only_list, fleet) == []
+    finding = only(room.the_only_list, written("gpu", "gpu"))
+    assert "the cluster gpu has a second list of capacity providers" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -68,26 +53,13 @@ def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str
     assert len(finding.message) < 400
 
 
-@pytest.mark.parametrize(
-    "pool",
-    [a_pool(), a_pool(provider="gpu-L4_1"), a_pool(provider="aws", has_provider=False)],
-)
-def test_a_name_of_a_provider_that_ecs_takes_is_silent(pool: Pool) -> None:
-    assert said(accepted, Fleet(pools=(pool,))) == []
-
-
 GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")
 
 
 @pytest.mark.parametrize(
     ("pool", "compatibilities", "words", "fix"),
     [
-        (
-            MANAGED,
-            ("EC2",),
-            "chat requires EC2, and chat-service runs it on managed (ECS Managed",
-            "MANAGED_INSTANCES in ",
-        ),
+        (MANAGED, ("EC2",), "requires EC2, and chat-service runs it on managed (ECS", "MANAGED_INSTANCES in "),
         (GROUP, ("MANAGED_INSTANCES",), "runs it on Hosts (Auto Scaling group)", "EC2 in RequiresCompatibilities"),
     ],
 )
@@ -107,22 +79,6 @@ def test_managed_instances_take_no_task_by_a_launch_type() -> None:
     assert finding.fix == "use a CapacityProviderStrategy with managed, and remove LaunchType"
 
 
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        on_launch_type(MANAGED, GROUP, task=GPU_TASK),
-        on_launch_type(MANAGED, task=GPU_TASK, cluster="other"),
-        on_launch_type(MANAGED, task=GPU_TASK, cluster=UNKNOWN),
-        on_launch_type(MANAGED, task=GPU_TASK, launch_type="EXTERNAL"),
-    ],
-)
-def test_other_hosts_and_other_ways_are_silent(fleet: Fleet) -> None:
-    assert said(has_a_first_host, fleet) == []
-
-
-OF_STRATEGIES = rules_of(services)
-
-
 def item(
     name: str = "L4", weight: int | Unknown = 1, base: int | Unknown = 0, *, fargate: bool = False
 ) -> StrategyItem:
@@ -134,7 +90,7 @@ def item(
 
 def said_of(*strategy: StrategyItem) -> list[tuple[str, Severity, str]]:
     fleet = Fleet(workloads=(Workload(name="chat", task=None, strategy=strategy),))
-    return [(each.rule, each.severity, each.message) for each in check(fleet, rules=OF_STRATEGIES)]
+    return [(each.rule, each.severity, each.message) for each in check(fleet, rules=rules_of(services))]
 
 
 @pytest.mark.parametrize(
@@ -162,9 +118,6 @@ def test_what_ecs_takes_or_may_take_is_silent(strategy: list[StrategyItem]) -> N
     assert said_of(*strategy) == []
 
 
-OF_MEMBERSHIP = rules_of(cluster_membership)
-
-
 def hosts(**changes: Any) -> Pool:
     return a_pool(**{"cluster": "gpu", "associated": True, **changes})
 
@@ -189,30 +142,30 @@ def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
     ],
 )
 def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | None, words: str) -> None:
-    finding = only(OF_MEMBERSHIP, running_on(pool, cluster=cluster))
+    finding = only(rules_of(room), running_on(pool, cluster=cluster))
     assert (finding.rule, finding.severity) == ("GPU217", Severity.WARNING)
     assert words in finding.message
     assert finding.fix.startswith("run chat-service in gpu, or use a capacity provider of ")
 
 
 @pytest.mark.parametrize(
-    ("pool", "cluster"),
-    [(hosts(), "gpu"), (hosts(cluster=UNKNOWN), "gpu"), (hosts(associated=False), "web")],
-)
-def test_the_same_cluster_and_what_nobody_knows_are_silent(pool: Pool, cluster: Any) -> None:
-    assert said(of_the_cluster, running_on(pool, cluster=cluster)) == []
-
-
-@pytest.mark.parametrize(
-    "changes",
+    ("rule", "fleets"),
     [
-        {"told_cluster": "gpu"},
-        {"told_cluster": "web", "cluster": UNKNOWN},
-        {"told_cluster": "web", "user_data": UserData(complete=False)},
+        (room.the_only_list, [written("gpu"), written("a", "b"), written(UNKNOWN, UNKNOWN)]),
+        (room.the_only_list, [written("a", "a", is_certain=False)]),  # one or the other
+        (accepted, [a_pool(), a_pool(provider="gpu-L4_1"), a_pool(provider="aws", has_provider=False)]),
+        (has_a_first_host, [on_launch_type(MANAGED, GROUP, task=GPU_TASK)]),
+        (has_a_first_host, [on_launch_type(MANAGED, task=GPU_TASK, cluster=each) for each in ("other", UNKNOWN)]),
+        (has_a_first_host, [on_launch_type(MANAGED, task=GPU_TASK, launch_type="EXTERNAL")]),
+        (of_the_cluster, [running_on(hosts(), cluster="gpu"), running_on(hosts(cluster=UNKNOWN), cluster="gpu")]),
+        (of_the_cluster, [running_on(hosts(associated=False), cluster="web")]),
+        # which may join the right one
+        (joins_cluster_of_provider, [hosts(told_cluster="gpu"), hosts(told_cluster="web", cluster=UNKNOWN)]),
+        (joins_cluster_of_provider, [hosts(told_cluster="web", user_data=UserData(complete=False))]),
     ],
 )
-def test_hosts_that_may_join_the_right_one_are_silent(changes: dict[str, Any]) -> None:
-    assert said(joins_cluster_of_provider, hosts(**changes)) == []
+def test_what_is_fine_or_not_known_is_silent(rule: Rule, fleets: list[Fleet | Pool]) -> None:
+    assert [each for fleet in fleets for each in said(rule, fleet)] == []
 
 
 _OF_ANOTHER = """

@@ -23,12 +23,6 @@ def _nic(type_: Any = "efa", card: Any = 0, device: Any = 0, *, public: Any = Fa
 NEAR = {"placement_group": True, "zones": 1}
 
 
-def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
-    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efaa"),), **NEAR))
-    assert list(found) == ["GPU093"]
-    assert "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only" in found["GPU093"].message
-
-
 @pytest.mark.parametrize(
     ("types", "fix"),
     [
@@ -56,19 +50,31 @@ def test_a_type_beside_others_that_take_the_interfaces_is_a_warning(
     assert words in found["GPU092"].message
 
 
+CARD_4 = "has network cards 0 to 3, and an interface is on card 4"
+EFAA = "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only"
+
+
 @pytest.mark.parametrize(
-    ("name", "interfaces", "words"),
+    ("name", "changes", "rule", "words"),
     [
-        ("p4d.24xlarge", (_nic(), _nic(card=4)), "has network cards 0 to 3, and an interface is on card 4"),
-        ("p5.48xlarge", (_nic(), _nic()), "2 interfaces are at network card 0, device 0"),
+        ("p5.48xlarge", {"interfaces": (_nic("efaa"),)}, "GPU093", EFAA),
+        (
+            "p4d.24xlarge",
+            {"interfaces": (_nic(), _nic(card=4))},
+            "GPU092",
+            CARD_4,
+        ),
+        ("p5.48xlarge", {"interfaces": (_nic(), _nic())}, "GPU092", "2 interfaces are at network card 0, device 0"),
+        ("p5.48xlarge", {"zones": 3}, "GPU095", "one Availability Zone, and the subnets of Hosts are in 3"),
+        ("p5.48xlarge", {"placement_group": False}, "GPU095", "in no cluster placement group"),
     ],
 )
-def test_interfaces_that_the_cards_do_not_take_are_refused(
-    name: str, interfaces: tuple[NetworkInterface, ...], words: str
+def test_interfaces_that_ec2_refuses_or_that_may_be_far_apart_are_said(
+    name: str, changes: dict[str, Any], rule: str, words: str
 ) -> None:
-    found = asked(RULES, a_pool(name, interfaces=interfaces, **NEAR))
-    assert list(found) == ["GPU092"]
-    assert words in found["GPU092"].message
+    found = asked(RULES, a_pool(name, **{"interfaces": (_nic(),), **NEAR, **changes}))
+    assert list(found) == [rule]
+    assert words in found[rule].message
 
 
 @pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
@@ -78,19 +84,6 @@ def test_one_adapter_more_than_its_layout_is_too_many(name: str) -> None:
     assert list(found) == ["GPU092"]
     most = sum(each.is_efa for each in layout)
     assert f"takes {most} EFA interfaces, and the launch template has {most + 1}" in found["GPU092"].message
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"zones": 3, "placement_group": True}, "one Availability Zone, and the subnets of Hosts are in 3"),
-        ({"zones": 1, "placement_group": False}, "in no cluster placement group"),
-    ],
-)
-def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, Any], words: str) -> None:
-    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic(),), **changes))
-    assert list(found) == ["GPU095"]
-    assert words in found["GPU095"].message
 
 
 @pytest.mark.parametrize(

@@ -216,27 +216,6 @@ def test_the_shell_scripts_of_an_archive_do_not_wait_for_the_agent(header: str, 
     assert said == (command and f"{command} waits for the agent, which waits for the user data to end")
 
 
-@pytest.mark.parametrize(
-    ("lines", "severity"),
-    [
-        (["cat <<EOF >> /etc/ecs/ecs.config", "ECS_CLUSTER=gpu", "EOF", "service ecs restart"], Severity.ERROR),
-        (["systemctl enable --now ecs.service  # now"], Severity.ERROR),
-        (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
-        (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
-        (["later() {", "  systemctl start ecs", "}"], Severity.WARNING),
-        (["nohup bash -c '", "systemctl start ecs", "' &"], Severity.WARNING),
-        (["cat > /usr/bin/again <<'EOF'", "systemctl restart ecs", "EOF"], None),
-        (["exit 0", "systemctl start ecs"], None),
-        (["sed -i /cloud-final/d /usr/lib/systemd/system/ecs.service", "systemctl start ecs"], None),
-    ],
-)
-def test_a_script_that_every_host_runs_and_that_waits_for_the_agent_is_an_error(
-    lines: list[str], severity: Severity | None
-) -> None:
-    found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines))).get("GPU273")
-    assert (found and found.severity) == severity
-
-
 @pytest.mark.parametrize("image", [UNKNOWN, replace(of_image("al2023-gpu"), release="custom")])
 def test_an_image_of_ones_own_may_have_an_agent_that_waits_for_nothing(image: HostImage | Unknown) -> None:
     found = asked(RULES, a_pool(cluster="gpu", image=image, user_data=read("systemctl start ecs")))
@@ -273,6 +252,15 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
 @pytest.mark.parametrize(
     ("lines", "severity"),
     [
+        (["service ecs restart"], Severity.ERROR),
+        (["systemctl enable --now ecs.service  # now"], Severity.ERROR),
+        (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
+        (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
+        (["later() {", "  systemctl start ecs", "}"], Severity.WARNING),
+        (["nohup bash -c '", "systemctl start ecs", "' &"], Severity.WARNING),
+        (["cat > /usr/bin/again <<'EOF'", "systemctl restart ecs", "EOF"], None),
+        (["exit 0", "systemctl start ecs"], None),
+        (["sed -i /cloud-final/d /usr/lib/systemd/system/ecs.service", "systemctl start ecs"], None),
         (["systemctl stop ecs"], Severity.ERROR),
         (["systemctl stop ecs docker"], Severity.ERROR),
         (["service ecs stop"], Severity.ERROR),
@@ -285,7 +273,9 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
         (["systemctl enable ecs"], None),
     ],
 )
-def test_a_script_after_which_the_agent_never_starts_is_an_error(lines: list[str], severity: Severity | None) -> None:
+def test_a_script_that_waits_for_the_agent_or_after_which_it_never_starts_is_an_error(
+    lines: list[str], severity: Severity | None
+) -> None:
     for end in ("\n", "\r\n"):  # cloud-init takes the line ends of Windows away
         data = agent_settings(end.join(("#!/bin/bash", NAMES, *lines, "")), lambda _: None).data
         found = asked(RULES, a_pool(cluster="gpu", user_data=data))

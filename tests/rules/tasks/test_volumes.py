@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.check.report import check_files
-from tools.rule_examples import example_of
+from tests.reports import of_part
 
 _VOLUME = """  Task:
     Properties: {Volumes: [{Name: models, %s}]}
@@ -57,6 +56,5 @@ _MANAGED = """  Provider:
     ],
 )
 def test_a_volume_that_nothing_mounts_is_named(part: str, severities: list[str]) -> None:
-    text = example_of("GPU317").file(f"Parameters: {{Driver: {{Type: String}}}}\nResources:\n{part}")
-    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU317"]
+    found = of_part("GPU317", f"Parameters: {{Driver: {{Type: String}}}}\nResources:\n{part}")
     assert [str(each.severity) for each in found] == severities
