@@ -20,12 +20,12 @@ from gpu_constructs.fleet import (
     ResourceRequirement,
     Task,
     UserData,
-    Workload,
 )
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import a_pool, container, gpu, member_of, mps, of_image, on_launch_type, running_on, task_of
 
 JOINS = ("ECS_CLUSTER", "gpu")
+HIDES = UserData(agent=(JOINS, ("ECS_ENABLE_GPU_SUPPORT", "false")))
 PLAIN = of_image("al2023")
 DISTINCT = (PlacementConstraint(type="distinctInstance"),)
 
@@ -40,6 +40,14 @@ def main(*requirements: ResourceRequirement, **changes: Any) -> Container:
 
 def task(*requirements: ResourceRequirement, **changes: Any) -> Task:
     return task_of(main(*requirements, **changes))
+
+
+def both(first: ResourceRequirement, second: ResourceRequirement) -> Task:
+    return task_of(main(first), main(second, name="b"))
+
+
+def of_type(name: str) -> Pool:
+    return hosts(instance_types=(), unknown_type_names=(name,))
 
 
 def where(expression: str) -> Task:
@@ -95,68 +103,34 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU020", on(hosts(), task(gpu("0"))), id="no GPU"),
         pytest.param("GPU020", on(hosts(), task(ResourceRequirement(type="gpu", value="1"))), id="lower case"),
         pytest.param("GPU020", on(hosts(), task(gpu(None))), id="GPUs without a number"),
-        pytest.param(
-            "GPU023", on(hosts("g6.12xlarge"), task_of(main(gpu("ALL")), main(gpu(), name="b"))), id="ALL and one"
-        ),
+        pytest.param("GPU023", on(hosts("g6.12xlarge"), both(gpu("ALL"), gpu())), id="ALL and one"),
         pytest.param("GPU020", on(hosts(), task(BOTH_WAYS), desired_count=1), id="a number and a share"),
-        pytest.param(
-            "GPU023",
-            on(hosts(), task_of(main(gpu()), main(mps(1000), name="b")), desired_count=1),
-            id="one and a share",
-        ),
-        pytest.param(
-            "GPU023", on(hosts("g6f.4xlarge"), task_of(main(gpu("0.5")), main(gpu("0.5"), name="b"))), id="two parts"
-        ),
-        pytest.param(
-            "GPU027", on(NEURON_HOSTS, replace(NEURON, compatibilities=("EC2",))), id="Neuron devices for EC2"
-        ),
+        pytest.param("GPU023", on(hosts(), both(gpu(), mps(1000)), desired_count=1), id="one and a share"),
+        pytest.param("GPU023", on(hosts("g6f.4xlarge"), both(gpu("0.5"), gpu("0.5"))), id="two parts"),
+        pytest.param("GPU027", on(NEURON_HOSTS, replace(NEURON, compatibilities=("EC2",))), id="Neuron on EC2"),
         pytest.param("GPU027", by_hand(NEURON, NEURON_HOSTS), id="Neuron devices for EC2, that no service runs"),
-        pytest.param(
-            "GPU028",
-            Fleet(
-                pools=(hosts(),),
-                tasks=(ON_FARGATE,),
-                workloads=(Workload(name="w", task=ON_FARGATE, launch_type="FARGATE"),),
-            ),
-            id="Fargate",
-        ),
+        pytest.param("GPU028", on_launch_type(hosts(), task=ON_FARGATE, launch_type="FARGATE"), id="Fargate"),
         pytest.param("GPU028", on(hosts(), WINDOWS), id="Windows"),
         pytest.param("GPU020", on(hosts(), task(mps(None)), desired_count=1), id="a share without a size"),
         pytest.param("GPU032", on(hosts("g6f.large"), task(mps(1000)), desired_count=1), id="a share of a part"),
         pytest.param("GPU040", on(hosts(), where("attribute:team = = ml")), id="an expression that nobody can read"),
         pytest.param("GPU070", on(hosts(), CONTRADICTION), id="a contradiction"),
-        pytest.param(
-            "GPU050", on(hosts(instance_types=(), unknown_type_names=("g6xlarge",)), task(gpu())), id="no name"
-        ),
-        pytest.param(
-            "GPU051", on(hosts(instance_types=(), unknown_type_names=("g99.xlarge",)), task(gpu())), id="a new type"
-        ),
+        pytest.param("GPU050", on(of_type("g6xlarge"), task(gpu())), id="no name"),
+        pytest.param("GPU051", on(of_type("g99.xlarge"), task(gpu())), id="a new type"),
         pytest.param("GPU052", on(hosts(image=PLAIN), task(gpu())), id="an image without a driver"),
         pytest.param("GPU052", on(hosts("g5g.xlarge"), task(gpu())), id="an image of another architecture"),
         pytest.param("GPU054", on(NEURON_HOSTS, task(gpu())), id="no NVIDIA"),
         pytest.param("GPU054", by_hand(task(gpu()), NEURON_HOSTS), id="no NVIDIA, for a task that nothing runs"),
-        pytest.param(
-            "GPU058",
-            on(hosts(user_data=UserData(agent=(JOINS, ("ECS_ENABLE_GPU_SUPPORT", "false")))), task(gpu())),
-            id="an agent that hides the GPUs",
-        ),
+        pytest.param("GPU058", on(hosts(user_data=HIDES), task(gpu())), id="an agent that hides the GPUs"),
         pytest.param("GPU060", on(hosts(), FOUR), id="too many GPUs"),
-        pytest.param(
-            "GPU060", on(hosts(), FOUR, desired_count=UNKNOWN), id="too many GPUs, so often as the deploy says"
-        ),
+        pytest.param("GPU060", on(hosts(), FOUR, desired_count=UNKNOWN), id="too many GPUs, a count of the deploy"),
         pytest.param("GPU060", on(hosts(), task(gpu(), memory_limit_mib=25_800)), id="too much memory"),
         pytest.param("GPU060", on(hosts("c7i.xlarge", image=PLAIN), task(gpu())), id="hosts without GPUs"),
         pytest.param("GPU060", on(hosts("g6f.large"), task(gpu())), id="hosts with a part of a GPU"),
         pytest.param("GPU060", on(hosts(), task(gpu("0.25"))), id="a part of a GPU on hosts with whole ones"),
         pytest.param("GPU060", on(hosts("g6.xlarge", "g6.12xlarge"), FOUR), id="a smaller type beside the right one"),
-        pytest.param(
-            "GPU060",
-            on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu", is_whole=True),
-            id="in its cluster",
-        ),
-        pytest.param(
-            "GPU061", on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu"), id="in a cluster of other files"
-        ),
+        pytest.param("GPU060", replace(elsewhere(hosts(min_instances=4), FOUR), is_whole=True), id="in its cluster"),
+        pytest.param("GPU061", elsewhere(hosts(min_instances=4), FOUR), id="in a cluster of other files"),
         pytest.param("GPU061", by_hand(FOUR, hosts()), id="started by hand"),
         pytest.param("GPU061", Fleet(pools=(hosts(),), tasks=(FOUR,)), id="started by hand, of other files"),
         pytest.param("GPU062", Fleet(pools=(hosts("c7i.xlarge", image=PLAIN),), tasks=(FOUR,)), id="by hand, no GPUs"),
@@ -164,9 +138,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU063", Fleet(pools=(hosts(),), tasks=(NOBODY_HAS,)), id="GPUs that no host has, by hand"),
         pytest.param("GPU064", on(hosts(), LARGE), id="memory of the GPU"),
         pytest.param("GPU067", on(hosts(), replace(task(gpu()), architecture=Architecture.ARM64)), id="arm64"),
-        pytest.param(
-            "GPU069", on(hosts("g6.xlarge", "g6.12xlarge", min_instances=1), FOUR), id="a smaller type may be looked at"
-        ),
+        pytest.param("GPU069", on(hosts("g6.xlarge", "g6.12xlarge", min_instances=1), FOUR), id="a smaller type"),
         pytest.param("GPU070", on(hosts(), where("attribute:ecs.instance-type == p5.48xlarge")), id="other types"),
         pytest.param(
             "GPU083", on(hosts("g6.12xlarge"), task(gpu()), desired_count=9, constraints=DISTINCT), id="alone"

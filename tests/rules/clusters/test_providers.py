@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ProviderList, StrategyItem, Unknown, UserData, Workload
 from gpu_constructs.rules import Rule, Severity, check, rules_of
-from gpu_constructs.rules.clusters import services
 from gpu_constructs.rules.clusters import cluster_membership as room
+from gpu_constructs.rules.clusters import services
 from gpu_constructs.rules.clusters.cluster_membership import accepted, joins_cluster_of_provider, of_the_cluster
 from gpu_constructs.rules.clusters.services import compatible_with_capacity
 from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host
@@ -82,10 +81,7 @@ def test_managed_instances_take_no_task_by_a_launch_type() -> None:
 def item(
     name: str = "L4", weight: int | Unknown = 1, base: int | Unknown = 0, *, fargate: bool = False
 ) -> StrategyItem:
-    hosts = Pool(
-        name=name, instance_types=(instance_type("g6.xlarge"),), image=UNKNOWN, min_instances=0, max_instances=1
-    )
-    return StrategyItem(provider=name, pool=None if fargate else hosts, weight=weight, base=base)
+    return StrategyItem(provider=name, pool=None if fargate else a_pool(name=name), weight=weight, base=base)
 
 
 def said_of(*strategy: StrategyItem) -> list[tuple[str, Severity, str]]:

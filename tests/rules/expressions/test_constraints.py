@@ -13,7 +13,7 @@ from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, StrategyItem, Subnet, UserData, Workload
 from gpu_constructs.placement.query.ast import render
 from gpu_constructs.placement.query.parser import parse
-from gpu_constructs.rules import Severity, check, find_rule, rules_of
+from gpu_constructs.rules import Rule, Severity, check, find_rule, rules_of
 from gpu_constructs.rules.expressions import constraints
 from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
 from gpu_constructs.rules.expressions.constraints import (
@@ -153,10 +153,8 @@ def test_an_attribute_of_the_users_own_may_be_called_as_one_of_ecs() -> None:
     data = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"instance-type": "fast"}'),))
     fleet = replace(expressed("attribute:instance-type == fast"), pools=(a_pool(user_data=data),))
     assert said(names_exist, fleet) == []
-    other = replace(
-        fleet, pools=(a_pool(user_data=UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"gpu.count":"1"}'),))),)
-    )
-    assert len(said(names_exist, other)) == 1
+    data = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"gpu.count":"1"}'),))
+    assert len(said(names_exist, replace(fleet, pools=(a_pool(user_data=data),)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -259,9 +257,13 @@ def test_an_attribute_that_one_pool_of_a_strategy_lacks_is_a_warning_that_names_
     assert said(names_exist, on_launch_type(*in_one_cluster, task=task, is_whole=True)) == []
 
 
-IN = "attribute:ecs.instance-type in [{}]"
 L4 = a_pool("g6.xlarge", "g6.2xlarge")
 UNSCALED = a_pool("g6.xlarge", "g6.2xlarge", managed_scaling=False)
+
+
+def test_constraints_that_hold_or_may_hold_everywhere_have_no_finding() -> None:
+    for pool, types in ((L4, "g6.xlarge, g6.2xlarge"), (a_pool(has_unknown_types=True), "g5.xlarge")):
+        assert found(running_on(pool, task=a_task("1"), constraints=(member_of(f"{TYPE} in [{types}]"),))) == []
 
 
 def test_a_daemon_without_a_host_is_a_warning_because_ecs_then_wants_no_copy_of_it() -> None:
@@ -300,7 +302,6 @@ def test_a_constraint_on_zones_and_subnets_is_held_against_those_of_the_hosts(
     subnets: tuple[Subnet, ...], expressions: list[str], rule: str | None
 ) -> None:
     pool = replace(a_pool("g6.xlarge", region="eu-west-1"), subnets=subnets)
-    constraints = tuple(each for text in expressions for each in where(text))
-    fleet = running_on(pool, task=a_task("1"), constraints=constraints)
+    fleet = running_on(pool, task=a_task("1"), constraints=tuple(map(member_of, expressions)))
     asked = [find_rule(each) for each in ("GPU070", "GPU071", "GPU229", "GPU060", "GPU061", "GPU042")]
     assert [each.rule for each in check(fleet, rules=asked)] == ([rule] if rule else [])

@@ -122,16 +122,17 @@ def test_hosts_that_join_while_they_are_prepared_are_a_warning(user_data: UserDa
     assert words in found["GPU171"].message
 
 
-def test_hosts_that_go_back_are_a_warning() -> None:
-    found = asked(RULES, _warm(warm=WarmPool(min_size=1, reuse_on_scale_in=True)))
-    assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.WARNING)
-    assert "ECS does not support" in found["GPU170"].message
-
-
-def test_hosts_with_accelerators_do_not_hibernate() -> None:
-    found = asked(RULES, _warm(warm=WarmPool(state="Hibernated", min_size=1)))
-    assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.ERROR)
-    assert "EC2 does not hibernate g6.xlarge" in found["GPU170"].message
+@pytest.mark.parametrize(
+    ("warm", "severity", "words"),
+    [
+        (WarmPool(min_size=1, reuse_on_scale_in=True), Severity.WARNING, "ECS does not support"),
+        (WarmPool(state="Hibernated", min_size=1), Severity.ERROR, "EC2 does not hibernate g6.xlarge"),
+    ],
+)
+def test_hosts_with_accelerators_do_not_go_back_or_hibernate(warm: WarmPool, severity: Severity, words: str) -> None:
+    found = asked(RULES, _warm(warm=warm))
+    assert (list(found), found["GPU170"].severity) == (["GPU170"], severity)
+    assert words in found["GPU170"].message
 
 
 _HOOK = "LifecycleTransition: autoscaling:EC2_INSTANCE_LAUNCHING"

@@ -111,6 +111,7 @@ def test_nothing_but_managed_scaling_sets_the_number_of_hosts() -> None:
         assert said(numbers_are_left, running_on(a_pool(**fine))) == []
 
 
+_PREDICTIVE = "PolicyType: PredictiveScaling, PredictiveScalingConfiguration: {Mode: %s}"
 _POLICY = """
 Resources:
   Policy:
@@ -124,12 +125,8 @@ Resources:
     ("policy", "managed", "rules"),
     [
         ("PolicyType: TargetTrackingScaling", "ENABLED", ["GPU210"]),
-        (
-            "PolicyType: PredictiveScaling, PredictiveScalingConfiguration: {Mode: ForecastAndScale}",
-            "ENABLED",
-            ["GPU210"],
-        ),
-        ("PolicyType: PredictiveScaling, PredictiveScalingConfiguration: {Mode: ForecastOnly}", "ENABLED", []),
+        (_PREDICTIVE % "ForecastAndScale", "ENABLED", ["GPU210"]),
+        (_PREDICTIVE % "ForecastOnly", "ENABLED", []),
         ("PolicyType: StepScaling", "DISABLED", []),
     ],
 )
@@ -140,9 +137,8 @@ def test_a_group_has_managed_scaling_or_a_policy_of_its_own(policy: str, managed
 OF_CLUSTER = ProviderList(cluster="gpu", cluster_is_defined=True)
 
 
-class TestServicesWithoutAStrategy:
-    def test_are_fine_as_daemons(self) -> None:
-        assert found(on_launch_type(a_pool(), task=a_task("1"), daemon=True)) == []
+def test_daemons_need_no_strategy() -> None:
+    assert found(on_launch_type(a_pool(), task=a_task("1"), daemon=True)) == []
 
 
 def ids(fleet: Fleet) -> list[str]:
@@ -160,13 +156,7 @@ def started(pool: Pool, *, lists: tuple[ProviderList, ...] = (OF_CLUSTER,), **ch
 
 
 class TestOnClustersThatStartFromZero:
-    @pytest.mark.parametrize(
-        "pool",
-        [
-            pytest.param(empty(min_instances=UNKNOWN), id="a number of the deploy"),
-            pytest.param(empty(may_be_started_by_others=True), id="something else may start one"),
-        ],
-    )
+    @pytest.mark.parametrize("pool", [empty(min_instances=UNKNOWN), empty(may_be_started_by_others=True)])
     def test_is_only_a_warning_where_a_host_may_be_there(self, pool: Pool) -> None:
         assert ids(started(pool)) == ["GPU072"]
 
