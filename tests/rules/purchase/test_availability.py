@@ -35,7 +35,6 @@ from gpu_constructs.rules.purchase.availability import (
 from gpu_constructs.rules.purchase.reservations import reservations_are_used
 from tests.rules.given import a_pool, asked, only
 
-NOT_READ = UserData(format=UNKNOWN, complete=False)
 RULES = (offered, offered_here, known_before_deploy, block_is_not_over)
 
 
@@ -76,19 +75,38 @@ def test_the_families_that_lists_disagree_on_are_those_of_the_record() -> None:
 @pytest.mark.parametrize(
     ("changes", "message", "fix"),
     [
-        ({"kind": PoolKind.MANAGED_INSTANCES}, "Hosts has no instance requirements that", "InstanceRequirements with"),
-        ({"kind": PoolKind.BATCH}, "AWS Batch or a value of the deploy chooses the", "a list of instance types"),
-        ({"image": UNKNOWN, "user_data": NOT_READ}, "the launch template of Hosts is not in the", "give the file"),
-        ({"min_instances": UNKNOWN}, "no file that was read shows which Auto", "a reference to the group, or the file"),
-        ({"min_instances": UNKNOWN, "group": "Group"}, "InstanceType, MinSize and MaxSize of Hosts are", "context"),
+        (
+            {"kind": PoolKind.MANAGED_INSTANCES, "max_instances": UNKNOWN},
+            "Hosts has no instance requirements that are known, and ECS chooses its types",
+            "InstanceRequirements with",
+        ),
+        (
+            {"kind": PoolKind.BATCH, "max_instances": UNKNOWN},
+            "AWS Batch or a value of the deploy chooses the instance types of Hosts",
+            "a list of instance types",
+        ),
+        (
+            {"image": UNKNOWN, "user_data": UserData(format=UNKNOWN, complete=False)},
+            "the launch template of Hosts is not in the files that were read",
+            "give the file",
+        ),
+        (
+            {"min_instances": UNKNOWN, "max_instances": UNKNOWN},
+            "no file that was read shows which Auto Scaling group Hosts has",
+            "a reference to the group, or the file that defines it",
+        ),
+        (
+            {"min_instances": UNKNOWN, "max_instances": UNKNOWN, "group": "Group"},
+            "InstanceType, MinSize and MaxSize of Hosts are not known before the deploy",
+            "context",
+        ),
     ],
+    ids=["managed", "Batch", "a launch template of elsewhere", "a group of elsewhere", "parameters"],
 )
 def test_what_is_not_here_is_no_value_of_the_deploy(changes: dict[str, Any], message: str, fix: str) -> None:
-    most = {} if "image" in changes else {"max_instances": UNKNOWN}
-    found = asked(RULES, a_pool(**{"instance_types": (), "has_unknown_types": True, **most, **changes}))
+    found = asked(RULES, a_pool(**{"instance_types": (), "has_unknown_types": True, **changes}))
     assert list(found) == ["GPU005"]
-    assert found["GPU005"].message.startswith(message)
-    assert found["GPU005"].message.endswith(", so what depends on that was not checked")
+    assert found["GPU005"].message == f"{message}, so what depends on that was not checked"
     assert fix in found["GPU005"].fix
 
 

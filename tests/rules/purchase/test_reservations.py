@@ -66,6 +66,8 @@ def placed(number: int, *zones: str) -> Pool:
 LASTING = "price-capacity-optimized"
 SPOT_POLICY = Distribution(spot_allocation=LASTING, on_demand_percentage=0, template_option=PurchaseOption.SPOT)
 ALL_SPOT = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK, on_demand_percentage=0)
+IN_TWO_PLACES = "requests Spot with InstanceMarketOptions, and the group has a mixed instances policy"
+IN_ZONE_1 = "start in zone 1 of Fn::GetAZs, and the Capacity Reservation is in us-east-1a"
 IN_PARTS = Distribution(segments=("capacity-block", "on-demand"))
 SPOT = PurchaseOption.SPOT
 BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
@@ -74,20 +76,25 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
 @pytest.mark.parametrize(
     ("rule", "severity", "pool", "words"),
     [
-        ("GPU160", Severity.ERROR, a_pool(purchase=SPOT, distribution=SPOT_POLICY), "requests Spot with InstanceMark"),
+        ("GPU160", Severity.ERROR, a_pool(purchase=SPOT, distribution=SPOT_POLICY), IN_TWO_PLACES),
         ("GPU104", Severity.WARNING, block(distribution=BLOCK_POLICY), "a mixed instances policy without distribution"),
-        ("GPU104", Severity.WARNING, block(purchase=SPOT, distribution=ALL_SPOT), "policy without distribution"),
+        (
+            "GPU104",
+            Severity.WARNING,
+            block(purchase=SPOT, distribution=ALL_SPOT),
+            "a mixed instances policy without distribution",
+        ),
         (
             "GPU163",
             Severity.ERROR,
             a_pool("p5.48xlarge", purchase=UNKNOWN, distribution=IN_PARTS),
-            "segment is for a C",
+            "a distribution segment is for a Capacity Block",
         ),
         (
             "GPU310",
             Severity.ERROR,
             replace(placed(1), subnets=(Subnet(zone_index=1),)),
-            "start in zone 1 of Fn::GetAZs",
+            IN_ZONE_1,
         ),
         ("GPU166", Severity.WARNING, a_pool(purchase=SPOT, reservation=ONLY), "the hosts are Spot"),
         ("GPU165", Severity.WARNING, block(managed_termination_protection=True), "keeps hosts with tasks"),
