@@ -246,8 +246,7 @@ def test_overrides_give_their_types_another_launch_template(
 def test_neuron_jobs_on_an_image_that_nobody_knows_are_not_checked(facts: str, *, is_known: bool) -> None:
     job = _ON_CPU.replace("{Res", "{LinuxParameters: {Devices: [{HostPath: /dev/neuron0}]}, Res")
     part = _WITH_TEMPLATES.replace("TYPES", "[inf2.xlarge]").replace("SPECIFIED", "{LaunchTemplateName: elsewhere}")
-    template = example_of("GPU296").file(part.replace("FACTS", f"{{gpu-constructs: {facts}}}") + job)
-    findings = check_files(["-"], stdin=template.encode()).findings
+    findings = all_of_part("GPU296", part.replace("FACTS", f"{{gpu-constructs: {facts}}}") + job)
     said = [each.message for each in findings if each.severity is not Severity.INFO or each.rule == UNCHECKED]
     what = "these files do not define the launch template of Environment, so it is not known whether Job fits its hosts"
     assert said == [what] * (not is_known)

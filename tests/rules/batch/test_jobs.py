@@ -26,7 +26,7 @@ from gpu_constructs.rules.fit.task_fits import fits_the_smallest
 from gpu_constructs.rules.tasks.requests import taken
 from tests.reports import of_part
 from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, said, task_of
-from tools.rule_examples import BASES
+from tools.rule_examples import BASES, example_of
 
 
 def job(*requirements: ResourceRequirement, **changes: Any) -> Task:
