@@ -148,8 +148,7 @@ def _launch(section: Section, launches: Launches) -> Launch:
         # No page says whether the image of the first counts for types of another template that names none.
         first = launches.specified(section.section("LaunchTemplate")).setup
         differ |= {} if first.names_image is False else {"names_image": UNKNOWN}
-    address = found[0].public_address if len(found) == 1 else True
-    return Launch(setup=replace(setups[0], **differ), public_address=address)
+    return Launch(setup=replace(setups[0], **differ), public_address=len(found) > 1 or found[0].public_address)
 
 
 def _types(section: Section) -> TypeChoice:
@@ -179,14 +178,12 @@ def _own_image(
 
     Last, whether one is named: https://docs.aws.amazon.com/batch/latest/userguide/ami-selection-order.html
     """
-    configured = section.sections("Ec2Configuration")
-    names = launch.names_image
-    if names is False or not section.section("LaunchTemplate").has("Overrides"):  # whose image goes before all others
-        if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-            override = configured[0].get("ImageIdOverride")
-            return (UNKNOWN if len(configured) > 1 else image_of(resource, override, section.notes)), None, True
-        if section.has("ImageId"):
-            return image_of(resource, section.get("ImageId"), section.notes), None, True
+    names, overridden = launch.names_image, section.section("LaunchTemplate").has("Overrides")
+    several = [each.get("ImageIdOverride") for each in section.sections("Ec2Configuration")]
+    written = UNKNOWN if len(several) > 1 and any(several) else next(iter(several), None)
+    written = section.get("ImageId") if section.has("ImageId") else written
+    if written is not None and (names is False or not overridden):  # an image of Overrides goes before all others
+        return image_of(resource, written, section.notes), None, True
     if names is True:
         return launch.image, launch.image_written, True
     return (None if names is False else image_of(resource, UNKNOWN, section.notes)), None, UNKNOWN

@@ -213,7 +213,8 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             if task is not None:
                 of_nodes = replace(task, node_types=types if number == speaker else (), origin=each.origin)
                 yield resource, named, _with_needs(of_nodes, resource, notes)
-        task = _task(properties, "ContainerProperties", common)
+        # What has node properties is a multi-node job, whatever stands beside them.
+        task = None if read else _task(properties, "ContainerProperties", common)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
 

@@ -129,7 +129,7 @@ def test_every_range_of_nodes_is_a_task() -> None:
     ranges = [nodes("0", 1), nodes("1:", 8)]
     found = fleet({"Job": job(Type="multinode", NodeProperties={"NodeRangeProperties": ranges})}).tasks
     assert [(each.name, each.gpus) for each in found] == [("Job[0]", 1), ("Job[1:]", 8)]
-    one = fleet({"Job": job(Type="multinode", NodeProperties={"NodeRangeProperties": ranges[1:]})}).tasks
+    one = fleet({"Job": job(ContainerProperties={}, NodeProperties={"NodeRangeProperties": ranges[1:]})}).tasks
     assert [each.name for each in one] == ["Job"]
 
 
