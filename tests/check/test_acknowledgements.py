@@ -68,24 +68,16 @@ def test_a_reason_counts_for_all_that_is_in_its_construct(path: str, in_manifest
 
 
 @pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        ("/Demo/Chat", "gpu-constructs::GPU902"),
-        ("/Demo/Chat", "GPU901"),
-        ("/Demo/Chat", "cdk-nag::GPU901"),
-        ("/Demo/Cha", "gpu-constructs::GPU901"),
-        ("/Demo/Chat/Resource/More", "gpu-constructs::GPU901"),
-        ("/Demo/Hosts", "gpu-constructs::GPU901"),
-    ],
-)
-def test_a_reason_for_something_else_does_not_count(path: str, rule: str, tmp_path: Path) -> None:
-    folder = app(tmp_path, accepting(path, rule))
-    assert accepted(folder, finding(folder)) is None
-
-
-@pytest.mark.parametrize(
     "notes",
     [
+        # a reason for something else
+        accepting("/Demo/Chat", "gpu-constructs::GPU902"),
+        accepting("/Demo/Chat", "GPU901"),
+        accepting("/Demo/Chat", "cdk-nag::GPU901"),
+        accepting("/Demo/Cha"),
+        accepting("/Demo/Chat/Resource/More"),
+        accepting("/Demo/Hosts"),
+        # another form
         [],
         {"/Demo/Chat": 5},
         {"/Demo/Chat": ["x", None, {"type": "aws:cdk:acknowledged-rules"}]},
@@ -95,7 +87,7 @@ def test_a_reason_for_something_else_does_not_count(path: str, rule: str, tmp_pa
         accepting("/Demo/Chat", reason={"why": REASON}),
     ],
 )
-def test_notes_of_another_form_accept_nothing(notes: Any, tmp_path: Path) -> None:
+def test_notes_of_something_else_or_of_another_form_accept_nothing(notes: Any, tmp_path: Path) -> None:
     folder = app(tmp_path, notes)
     assert accepted(folder, finding(folder)) is None
 

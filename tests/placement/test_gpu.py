@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, PoolKind, ResourceRequirement, Task
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, ResourceRequirement, Task
 from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.reasons import DoubtKind
 from tests.placement.given import a_pool, a_task, neuron, shares
@@ -37,28 +37,21 @@ def test_whether_entries_of_one_container_add_up_is_a_doubt(host: str, answer: o
 
 
 @pytest.mark.parametrize(
-    ("task", "host", "answer"),
+    ("task", "pool", "answer"),
     [
-        (shares(8000, 8000), "g6.xlarge", True),
-        (shares(8000, 13056), "g6.xlarge", True),  # 22888 less 8 %
-        (shares(8000, 13057), "g6.xlarge", UNKNOWN),
-        (shares(23035), "g6.xlarge", False),
-        (shares(None), "g6.xlarge", True),  # what is missing a rule of its own tells
-        (shares(1000), "p6e-gb200.36xlarge", UNKNOWN),
+        (shares(8000, 8000), a_pool("g6.xlarge"), True),
+        (shares(8000, 13056), a_pool("g6.xlarge"), True),  # 22888 less 8 %
+        (shares(8000, 13057), a_pool("g6.xlarge"), UNKNOWN),
+        (shares(23035), a_pool("g6.xlarge"), False),
+        (shares(None), a_pool("g6.xlarge"), True),  # what is missing a rule of its own tells
+        (shares(1000), a_pool("p6e-gb200.36xlarge"), UNKNOWN),
+        (neuron("/dev/neuron0", "/dev/neuron1"), a_pool("inf2.xlarge"), False),
+        (neuron("/dev/neuron0"), a_pool("g6.xlarge"), False),
+        (neuron(resource=True), a_pool("inf2.xlarge", kind=PoolKind.MANAGED_INSTANCES), True),
+        (neuron(resource=True), a_pool("inf2.xlarge"), False),
     ],
 )
-def test_containers_that_share_are_on_one_gpu_together(task: Task, host: str, answer: object) -> None:
-    assert fit(task, a_pool(host)).answer is answer
-
-
-@pytest.mark.parametrize(
-    ("task", "host", "kind", "answer"),
-    [
-        (neuron("/dev/neuron0", "/dev/neuron1"), "inf2.xlarge", PoolKind.AUTO_SCALING_GROUP, False),
-        (neuron("/dev/neuron0"), "g6.xlarge", PoolKind.AUTO_SCALING_GROUP, False),
-        (neuron(resource=True), "inf2.xlarge", PoolKind.MANAGED_INSTANCES, True),
-        (neuron(resource=True), "inf2.xlarge", PoolKind.AUTO_SCALING_GROUP, False),
-    ],
-)
-def test_neuron_devices_are_those_of_the_host(task: Task, host: str, kind: PoolKind, answer: bool) -> None:
-    assert fit(task, a_pool(host, kind=kind)).answer is answer
+def test_containers_that_share_are_on_one_gpu_and_neuron_devices_are_those_of_the_host(
+    task: Task, pool: Pool, answer: object
+) -> None:
+    assert fit(task, pool).answer is answer

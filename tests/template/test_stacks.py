@@ -34,16 +34,6 @@ def test_one_path_needs_no_list(tmp_path: Path) -> None:
     assert in_service(read_stacks(save(tmp_path / "web.json", template(1)))) == 1  # type: ignore[arg-type]
 
 
-def test_nothing_on_the_standard_input_is_told() -> None:
-    with pytest.raises(UnreadableError, match="-: nothing came from the standard input"):
-        read_stacks(["-"])
-
-
-def test_a_file_without_an_end_is_too_large() -> None:
-    with pytest.raises(UnreadableError, match="/dev/zero: larger than 20 MiB"):
-        read_stacks(["/dev/zero"])
-
-
 def test_the_pipe_of_a_shell_is_read_and_a_named_one_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(UnreadableError, match=r"pipe.json: a named pipe, .* allowed: a plain file, or -"):
@@ -55,9 +45,16 @@ def test_the_pipe_of_a_shell_is_read_and_a_named_one_keeps_nobody_waiting(tmp_pa
     os.close(reading)
 
 
-@pytest.mark.parametrize("path", ["a\0b", "", "x" * 5000])
-def test_a_path_that_is_none_is_told(path: str) -> None:
-    with pytest.raises(UnreadableError, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("-", "-: nothing came from the standard input"),
+        ("/dev/zero", "/dev/zero: larger than 20 MiB"),  # it has no end
+        *((each, "cannot be read") for each in ("a\0b", "", "x" * 5000)),
+    ],
+)
+def test_a_path_with_nothing_to_read_is_told(path: str, words: str) -> None:
+    with pytest.raises(UnreadableError, match=words):
         read_stacks([path])
 
 

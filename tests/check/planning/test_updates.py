@@ -55,36 +55,25 @@ def update(old: Resources, new: Resources) -> Update:
 @pytest.mark.parametrize(
     ("old", "new", "change", "answer"),
     [
-        pytest.param(
-            ON_OLD,
-            ON_NEW,
-            "capacity provider Old leaves its cluster, and Chat uses it",
-            "in use",
-            id="renamed capacity",
-        ),
-        pytest.param(
-            DEFAULT, ON_NEW, "capacity provider Old leaves its cluster, and Chat uses it", "in use", id="by default"
-        ),
-        pytest.param(
+        (ON_OLD, ON_NEW, "capacity provider Old leaves its cluster, and Chat uses it", "in use"),
+        (DEFAULT, ON_NEW, "capacity provider Old leaves its cluster, and Chat uses it", "in use"),
+        (
             {"List": providers_of("spot"), "A": service("spot"), "B": service("spot")},
             {"List": providers_of("FARGATE")},
             "capacity provider spot leaves its cluster, and A and B use it",
             "in use",
-            id="capacity of another app",
         ),
-        pytest.param(
+        (
             ON_OLD,
             {**ON_OLD, "Old": provider(Name="l4")},
             "Old is replaced, and the new one takes its Auto Scaling group",
             "already being used by another capacity provider",
-            id="named capacity",
         ),
-        pytest.param(
+        (
             {"Old": service(ServiceName="chat")},
             {"New": service(ServiceName="chat")},
             "New takes the name 'chat' from Old, which goes; the old one is deleted last",
             "already exists",
-            id="renamed service with a name",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -165,21 +166,30 @@ def test_reservations_of_the_deploy_pass(site: Site) -> None:
     "wrong", ["", "cr-", "cr-xyz", "cr-0123456789ABCDEF0", "cr-012345678", f"{ID} ", 5, True, b"cr"]
 )
 def test_a_reservation_has_an_id_of_ec2(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="reservation_id: .* is not the id of a capacity reservation"):
-        Purchase.reservations(reservation_id=wrong)
-    with pytest.raises(InvalidValueError, match="reservation_id: .* is not the id of a capacity reservation"):
-        block(reservation_id=wrong)
+    for purchase in (Purchase.reservations, block):
+        with pytest.raises(InvalidValueError, match="reservation_id: .* is not the id of a capacity reservation"):
+            purchase(reservation_id=wrong)
 
 
-@pytest.mark.parametrize("wrong", ["reserved", ID, f"{GROUP}/", "arn:aws:ec2:us-east-1:123456789012:group/a", 5, ""])
-def test_a_group_of_reservations_has_an_arn(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="resource_group_arn: .* is not the ARN of a resource group"):
-        Purchase.reservations(resource_group_arn=wrong)
-
-
-def test_a_reservation_or_a_group_and_not_both() -> None:
-    with pytest.raises(InvalidValueError, match="one reservation and a group of them"):
-        Purchase.reservations(reservation_id=ID, resource_group_arn=GROUP)
+@pytest.mark.parametrize(
+    ("purchase", "arguments", "words"),
+    [
+        *(
+            (Purchase.reservations, {"resource_group_arn": each}, "_arn: .* is not the ARN of a resource group")
+            for each in ("reserved", ID, f"{GROUP}/", "arn:aws:ec2:us-east-1:123456789012:group/a", 5, "")
+        ),
+        (Purchase.reservations, {"reservation_id": ID, "resource_group_arn": GROUP}, "one reservation and a group of"),
+        *(
+            (block, {"ends": each}, "ends: .* leaves no time for tasks")
+            for each in (START, START - timedelta(days=1), START + timedelta(minutes=45))
+        ),
+    ],
+)
+def test_a_group_has_an_arn_and_tasks_some_time(
+    purchase: Callable[..., Purchase], arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=words):
+        purchase(**arguments)
 
 
 def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
@@ -278,12 +288,6 @@ def test_times_are_written_in_utc_and_the_lead_is_a_choice(site: Site) -> None:
 def test_times_have_a_time_zone(argument: str, wrong: Any, words: str) -> None:
     with pytest.raises(InvalidValueError, match=f"{argument}: {words}"):
         block(**{argument: wrong})
-
-
-@pytest.mark.parametrize("ends", [START, START - timedelta(days=1), START + timedelta(minutes=45)])
-def test_tasks_have_some_time_between_start_and_drain(ends: datetime) -> None:
-    with pytest.raises(InvalidValueError, match="ends: .* leaves no time for tasks"):
-        block(ends=ends)
 
 
 @pytest.mark.parametrize("wrong", [30, 0, -45, 45.5, True, None, "45"])

@@ -92,6 +92,7 @@ def fleet_of_data(
     group: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
     update_policy: Mapping[str, Any] | None = None,
+    group_metadata: Mapping[str, Any] | None = None,
     **others: Any,
 ) -> Fleet:
     """The same with what could not be read, and other resources beside it."""
@@ -111,6 +112,7 @@ def fleet_of_data(
                     **(group or {}),
                 },
                 "UpdatePolicy": update_policy or {},
+                "Metadata": group_metadata or {},
             },
             "Provider": {
                 "Type": "AWS::ECS::CapacityProvider",

@@ -19,119 +19,58 @@ def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
 
 
 IDS = "CapacityReservationIds"
-BLOCK = {
-    "InstanceMarketOptions": {"MarketType": "capacity-block"},
-    **targeted(CapacityReservationId="cr-1"),
-}
+ONLY = "capacity-reservations-only"
+CR_1 = targeted(CapacityReservationId="cr-1")
+BLOCK = {"InstanceMarketOptions": {"MarketType": "capacity-block"}, **CR_1}
+SPOT = {"InstanceMarketOptions": {"MarketType": "spot"}}
+NOT_KNOWN = {"LaunchTemplate": None, "MixedInstancesPolicy": {"InstancesDistribution": {"Unknown": 0}}}
+NOTHING_KNOWN = Distribution(
+    on_demand_base=UNKNOWN,
+    on_demand_percentage=UNKNOWN,
+    spot_allocation=UNKNOWN,
+    segments=(UNKNOWN,),
+    template_option=UNKNOWN,
+)
 
 
 @pytest.mark.parametrize(
-    ("data", "properties", "purchase"),
+    ("field", "data", "properties", "expected"),
     [
-        ({}, {}, PurchaseOption.ON_DEMAND),
-        ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
-        ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
-        ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
-        (
-            targeted("capacity-reservations-only", **{GROUP: "arn"}),
-            {},
-            PurchaseOption.RESERVED,
-        ),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
+        ("option", {}, {}, PurchaseOption.ON_DEMAND),
+        ("option", SPOT, {}, PurchaseOption.SPOT),
+        ("option", {"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
+        ("option", {"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
+        ("option", targeted(ONLY, **{GROUP: "arn"}), {}, PurchaseOption.RESERVED),
+        ("option", {}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
         # reservations of the group say how on demand is bought, and nothing else
-        (BLOCK, targeted("capacity-reservations-only", **{IDS: ["cr-1"]}), PurchaseOption.CAPACITY_BLOCK),
-        (
-            {"InstanceMarketOptions": {"MarketType": "spot"}},
-            targeted("capacity-reservations-only"),
-            PurchaseOption.SPOT,
-        ),
-        ({}, targeted({"Ref": "P"}), UNKNOWN),
+        ("option", BLOCK, targeted(ONLY, **{IDS: ["cr-1"]}), PurchaseOption.CAPACITY_BLOCK),
+        ("option", SPOT, targeted(ONLY), PurchaseOption.SPOT),
+        ("option", {}, targeted({"Ref": "P"}), UNKNOWN),
+        # and go before those of its template
+        ("reservation", {}, {}, None),
+        ("reservation", targeted(Unknown=0), {}, Reservation(id=UNKNOWN, group=UNKNOWN)),
+        ("reservation", {}, targeted(ONLY, **{IDS: ["cr-1", "cr-2"]}), Reservation(preference=ONLY, id=UNKNOWN)),
+        ("reservation", CR_1, targeted(ONLY), Reservation(preference=ONLY, id="cr-1")),
+        ("reservation", CR_1, targeted("default"), Reservation(id="cr-1")),
+        ("reservation", CR_1, targeted("none"), Reservation(preference="none")),
+        ("distribution", {}, {}, None),
+        ("distribution", {}, NOT_KNOWN, NOTHING_KNOWN),
     ],
 )
-def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.option is purchase
-
-
-@pytest.mark.parametrize(
-    ("data", "properties", "reservation"),
-    [
-        ({}, {}, None),
-        (
-            {"CapacityReservationSpecification": {"CapacityReservationTarget": {"Unknown": 0}}},
-            {},
-            Reservation(id=UNKNOWN, group=UNKNOWN),
-        ),
-        (
-            {},
-            targeted("capacity-reservations-only", **{IDS: ["cr-1", "cr-2"]}),
-            Reservation(preference="capacity-reservations-only", id=UNKNOWN),
-        ),
-        (
-            targeted(CapacityReservationId="cr-1"),
-            targeted("capacity-reservations-only"),
-            Reservation(preference="capacity-reservations-only", id="cr-1"),
-        ),
-        (targeted(CapacityReservationId="cr-1"), targeted("default"), Reservation(id="cr-1")),
-        (targeted(CapacityReservationId="cr-1"), targeted("none"), Reservation(preference="none")),
-    ],
-)
-def test_reservations_of_the_group_go_before_those_of_its_template(
-    data: Any, properties: Any, reservation: Any
+def test_how_hosts_are_bought_is_read_wherever_it_is_written(
+    field: str, data: Any, properties: Any, expected: Any
 ) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.reservation == reservation
-
-
-@pytest.mark.parametrize(
-    ("properties", "distribution"),
-    [
-        ({}, None),
-        (
-            {"LaunchTemplate": None, "MixedInstancesPolicy": {"InstancesDistribution": {"Unknown": 0}}},
-            Distribution(
-                on_demand_base=UNKNOWN,
-                on_demand_percentage=UNKNOWN,
-                spot_allocation=UNKNOWN,
-                segments=(UNKNOWN,),
-                template_option=UNKNOWN,
-            ),
-        ),
-    ],
-)
-def test_what_of_a_group_is_spot_is_read(properties: Any, distribution: Any) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge"}, properties).bought.distribution == distribution
+    assert getattr(pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought, field) == expected
 
 
 def action(**properties: Any) -> dict[str, Any]:
     return {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": {"AutoScalingGroupName": "blocks", **properties}}
 
 
-def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = None, group: Any = None) -> Pool:
-    return only_pool(
-        {
-            "Template": {
-                "Type": "AWS::EC2::LaunchTemplate",
-                "Properties": {
-                    "LaunchTemplateData": {"InstanceType": "p5.48xlarge", **(BLOCK if data is None else data)}
-                },
-            },
-            "Group": {
-                "Type": "AWS::AutoScaling::AutoScalingGroup",
-                "Properties": {
-                    "AutoScalingGroupName": "blocks",
-                    "MinSize": 0,
-                    "MaxSize": 2,
-                    "LaunchTemplate": of("Template"),
-                    **(group or {}),
-                },
-                "Metadata": metadata or {},
-            },
-            "Provider": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": "Group"}}},
-            },
-            **{f"Action{number}": each for number, each in enumerate(actions)},
-        }
-    )
+def group_in_block(*actions: dict[str, Any], metadata: Any = None) -> Pool:
+    group = {"AutoScalingGroupName": "blocks", "LaunchTemplate": of("Template")}
+    named = {f"Action{number}": each for number, each in enumerate(actions)}
+    return pool_of_data({"InstanceType": "p5.48xlarge", **BLOCK}, group, group_metadata=metadata, **named)
 
 
 DRAINS = action(MinSize=0, MaxSize=0, StartTime="2026-12-03T10:45:00Z")

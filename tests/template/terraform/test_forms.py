@@ -212,10 +212,14 @@ def test_a_sensitive_argument_is_unknown() -> None:
     assert report.unchecked
 
 
-def test_an_unset_count_of_a_service_is_none() -> None:
+@pytest.mark.parametrize(("after", "count"), [({"desired_count": None}, 0), ({}, UNKNOWN)])
+def test_an_unset_count_of_a_service_is_none_unless_the_apply_sets_it(after: dict[str, None], count: object) -> None:
     written = simple()
-    change(written, "aws_ecs_service.train")["change"]["after"]["desired_count"] = None
-    assert check_files([written], rules=()).fleet.workloads[0].desired_count == 0
+    of_service = change(written, "aws_ecs_service.train")["change"]
+    del of_service["after"]["desired_count"]
+    of_service["after"] |= after
+    of_service["after_unknown"]["desired_count"] = not after
+    assert check_files([written], rules=()).fleet.workloads[0].desired_count == count
 
 
 @pytest.mark.parametrize(("actions", "is_said"), [(["no-op"], False), (["update"], True), (["create"], True)])
@@ -225,14 +229,6 @@ def test_a_new_service_may_come_before_providers_that_its_cluster_does_not_have_
     written = simple(1)
     change(written, "aws_ecs_cluster_capacity_providers.prod")["change"]["actions"] = actions
     assert ("GPU259" in {each.rule for each in check_files([written]).findings}) is is_said
-
-
-def test_a_count_of_a_service_that_only_the_apply_knows_is_not_known() -> None:
-    written = simple()
-    of_service = change(written, "aws_ecs_service.train")["change"]
-    del of_service["after"]["desired_count"]
-    of_service["after_unknown"]["desired_count"] = True
-    assert check_files([written], rules=()).fleet.workloads[0].desired_count is UNKNOWN
 
 
 def test_a_plan_that_leaves_something_for_later_is_not_all_there_is() -> None:
