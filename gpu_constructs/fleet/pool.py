@@ -263,6 +263,7 @@ class Pool(HostSetup):
         allocation: Its allocation strategy, likewise.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
+        closed_gateway: A NAT gateway that leads nowhere, to which a subnet of its has a route.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
             its VPC lets nothing in, of a compute environment; only templates say so.
         origin: Where it was written.
@@ -290,6 +291,7 @@ class Pool(HostSetup):
     allocation: str | Unknown = UNKNOWN
     has_no_route_out: bool = False
     missing_endpoints: tuple[str, ...] = ()
+    closed_gateway: str | None = None
     has_emptied_group: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -125,9 +125,10 @@ def _joins(context: Context, pool: Pool) -> bool:
     "GPU228",
     question="can hosts in subnets without a way out reach ECS?",
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
-    "only through endpoints for ecs, ecs-agent and ecs-telemetry, which are open where their security groups let "
-    "something in at port 443; without the first two, its host never registers; a subnet without a route table has the "
-    "main one of its VPC, which no resource gives a route; the rule needs the routes and the VPC of every subnet",
+    "only through endpoints for ecs, ecs-agent and ecs-telemetry with private DNS, which are open where their security "
+    "groups let something in at port 443; without the first two, its host never registers; a NAT gateway leads out if "
+    "it is public and its own subnet has a route to an internet gateway; a subnet without a route table has the main "
+    "one of its VPC, which no resource gives a route; the rule needs the routes and the VPC of every subnet",
     softer="where other files may have more routes and endpoints, or the hosts a proxy that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
@@ -145,15 +146,18 @@ def reaches_ecs(context: Context) -> Problems:
                 is_certain=False,
             )
         elif missing and not pool.user_data.names_proxy:
-            what, also = "have no route out", ""
+            what, also = "have no route out", "a NAT gateway, "
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
-                also = "a public address for the hosts, "
+                also = "a public address for the hosts, a NAT gateway, "
+            elif pool.closed_gateway is not None:
+                what = f"have a route to NAT gateway {pool.closed_gateway}, which leads to no internet gateway"
+                also = "a public NAT gateway in a subnet with a route to an internet gateway, "
             yield Problem(
                 about=pool,
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint open to them "
                 f"for {or_list(missing)}",
-                fix=f"{also}a NAT gateway, or interface endpoints for them, with private DNS and a security group that "
+                fix=f"{also}or interface endpoints for them, with private DNS and a security group that "
                 "lets the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 # Hosts register without ecs-telemetry.

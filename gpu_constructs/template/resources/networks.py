@@ -177,6 +177,7 @@ _ENDPOINT = "AWS::EC2::VPCEndpoint"
 _EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)
 _INGRESS = "AWS::EC2::SecurityGroupIngress"
 _INTERNET_GATEWAY = "AWS::EC2::InternetGateway"
+_NAT_GATEWAY = "AWS::EC2::NatGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
 _ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
@@ -185,6 +186,9 @@ _ROUTE_TABLE = "AWS::EC2::RouteTable"
 # https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html, layers of images are in S3
 _NEEDED = ("ecs", "ecs-agent", "ecs-telemetry", "ecr.api", "ecr.dkr", "s3", "logs")
 _HTTPS = 443
+# What may answer for the names of services.
+_RESOLVERS = ("AWS::EC2::VPCDHCPOptionsAssociation", "AWS::Route53::HostedZone")
+_RESOLVER_RULES = ("AWS::Route53Profiles::ProfileAssociation", "AWS::Route53Resolver::ResolverRuleAssociation")
 
 _Place = tuple["Reference | str", Reference]
 """A route table and its VPC."""
@@ -209,6 +213,7 @@ class Networks:
             "subnets": found,
             "has_no_route_out": self._vpc_without_route(subnets) is not None,
             "missing_endpoints": self._missing_endpoints(subnets, public_address=public_address),
+            "closed_gateway": self._closed_gateway(subnets),
         }
 
     def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
@@ -218,6 +223,12 @@ class Networks:
             return ()
         there = self._endpoints.get(vpc, ())
         return () if None in there else tuple(each for each in _NEEDED if each not in there)
+
+    def _closed_gateway(self, subnets: Value) -> str | None:
+        """The name of a NAT gateway that leads nowhere, to which the first of some subnets has a route."""
+        first = self._index.reference(subnets[0], _SUBNET) if is_list(subnets) and subnets else None
+        targets = self._targets.get(self._places[first][0], frozenset()) if first in self._places else frozenset()
+        return min((each.logical_id for each in self._closed & targets), default=None)
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""
@@ -242,13 +253,14 @@ class Networks:
             return None
         vpcs: set[Reference] = set()
         for found in map(self._subnet, subnets):
-            place = None if found is None else self._places.get(found.reference) or self._of_main(found)
+            place = None if found is None else self._places.get(found.reference)
             if found is None or place is None:
                 return None
             is_private = public_address is False or (
                 public_address is None and is_off(found.properties.get("MapPublicIpOnLaunch"))
             )
-            if place[0] in (self._routed_elsewhere if is_private else self._routed):
+            closed = self._closed | {_INTERNET_GATEWAY} if is_private else self._closed
+            if not self._targets.get(place[0], frozenset()) <= closed:
                 return None
             vpcs.add(place[1])
         return vpcs.pop() if len(vpcs) == 1 and not self._are_unclear else None
@@ -257,9 +269,10 @@ class Networks:
         return self._index.find(value, _SUBNET)
 
     @cached_property
-    def _places(self) -> dict[Reference, _Place]:
+    def _places(self) -> dict[Reference | None, _Place]:
         """By subnet, where the templates show both."""
-        places: dict[Reference, _Place] = {}
+        of_main = ((each.reference, self._of_main(each)) for each in self._index.all(_SUBNET))
+        places: dict[Reference | None, _Place] = {subnet: place for subnet, place in of_main if place is not None}
         for each in self._index.all(_ASSOCIATION):
             subnet = self._subnet(each.properties.get("SubnetId"))
             table = self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE)
@@ -285,25 +298,41 @@ class Networks:
         return self._index.named_by(self._index.all(_ASSOCIATION), "SubnetId", _SUBNET)
 
     @cached_property
-    def _routed(self) -> frozenset[Reference | None]:
-        """Route tables with a route; None for one that is not known."""
-        return self._index.named_by(self._index.all(_ROUTE), "RouteTableId", _ROUTE_TABLE)
+    def _targets(self) -> Mapping[Reference | str | None, frozenset[Reference | str | None]]:
+        """Where routes lead, by their table; None for one that is not known."""
+        find, routes = self._index.reference, self._index.all(_ROUTE)
+        tables = grouped(
+            (find(each.properties.get("RouteTableId"), _ROUTE_TABLE), self._target(each)) for each in routes
+        )
+        return {table: frozenset(targets) for table, targets in tables.items()}
+
+    def _target(self, route: Resource) -> Reference | str | None:
+        """A NAT gateway of these files, the type of an internet gateway of them for IPv4, or None for anything else."""
+        gateway = self._index.find(route.properties.get("GatewayId"), _INTERNET_GATEWAY)
+        if gateway is not None and route.properties.get("DestinationCidrBlock") is not None:
+            return _INTERNET_GATEWAY
+        return self._index.reference(route.properties.get("NatGatewayId"), _NAT_GATEWAY)
 
     @cached_property
-    def _routed_elsewhere(self) -> frozenset[Reference | None]:
-        """Route tables with a route that does not lead to an internet gateway of these files, or is not for IPv4."""
-        others = [
-            each
-            for each in self._index.all(_ROUTE)
-            if self._index.find(each.properties.get("GatewayId"), _INTERNET_GATEWAY) is None
-            or each.properties.get("DestinationCidrBlock") is None
-        ]
-        return self._index.named_by(others, "RouteTableId", _ROUTE_TABLE)
+    def _closed(self) -> frozenset[Reference]:
+        """NAT gateways whose own subnet has no route on; the internet gateway drops what comes from a private one.
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway.html
+        """
+        closed = []
+        for each in self._index.all(_NAT_GATEWAY):
+            place = self._places.get(self._index.reference(each.properties.get("SubnetId"), _SUBNET))
+            kind = each.properties.get("ConnectivityType", "public")
+            dropped = {each.reference, _INTERNET_GATEWAY if kind == "private" else each.reference}
+            if place is not None and isinstance(kind, str) and self._targets.get(place[0], frozenset()) <= dropped:
+                closed.append(each.reference)
+        return frozenset(closed)
 
     @cached_property
     def _endpoints(self) -> Mapping[Reference | None, Sequence[str | None]]:
         """Services with an endpoint that may be reached by VPC; None for what is not known."""
-        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT))
+        are_named = any(True for _ in self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
+        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT) if are_named or not _is_nameless(each))
         return grouped(
             (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName")))
             for each in there
@@ -314,7 +343,14 @@ class Networks:
     @cached_property
     def _are_unclear(self) -> bool:
         """Whether something is for a table or a VPC that is not known, and may be for any."""
-        return None in self._routed or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
+        return None in self._targets or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
+
+
+def _is_nameless(endpoint: Resource) -> bool:
+    """Whether the name of a service leads past its endpoint; awslogs-endpoint may name that of logs."""
+    written = endpoint.properties
+    is_off_there = written.get("VpcEndpointType") == "Interface" and is_off(written.get("PrivateDnsEnabled"))
+    return is_off_there and _service(written.get("ServiceName")) != "logs"
 
 
 def _service(name: Value) -> str | None:

@@ -183,6 +183,53 @@ def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress
     assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_closed]
 
 
+_OTHER = {"RouteTableId": {"Ref": "Table"}}
+_ONWARD = {"Table": resource("RouteTable", VpcId={"Ref": "Vpc"}), **_public(**_OTHER)}
+_FAR = {"Far": resource("Route", TransitGatewayId="tgw-1", **_OTHER)}
+_PRIVATE = {"ConnectivityType": "private"}
+
+
+@pytest.mark.parametrize(
+    ("gateway", "others", "is_closed"),
+    [
+        ({}, {}, True),
+        ({"SubnetId": {"Ref": "Subnet"}}, {}, True),
+        (_PRIVATE, _ONWARD, True),
+        ({}, _ONWARD, False),
+        (_PRIVATE, {**_ONWARD, **_FAR}, False),
+        ({"ConnectivityType": {"Fn::ImportValue": "Type"}}, {}, False),
+        ({"SubnetId": {"Fn::ImportValue": "Subnet"}}, {}, False),
+        ({"SubnetId": None, "VpcId": {"Ref": "Vpc"}, "AvailabilityMode": "regional"}, {}, False),
+    ],
+)
+def test_a_nat_gateway_leads_out_where_its_own_subnet_does(
+    tmp_path: Path, gateway: dict[str, Any], others: dict[str, Any], is_closed: bool
+) -> None:
+    public = {"Public": resource("Subnet", VpcId={"Ref": "Vpc"})}
+    if others:
+        public["On"] = resource("SubnetRouteTableAssociation", SubnetId={"Ref": "Public"}, **_OTHER)
+    nat = resource("NatGateway", **{"SubnetId": {"Ref": "Public"}, **gateway})
+    to_nat = resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="0.0.0.0/0", NatGatewayId={"Ref": "Nat"})
+    messages = found(tmp_path, Nat=nat, ToNat=to_nat, **public, **others)
+    said = "have a route to NAT gateway Nat, which leads to no internet gateway"
+    assert [said in each for each in messages] == [True][:is_closed]
+
+
+_ZONE = {"Zone": {"Type": "AWS::Route53::HostedZone"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "is_missing"), [("Interface", {}, True), ("Interface", _ZONE, False), ("Gateway", {}, False)]
+)
+def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint(
+    tmp_path: Path, kind: str, others: dict[str, Any], is_missing: bool
+) -> None:
+    agent = endpoint("ecs-agent")
+    agent["Properties"] |= {"VpcEndpointType": kind, "PrivateDnsEnabled": False}
+    messages = found(tmp_path, A=agent, T=endpoint("ecs-telemetry"), **others)
+    assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_missing]
+
+
 def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:
     alone = found(tmp_path, SubnetRoutes=None, EcsEndpoint=None)
     assert [each.startswith("the subnets of Provider have no route out") for each in alone] == [True]
