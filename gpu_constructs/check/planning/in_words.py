@@ -6,6 +6,7 @@ from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolP
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Usd
 from gpu_constructs.check.planning.starts import JobStart
 from gpu_constructs.errors import brief, clean
+from gpu_constructs.facts import Vendor
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown, Workload
@@ -64,11 +65,14 @@ def rows_of(each: PoolPlan) -> dict[str, str]:
     levels = (each.minimum, each.desired, each.maximum)
     of_types = (*(of.label for of in pool.instance_types), *pool.batch_words)
     types = listed(of_types, "or") if of_types else "types not known"
+    devices = [of.accelerators for of in pool.instance_types if of.accelerators is not None]
+    neuron = dict.fromkeys(str(of.count) for of in devices if of.vendor is Vendor.NEURON)
     rows = {
         "region": ", ".join(of for of in (place.region, place.account) if of is not None),
         "types": f"{types}, {pool.bought.option}, {pool.kind.value}",
         "hosts": "{} at minimum, {} at the desired counts, {} at MaxSize".format(*(number(of.hosts) for of in levels)),
         "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
+        "Neuron": f"devices on a host: {listed(neuron, 'or')}" if neuron else "",
         "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
         "tasks": "; ".join(_task(of, copies, pool) for of, copies in each.tasks),
         "deploying": _deploying(each),

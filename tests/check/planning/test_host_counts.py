@@ -101,6 +101,11 @@ def test_the_last_host_of_batch_may_go_above_its_limit(
     assert [each.maximum for each in found.quotas] == ([vcpus] if vcpus else [])
 
 
+def test_neuron_devices_of_a_host_are_said() -> None:
+    (found,) = planned(pools=(pool("inf2.xlarge", "inf2.24xlarge"),)).pools
+    assert rows_of(found)["Neuron"] == "devices on a host: 1 or 6"
+
+
 def test_what_batch_chooses_by_itself_has_no_number_and_no_price() -> None:
     plan = planned(pools=(batch("g6.xlarge", batch_words=("optimal",)),))
     assert [each.maximum for each in plan.quotas] == [64]  # of hosts with accelerators
