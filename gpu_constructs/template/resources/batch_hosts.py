@@ -142,7 +142,7 @@ def _launch(section: Section, launches: Launches) -> Launch:
     """What all hosts are made from; unknown is what their launch templates do not agree in."""
     found = [launches.specified(each) for each in _templates(section)] or [Launch(setup=HostSetup(names_image=False))]
     setups = [each.setup for each in found]
-    unknown = values_of(UNKNOWN_LAUNCH.setup).items()
+    unknown = values_of(replace(UNKNOWN_LAUNCH.setup, tenancy=UNKNOWN, vcpus=UNKNOWN)).items()
     differ = {key: value for key, value in unknown if len({getattr(each, key) for each in setups}) > 1}
     if setups[0].names_image is False and section.section("LaunchTemplate").has("Overrides"):
         # No page says whether the image of the first counts for types of another template that names none.

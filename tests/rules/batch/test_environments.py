@@ -210,6 +210,7 @@ _WITH_TEMPLATES = f"""{_AMI}Resources:
   Plain: {_TEMPLATE % f'{{ImageId: "{{{{resolve:ssm:{_PARAMETER.replace("/gpu", "")}}}}}"}}'}
   Shell: {_TEMPLATE % "{UserData: echo a}"}
   Bare: {_TEMPLATE % "{EbsOptimized: true}"}
+  Half: {_TEMPLATE % "{CpuOptions: {CoreCount: 1, ThreadsPerCore: 2}}"}
   Environment:
     Properties: {{ComputeResources: {{InstanceTypes: TYPES, Ec2Configuration: null, LaunchTemplate: SPECIFIED}}}}
 """
@@ -226,6 +227,7 @@ _OVERRIDE = "{LaunchTemplateId: FIRST, Overrides: [{LaunchTemplateId: !Ref OTHER
         ("[g5.xlarge]", "!Ref Bare", "Profile", [UNCHECKED]),
         ("[g5.xlarge]", "!Ref Gpu", "Bare", [UNCHECKED]),  # no page says whether the image of the first counts
         ("[g5.xlarge]", "!Ref Bare", "Shell", ["GPU107"]),
+        ("[g5.xlarge, g6.xlarge]", "!Ref Bare", "Half", [UNCHECKED]),
         ("[g5.xlarge]", "!Ref Bare", "", []),
         ("[g5.xlarge]", "lt-1", "", [UNCHECKED]),
         # An image of the environment goes before that of its template, and that of an override before both.
