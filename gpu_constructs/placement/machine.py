@@ -106,9 +106,9 @@ def is_declared(image: Image, instance_type: InstanceType) -> bool:
     )
 
 
-def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
-    """Whether a plain image certainly leaves NVIDIA GPUs out, with what the user data sets and installs."""
-    if isinstance(pool.image, Unknown) or instance_type.vendor is not Vendor.NVIDIA:
+def has_no_devices(pool: Pool, instance_type: InstanceType) -> bool:
+    """Whether a plain image certainly leaves GPUs or Neuron devices out, with what the user data sets and installs."""
+    if isinstance(pool.image, Unknown) or instance_type.vendor not in {Vendor.NVIDIA, Vendor.NEURON}:
         return False
     image = pool.image.image
     if image.accelerator is not None:
@@ -116,6 +116,9 @@ def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
     # The agent only looks for GPUs when it is set to; Bottlerocket has no shell to install a driver with.
     # Where it finds no /dev/nvidia it registers none: ecs-init/gpu/nvidia_gpu_manager.go of aws/amazon-ecs-agent.
     installs_none = HostAction.INSTALLS in pool.user_data.actions_never_taken
+    if instance_type.vendor is Vendor.NEURON:
+        # Without a driver there is no /dev/neuron0: https://github.com/aws-neuron/aws-neuron-sdk/issues/482
+        return installs_none and pool.has_image_of_aws
     may_look = (pool.user_data.get(GPU_SUPPORT) is not None and not installs_none) or not pool.user_data.complete
     return not may_look or image.operating_system is OperatingSystem.BOTTLEROCKET
 
@@ -180,7 +183,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     answer = compatibility(image, instance_type, pool.image.release)
     text = f"machine image: {answer.reason}"
     if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
-        if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):
+        if is_refused_for_certain(image, instance_type) or (wants_devices and has_no_devices(pool, instance_type)):
             if wants_devices or not image.may_boot(instance_type):
                 yield Obstacle(ObstacleKind.MACHINE, text)
         elif wants_devices:

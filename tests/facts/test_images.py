@@ -242,9 +242,11 @@ def test_what_an_image_does_on_a_type_and_why() -> None:
 # Accelerated families that each kind of image drives, and those on which it is unconfirmed; all others it cannot.
 TURING_TO_HOPPER = "g4dn g5 g6 g6e gr6 p4d p4de p5 p5e p5en"
 WITH_DRIVERS = ("2-nvidia", "3-nvidia", "4-nvidia", "2-nvidia-fips", "3-nvidia-fips")
+NEURON = "inf1 inf2 trn1 trn1n trn2"
+_PLAIN_BOTTLEROCKET = re.compile("bottlerocket-ecs-[0-9](-fips)?-x86_64")
 MATRIX = {
     "al2023-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn g6f gr6f g7e p6-b200 p6-b300", "g7"),
-    "al2023-neuron": ("inf1 inf2 trn1 trn1n trn2", ""),
+    "al2023-neuron": (NEURON, ""),
     "al2-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn", ""),
     "al2-kernel-5.10-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn", ""),
     "al2-inf": ("inf1", "inf2 trn1 trn1n trn2"),
@@ -265,7 +267,7 @@ def test_the_families_an_image_drives() -> None:
         answers: dict[Verdict, set[str]] = {verdict: set() for verdict in Verdict}
         for candidate in accelerated():
             answers[compatibility(each, candidate).verdict].add(candidate.family)
-        drives, unconfirmed = MATRIX.get(each.name, ("", ""))
+        drives, unconfirmed = MATRIX.get(each.name, ("", NEURON if _PLAIN_BOTTLEROCKET.fullmatch(each.name) else ""))
         assert answers[Verdict.DRIVES] == set(drives.split()), each
         assert answers[Verdict.UNCONFIRMED] == set(unconfirmed.split()), each
         assert not answers[Verdict.CANNOT] & (answers[Verdict.DRIVES] | answers[Verdict.UNCONFIRMED]), each

@@ -12,6 +12,7 @@ from gpu_constructs.facts import (
     Image,
     InstanceType,
     OperatingSystem,
+    Vendor,
     Verdict,
     compatibility,
     default_image,
@@ -34,8 +35,8 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     Workload,
 )
-from gpu_constructs.placement.destinations import carries_gpus
-from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
+from gpu_constructs.placement.destinations import neuron_workloads, wants
+from gpu_constructs.placement.machine import has_no_devices, is_declared, is_refused_for_certain
 from gpu_constructs.rules.evidence.fixes import of_types, priced
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
@@ -135,22 +136,19 @@ def confirmed(pool: Pool) -> Problems:
     "GPU052",
     question="can the machine image drive the instance types?",
     because="an image of another architecture does not boot, and a GPU without a driver that knows it is never "
-    "registered with ECS",
+    "registered with ECS; without a driver there is no /dev/neuron0, and Docker starts no container that is given it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
 def drives(context: Context) -> Problems:
     undriven = [each for pool in context.fleet.pools for each in _undriven(pool)]
-    waiting_on = context.gpu_workloads if any(each.registers_no_gpu for each in undriven) else {}
     for each in undriven:
-        waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ()) if each.registers_no_gpu else ()
-        if each.registers_no_gpu and each.pool.kind is PoolKind.BATCH:
-            waiting = _jobs(context, undriven)
+        waiting = _waiting(context, undriven, each) if each.has_no_devices else ()
         if each.is_certain and not each.leaves_others:
             yield each.problem(f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}")
         elif waiting:
             yield each.problem(
-                f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image {each.image.name} has "
-                f"no driver for {or_list(each.types)}: {_registers_none(each)}",
+                f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for {each.devices}, and image "
+                f"{each.image.name} has no driver for {or_list(each.types)}: {_registers_none(each)}",
                 ways=(each.images,),
             )
 
@@ -175,8 +173,8 @@ def drives_all(pool: Pool) -> Problems:
 @warning(
     "GPU099",
     question="is the machine image made for the accelerators of the instance types, or for hosts without any?",
-    because="a plain image leaves GPUs idle unless the user data installs a driver; on a host without GPUs the agents "
-    "of GPU images from before October 2024 do not start",
+    because="a plain image leaves GPUs and Neuron devices idle unless the user data installs a driver; on a host "
+    "without GPUs the agents of GPU images from before October 2024 do not start",
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
     unless=("GPU052",),
 )
@@ -222,9 +220,14 @@ class _Undriven:
         )
 
     @property
-    def registers_no_gpu(self) -> bool:
-        """Whether a plain image certainly leaves NVIDIA GPUs out, with what the user data sets and installs."""
-        return registers_no_gpu(self.pool, self.types[0])
+    def has_no_devices(self) -> bool:
+        """Whether a plain image certainly leaves their devices out, with what the user data sets and installs."""
+        return has_no_devices(self.pool, self.types[0])
+
+    @property
+    def devices(self) -> str:
+        """What tasks ask of them, in words."""
+        return "Neuron devices" if self.types[0].vendor is Vendor.NEURON else "GPUs"
 
     @property
     def images(self) -> tuple[Way, ...]:
@@ -264,7 +267,8 @@ class _Undriven:
         """Images for them, of the same operating system where it has one, because user data is written for that."""
         try:
             found = {_alike(each, self.image.operating_system) or default_image(each): None for each in self.types}
-            if _is_of_batch(self.pool, self.image) and not any(each.name in _OF_BATCH for each in found):
+            usable = [each for each in found if each.name in _OF_BATCH or each.accelerator is Vendor.NEURON]
+            if _is_of_batch(self.pool, self.image) and not usable:
                 return IncompatibleError("AWS Batch has no image for them")
             return tuple(found)
         except IncompatibleError as error:
@@ -312,7 +316,11 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
         user_data=replace(NO_USER_DATA, agent=pool.user_data.agent) if toml else pool.user_data,
     )
     name = Word(f"ImageType {_OF_BATCH[image.name]}") if _is_of_batch(pool, image) else f"image {image}"
-    return Way(text=Text(name, ", with its user data in TOML" if toml else "", why), things=(new,))
+    by_id = pool.kind is PoolKind.BATCH and pool.names_image is not True and image.name not in _OF_BATCH
+    return Way(
+        text=Text(name, " as ImageIdOverride" if by_id else "", ", with its user data in TOML" if toml else "", why),
+        things=(new,),
+    )
 
 
 def _is_of_batch(pool: Pool, image: Image) -> bool:
@@ -339,15 +347,21 @@ def _lacks_gpus(context: Context, pool: Pool) -> bool:
     return not any(each.accelerators for each in pool.instance_types) and pool.name in context.gpu_workloads
 
 
-def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:
-    """Jobs with GPUs, where everything was read and no compute environment registers one."""
-    idle = {each.pool.name for each in undriven if each.registers_no_gpu}
+def _waiting(context: Context, undriven: Iterable[_Undriven], wanted: _Undriven) -> tuple[Workload | Task, ...]:
+    """What asks for the devices: of AWS Batch jobs, where everything was read and no compute environment has any."""
+    vendor = wanted.types[0].vendor
+    if wanted.pool.kind is not PoolKind.BATCH:
+        found = context.gpu_workloads if vendor is Vendor.NVIDIA else neuron_workloads(context.fleet)
+        may_install = vendor is Vendor.NEURON and any(each.daemon is not False for each in context.fleet.workloads)
+        return () if may_install else found.get(wanted.pool.name, ())
+    idle = {each.pool.name for each in undriven if each.has_no_devices}
     hosts = (each for each in context.fleet.pools if each.kind is PoolKind.BATCH)
     if not context.fleet.is_whole or any(
-        not each.types_are_known or (each.name not in idle and carries_gpus(each)) for each in hosts
+        not each.types_are_known or (each.name not in idle and any(one.vendor is vendor for one in each.instance_types))
+        for each in hosts
     ):
         return ()
-    return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
+    return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and wants(each, vendor)])
 
 
 def _image(pool: Pool) -> Image | None:
@@ -359,14 +373,17 @@ def _release(pool: Pool) -> str | None:
 
 
 def _idle(undriven: _Undriven) -> str:
-    if undriven.registers_no_gpu:
-        return "its hosts register no GPU, and no task gets one"
+    if undriven.has_no_devices:
+        what = "have no Neuron device" if undriven.types[0].vendor is Vendor.NEURON else "register no GPU"
+        return f"its hosts {what}, and no task gets one"
     if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
         return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
     return "no task gets it, unless the user data installs one"
 
 
 def _registers_none(undriven: _Undriven) -> str:
+    if undriven.types[0].vendor is Vendor.NEURON:
+        return "nothing installs one, so that Docker finds no /dev/neuron0 and starts no container that is given it"
     if undriven.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return "its hosts register no GPU, and no script can install one"
     if undriven.pool.user_data.get(GPU_SUPPORT) is not None:

@@ -31,6 +31,7 @@ from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.submissions import ENVIRONMENT
+from gpu_constructs.template.resources.user_data import NONE_GIVEN
 
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
@@ -47,6 +48,7 @@ _IMAGES = {
 }
 _IMAGE_TYPES = ("ECS_AL1", *dict.fromkeys(name for name, _ in _IMAGES))
 _NVIDIA = "_NVIDIA"
+_WITHOUT_TEMPLATE = Launch(setup=HostSetup(names_image=False, user_data=NONE_GIVEN.data))
 
 
 def environments_in(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool | ComputeEnvironment]:
@@ -140,7 +142,7 @@ def _templates(section: Section) -> list[Section]:
 
 def _launch(section: Section, launches: Launches) -> Launch:
     """What all hosts are made from; unknown is what their launch templates do not agree in."""
-    found = [launches.specified(each) for each in _templates(section)] or [Launch(setup=HostSetup(names_image=False))]
+    found = [launches.specified(each) for each in _templates(section)] or [_WITHOUT_TEMPLATE]
     setups = [each.setup for each in found]
     unknown = values_of(replace(UNKNOWN_LAUNCH.setup, tenancy=UNKNOWN, vcpus=UNKNOWN)).items()
     differ = {key: value for key, value in unknown if len({getattr(each, key) for each in setups}) > 1}

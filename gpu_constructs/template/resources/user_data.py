@@ -103,6 +103,9 @@ class AgentSettings:
     cluster: str | Unknown | None = None
 
 
+NONE_GIVEN = AgentSettings(data=replace(NO_USER_DATA, actions_never_taken=frozenset(HostAction)))
+"""Settings of hosts without user data."""
+
 NOT_KNOWN = AgentSettings(data=UserData(format=UNKNOWN, complete=False), cluster=UNKNOWN)
 """Settings of hosts whose user data only the deploy knows."""
 
@@ -115,7 +118,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
     """
     if value is None:
-        return AgentSettings(data=replace(NO_USER_DATA, actions_never_taken=frozenset(HostAction)))
+        return NONE_GIVEN
     flat = _flat(value)
     if flat is None or flat[0].lstrip().startswith(_GZIPPED):
         return NOT_KNOWN

@@ -143,6 +143,26 @@ def test_rules_of_jobs_hold_for_neuron_devices_as_for_gpus(rule: str) -> None:
     assert found == [[rule], []]
 
 
+@pytest.mark.parametrize(
+    ("changes", "fixes"),
+    [
+        ({"Ec2Configuration": [{"ImageType": "ECS_AL2023"}]}, ["image al2023-neuron as ImageIdOverride"]),
+        ({"Ec2Configuration": [], "LaunchTemplate": {"LaunchTemplateId": "lt-0123456789abcdef0"}}, []),
+    ],
+)
+def test_an_image_of_batch_has_no_driver_for_neuron_devices(changes: dict[str, Any], fixes: list[str]) -> None:
+    template = json.loads(_with_neuron(example_of("GPU294").file(example_of("GPU294").right)))
+    template["Resources"]["Environment"]["Properties"]["ComputeResources"].update(changes)
+    said = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    assert [each.fix for each in said if each.severity is Severity.ERROR] == fixes
+
+
+def test_nodes_with_neuron_devices_fit_their_hosts() -> None:
+    text = _with_neuron(example_of("GPU294").file(example_of("GPU294").right)).replace("14000", "64000")
+    found = check_files(["-"], stdin=text.replace('"PlatformCapabilities": ["EC2"], ', "").encode()).findings
+    assert [each.rule for each in found if each.severity is Severity.ERROR] == ["GPU061"]
+
+
 _SUBMIT = "arn:aws:states:::batch:submitJob"
 # Another queue, whose hosts have four GPUs, and one on Fargate.
 _MORE = """

@@ -122,6 +122,28 @@ def test_user_data_that_certainly_installs_no_driver_makes_it_an_error(line: str
     assert rule == "GPU099" or "the user data installs none" in found[rule].message
 
 
+NEURON_TASK = replace(
+    GPU_TASK, containers=(replace(GPU_TASK.containers[0], requirements=(), devices=("/dev/neuron0",)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "image_name", "changes", "rule"),
+    [
+        ("echo ready", "al2023", {}, "GPU052"),
+        ("echo ready", "al2023", {"daemon": True}, "GPU099"),
+        ("dnf install -y aws-neuronx-dkms", "al2023", {}, "GPU099"),
+        ("echo ready", "bottlerocket-ecs-2-x86_64", {}, "GPU004"),
+    ],
+)
+def test_neuron_devices_need_a_driver_that_is_in_the_image_or_installed(
+    line: str, image_name: str, changes: dict[str, Any], rule: str
+) -> None:
+    data = agent_settings(f"#!/bin/bash\n{line}\n", lambda _: None).data
+    pool = a_pool("inf2.xlarge", image=of_image(image_name), user_data=data)
+    assert list(asked(RULES, running_on(pool, task=NEURON_TASK, **changes))) == [rule]
+
+
 JOB = replace(GPU_TASK, scheduler=Scheduler.BATCH)
 PLAIN_BATCH = a_pool("g5.xlarge", image=of_image("al2023"), kind=PoolKind.BATCH)
 
