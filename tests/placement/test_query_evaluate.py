@@ -54,27 +54,21 @@ def test_no_question_about_an_absent_attribute_holds(operator: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "version", "answer"),
+    ("text", "host", "answer"),
     [
-        ("agentVersion == 1.14", "1.14.0", False),
-        ("agentVersion < 1.14.5", "1.14.4", True),
-        ("agentVersion > 1.14", "1.14.0", UNKNOWN),
-        ("agentVersion < 1.14", "dev", UNKNOWN),
+        ("agentVersion == 1.14", Host(agent_version="1.14.0"), False),
+        ("agentVersion < 1.14.5", Host(agent_version="1.14.4"), True),
+        ("agentVersion > 1.14", Host(agent_version="1.14.0"), UNKNOWN),
+        ("agentVersion < 1.14", Host(agent_version="dev"), UNKNOWN),
+        ("agentConnected == true", Host(agent_connected=True), True),
+        ("agentConnected != true", Host(agent_connected=True), False),
+        ("agentConnected == True", Host(agent_connected=True), UNKNOWN),
+        ("runningTasksCount == 01", Host(running_tasks_count=1), True),
+        ("runningTasksCount != 10", Host(running_tasks_count=9), True),
+        ("runningTasksCount < 10", Host(running_tasks_count=9), True),
     ],
 )
-def test_versions_compare_by_their_numbers(text: str, version: str, answer: object) -> None:
-    assert evaluate(parse(text), Host(agent_version=version)) is answer
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [("agentConnected == true", True), ("agentConnected != true", False), ("agentConnected == True", UNKNOWN)],
-)
-def test_an_agent_is_connected_or_not(text: str, answer: object) -> None:
-    assert evaluate(parse(text), Host(agent_connected=True)) is answer
-
-
-def test_a_count_compares_as_a_number() -> None:
-    assert evaluate(parse("runningTasksCount == 01"), Host(running_tasks_count=1)) is True
-    assert evaluate(parse("runningTasksCount != 10"), Host(running_tasks_count=9)) is True
-    assert evaluate(parse("runningTasksCount < 10"), Host(running_tasks_count=9)) is True
+def test_versions_and_counts_compare_by_their_numbers_and_an_agent_is_connected_or_not(
+    text: str, host: Host, answer: object
+) -> None:
+    assert evaluate(parse(text), host) is answer

@@ -166,17 +166,10 @@ def too_many(pool: Pool) -> Iterator[Problem]:
         yield Problem(message="not three", fix="another number", ways=(ways,))
 
 
-def test_of_several_changes_the_first_that_works_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_changes_the_first_that_works_is_told_if_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = Fleet(pools=(a_pool(max_instances=9),))
     monkeypatch.setattr("gpu_constructs.rules.catalogue._rules_about", lambda _: (too_many,))
     assert [each.fix for each in check(fleet, rules=[too_many])] == ["3 hosts"]
-
-
-def test_where_none_works_or_there_is_no_time_the_sentence_without_a_value_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    fleet = Fleet(pools=(a_pool(max_instances=9),))
-    monkeypatch.setattr("gpu_constructs.rules.catalogue._rules_about", lambda _: (too_many,))
     with one_call(4_100):  # for the first two
         assert [each.fix for each in check(fleet, rules=[too_many])] == ["another number"]
 

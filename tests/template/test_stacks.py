@@ -66,6 +66,7 @@ def test_a_path_with_nothing_to_read_is_told(path: str, words: str) -> None:
         ("a: 1".encode("utf-16-be"), "a binary file"),
         (b"a: \xff\xfe", "not a text in UTF-8"),
         (b"[1, 2]", "a list, not an object"),
+        (b"[]", "a list, not an object"),
         (b"just a text", "a single value, not an object"),
         (b'{"Resources": {', "not JSON"),
     ],

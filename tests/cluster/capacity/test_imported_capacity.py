@@ -20,10 +20,8 @@ from gpu_constructs import (
     GpuService,
     ImportedGpuCapacity,
     IncompatibleError,
-    InvalidValueError,
     ModelCache,
     ModelServer,
-    UnknownNameError,
 )
 from tests.synthesis import Site, unwritten
 
@@ -143,19 +141,11 @@ def test_capacity_of_another_app_is_checked_as_ones_own(site: Site) -> None:
         ({"instance_types": ["g6.xlrge"]}, "instance_types"),
         ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "GPU053"),
         ({"max_instances": 0}, "max_instances"),
+        ({"max_instance": 1}, "max_instance: GpuCapacity.from_attributes has no such argument"),
+        ({"capacity_provider_name": 100}, "100 cannot be the name .*fix: capacity_provider_name='gpu-l4'"),
     ],
 )
 def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GpuConstructsError, match=message):
         of_others(site, **arguments)
     assert "Stack/L4" not in site.children()
-
-
-def test_a_misspelt_argument_is_refused_by_its_name(site: Site) -> None:
-    with pytest.raises(UnknownNameError, match="max_instance: GpuCapacity.from_attributes has no such argument"):
-        of_others(site, max_instance=1)
-
-
-def test_the_fix_of_a_provider_s_name_names_one(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match="100 cannot be the name .*fix: capacity_provider_name='gpu-l4'"):
-        of_others(site, capacity_provider_name=100)

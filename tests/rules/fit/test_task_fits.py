@@ -46,45 +46,6 @@ KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
 
 
 @pytest.mark.parametrize(
-    ("task", "pool", "message", "fix"),
-    [
-        (
-            a_task("4"),
-            a_pool("g5.xlarge"),
-            "train does not fit on Hosts: GPUs: 4 asked, g5.xlarge has 1",
-            "hosts of a type such as g5.12xlarge, or GPUs no higher than 1",
-        ),
-        (
-            a_task("1", cpu_limit=8192),
-            a_pool("g4dn.xlarge"),
-            "CPU units: 8192 asked, g4dn.xlarge has 4096",
-            "hosts of a type such as g4dn.2xlarge, or CPU units no higher than 4096",
-        ),
-        (
-            a_task("1", memory_limit_mib=73728),
-            a_pool("g5.xlarge", "g5.4xlarge", kind=PoolKind.MANAGED_INSTANCES),
-            "memory: 73728 MiB asked, g5.4xlarge has 65536 MiB",
-            "memory no higher than 60620 MiB",
-        ),
-        (
-            a_task("4", cpu_limit=8192, memory_limit_mib=20480),
-            a_pool("g6.xlarge", "g6.2xlarge", kind=PoolKind.MANAGED_INSTANCES, requirements=ONE_G6),
-            "GPUs: 4 asked, g6.2xlarge has 1",
-            "hosts of a type such as g6.12xlarge, which AcceleratorCount 1 to 1 keeps out, or GPUs no higher than 1",
-        ),
-        (a_task(memory_limit_mib=8192), a_pool("c7i.large"), "memory: 8192 MiB asked, c7i.large has 4096 MiB", "c7i."),
-    ],
-)
-def test_a_task_that_is_too_large_is_an_error_with_both_numbers_and_a_way_out(
-    task: Task, pool: Pool, message: str, fix: str
-) -> None:
-    finding = only(FIT_RULES, running_on(pool, task=task))
-    assert (finding.rule, finding.severity, finding.subject) == ("GPU060", Severity.ERROR, "chat-service")
-    assert message in finding.message
-    assert fix in unpriced(finding.fix)
-
-
-@pytest.mark.parametrize(
     ("weight", "base", "rules"),
     [(0, 0, []), (1, 0, ["GPU060"]), (0, 1, ["GPU060"]), (UNKNOWN, 0, ["GPU060"])],
 )
@@ -175,9 +136,53 @@ NEURON_RESOURCE = Task(
 )
 
 
+def needing(gpus: str = "1", **needs: object) -> Task:
+    container = Container(
+        name="vllm",
+        requirements=(ResourceRequirement(value=gpus),),
+        needs=GpuNeeds(**needs),  # type: ignore[arg-type]
+    )
+    return Task(name="chat", containers=(Container(name="log"), container))
+
+
 @pytest.mark.parametrize(
     ("task", "pool", "rule", "message", "fix"),
     [
+        (
+            a_task("4"),
+            a_pool("g5.xlarge"),
+            "GPU060",
+            "train does not fit on Hosts: GPUs: 4 asked, g5.xlarge has 1",
+            "hosts of a type such as g5.12xlarge, or GPUs no higher than 1",
+        ),
+        (
+            a_task("1", cpu_limit=8192),
+            a_pool("g4dn.xlarge"),
+            "GPU060",
+            "CPU units: 8192 asked, g4dn.xlarge has 4096",
+            "hosts of a type such as g4dn.2xlarge, or CPU units no higher than 4096",
+        ),
+        (
+            a_task("1", memory_limit_mib=73728),
+            a_pool("g5.xlarge", "g5.4xlarge", kind=PoolKind.MANAGED_INSTANCES),
+            "GPU060",
+            "memory: 73728 MiB asked, g5.4xlarge has 65536 MiB",
+            "memory no higher than 60620 MiB",
+        ),
+        (
+            a_task("4", cpu_limit=8192, memory_limit_mib=20480),
+            a_pool("g6.xlarge", "g6.2xlarge", kind=PoolKind.MANAGED_INSTANCES, requirements=ONE_G6),
+            "GPU060",
+            "GPUs: 4 asked, g6.2xlarge has 1",
+            "hosts of a type such as g6.12xlarge, which AcceleratorCount 1 to 1 keeps out, or GPUs no higher than 1",
+        ),
+        (
+            a_task(memory_limit_mib=8192),
+            a_pool("c7i.large"),
+            "GPU060",
+            "memory: 8192 MiB asked, c7i.large has 4096 MiB",
+            "c7i.",
+        ),
         (
             a_task("1", architecture=Architecture.ARM64),
             a_pool("g6.xlarge", "g6.2xlarge"),
@@ -199,27 +204,6 @@ NEURON_RESOURCE = Task(
             "a host (g6.xlarge) has no Neuron device",
             "hosts with as many Neuron devices, such as inf",
         ),
-    ],
-)
-def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule: str, message: str, fix: str) -> None:
-    finding = only(FIT_RULES, running_on(pool, task=task))
-    assert (finding.rule, finding.severity) == (rule, Severity.ERROR)
-    assert message in finding.message
-    assert fix in unpriced(finding.fix)
-
-
-def needing(gpus: str = "1", **needs: object) -> Task:
-    container = Container(
-        name="vllm",
-        requirements=(ResourceRequirement(value=gpus),),
-        needs=GpuNeeds(**needs),  # type: ignore[arg-type]
-    )
-    return Task(name="chat", containers=(Container(name="log"), container))
-
-
-@pytest.mark.parametrize(
-    ("task", "pool", "rule", "message", "fix"),
-    [
         (
             needing("4", nvlink=True),
             a_pool("g6.12xlarge"),
@@ -244,13 +228,14 @@ def needing(gpus: str = "1", **needs: object) -> Task:
         (needing(precision="fp3"), a_pool(), "GPU064", "'fp3', which is not a known number format,", ""),
     ],
 )
-def test_a_need_that_is_not_served_is_a_warning_with_both_values(
+def test_what_does_not_fit_is_an_error_and_a_need_that_is_not_served_a_warning_with_both_values(
     task: Task, pool: Pool, rule: str, message: str, fix: str
 ) -> None:
     finding = only(FIT_RULES, running_on(pool, task=task))
-    assert (finding.rule, finding.severity, finding.subject) == (rule, Severity.WARNING, "chat")
+    judged = (Severity.WARNING, "chat") if rule == "GPU064" else (Severity.ERROR, "chat-service")
+    assert (finding.rule, (finding.severity, finding.subject)) == (rule, judged)
     assert message in finding.message
-    assert fix in finding.fix
+    assert fix in unpriced(finding.fix)
 
 
 @pytest.mark.parametrize(

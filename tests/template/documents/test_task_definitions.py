@@ -80,9 +80,3 @@ def test_an_object_that_is_neither_is_told_what_is_read(content: Any) -> None:
         UnreadableError, match="neither Resources nor a request of .*a task definition .containerDefinitions."
     ):
         read_stacks([content])
-
-
-@pytest.mark.parametrize("content", ["[]", "[1]"])
-def test_any_other_list_is_refused(content: str) -> None:
-    with pytest.raises(UnreadableError, match="a list, not an object"):
-        read_text(content)
