@@ -89,6 +89,14 @@ def look_at_everything(stacks: Stacks) -> None:
         remark.text.encode()
 
 
+def look_if_read(text: str | bytes) -> None:
+    try:
+        stacks = read_text(text)
+    except UnreadableError:
+        return
+    look_at_everything(stacks)
+
+
 @QUICKLY
 @given(TEMPLATES)
 def test_any_template_becomes_values(template: Any) -> None:
@@ -99,21 +107,13 @@ def test_any_template_becomes_values(template: Any) -> None:
 @given(TEMPLATES, st.booleans())
 def test_any_template_in_a_file_is_read_or_refused(template: Any, as_yaml: bool) -> None:
     text = yaml.safe_dump(template, allow_unicode=False) if as_yaml else json.dumps(template)
-    try:
-        stacks = read_text(text)
-    except UnreadableError:
-        return
-    look_at_everything(stacks)
+    look_if_read(text)
 
 
 @QUICKLY
 @given(st.text() | st.text("{}[]:,-&*!<>|'\"\n aA0#%@`?").map(lambda text: f"Resources: {text}") | st.binary())
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
-    try:
-        stacks = read_text(text)
-    except UnreadableError:
-        return
-    look_at_everything(stacks)
+    look_if_read(text)
 
 
 SMALL = large_template(4)
@@ -131,11 +131,7 @@ def test_a_real_template_with_a_few_changes_is_read_or_refused(data: st.DataObje
         text = (
             text[:start] + data.draw(st.text("{}[]:,-&*! \n\"'aR1\0\\", max_size=4) | st.text(max_size=3)) + text[end:]
         )
-    try:
-        stacks = read_text(text)
-    except UnreadableError:
-        return
-    look_at_everything(stacks)
+    look_if_read(text)
 
 
 @QUICKLY

@@ -56,43 +56,23 @@ ALONE = {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureR
 
 
 @pytest.mark.parametrize(
-    ("host", "expected"),
+    ("host", "infrastructure", "others", "expected"),
     [
-        ({"RoleName": "ecsInstanceRole"}, True),
-        ({"RoleName": joined("gpu-hosts-", {"Ref": "AWS::Region"})}, False),
-        ({"RoleName": joined("ecs", {"Ref": "Suffix"})}, UNKNOWN),
-        ({"RoleName": {"Ref": "Name"}}, UNKNOWN),
+        ({"RoleName": "ecsInstanceRole"}, ALONE, {}, True),
+        ({"RoleName": joined("gpu-hosts-", {"Ref": "AWS::Region"})}, ALONE, {}, False),
+        ({"RoleName": joined("ecs", {"Ref": "Suffix"})}, ALONE, {}, UNKNOWN),
+        ({"RoleName": {"Ref": "Name"}}, ALONE, {}, UNKNOWN),
+        # any other policy may pass the role
+        ({}, {}, {}, UNKNOWN),
+        ({}, {"ManagedPolicyArns": []}, {}, UNKNOWN),
+        *(({}, ALONE, policy({"Ref": each}), UNKNOWN) for each in ("Infrastructure", "Nowhere")),
+        ({}, ALONE, policy({"Ref": "Other"}), False),
     ],
 )
-def test_aws_policy_alone_passes_names_of_one_beginning(host: dict[str, Any], expected: Any) -> None:
-    assert passes(host, ALONE) is (expected is not False)
-
-
-@pytest.mark.parametrize(
-    "infrastructure",
-    [{}, {"ManagedPolicyArns": []}],
-)
-def test_any_other_policy_may_pass_the_role(infrastructure: dict[str, Any]) -> None:
-    assert passes({}, infrastructure)
-
-
-@pytest.mark.parametrize(("role", "expected"), [("Infrastructure", UNKNOWN), ("Nowhere", UNKNOWN), ("Other", False)])
-def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
-    assert passes({}, ALONE, policy({"Ref": role})) is (expected is not False)
-
-
-@pytest.mark.parametrize(
-    ("principal", "expected"),
-    [
-        ({"Service": "ec2.amazonaws.com"}, False),
-        ({"Service": "ecs.amazonaws.com"}, True),
-        ({"Service": joined("ecs.", {"Ref": "AWS::URLSuffix"})}, UNKNOWN),
-        ({"AWS": ["arn:aws:iam::123456789012:root", {"Ref": "Somebody"}]}, UNKNOWN),
-    ],
-)
-def test_ecs_has_to_be_trusted_with_the_infrastructure_role(principal: Any, expected: Any) -> None:
-    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
-    assert trusted(statement) is (expected is not False)
+def test_aws_policy_alone_passes_names_of_one_beginning(
+    host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any], expected: Any
+) -> None:
+    assert passes(host, infrastructure, others) is (expected is not False)
 
 
 ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Action": "sts:AssumeRole"}
@@ -101,6 +81,10 @@ ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Ac
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
+        ([ALLOWED], True),
+        ([{**ALLOWED, "Principal": {"Service": "ec2.amazonaws.com"}}], False),
+        ([{**ALLOWED, "Principal": {"Service": joined("ecs.", {"Ref": "AWS::URLSuffix"})}}], UNKNOWN),
+        ([{**ALLOWED, "Principal": {"AWS": ["arn:aws:iam::123456789012:root", {"Ref": "Somebody"}]}}], UNKNOWN),
         ([{**ALLOWED, "Action": ["sts:TagSession", "sts:Assume*"]}], True),
         ([{**ALLOWED, "Action": {"Ref": "Action"}}], UNKNOWN),
         ([{**ALLOWED, "Effect": "Deny"}], False),

@@ -86,20 +86,19 @@ def test_hosts_that_may_have_the_agent_are_silent(fleet: Fleet) -> None:
     assert [each for each in said(made_for_ecs, fleet) if each.severity is Severity.ERROR] == []
 
 
+def released(name: str, release: str) -> HostImage:
+    return HostImage(image=image(name), release=release)
+
+
 def al2023(day: str) -> HostImage:
-    release = f"al2023-ami-ecs-gpu-hvm-2023.0.{day}-kernel-6.1-x86_64-ebs"
-    return HostImage(image=image("al2023-gpu"), release=release)
-
-
-def in_region(region: str | None, host_image: HostImage) -> Pool:
-    return a_pool("g6.xlarge", image=host_image, region=region)
+    return released("al2023-gpu", f"al2023-ami-ecs-gpu-hvm-2023.0.{day}-kernel-6.1-x86_64-ebs")
 
 
 @pytest.mark.parametrize(
     ("region", "day"), [("me-central-1", "20261113"), ("mx-central-1", "20260922"), ("us-gov-west-1", "20250224")]
 )
 def test_what_is_not_recorded_is_a_warning(region: str, day: str) -> None:
-    finding = only(release_in_region, running_on(in_region(region, al2023(day))))
+    finding = only(release_in_region, running_on(a_pool("g6.xlarge", image=al2023(day), region=region)))
     assert (finding.rule, finding.severity) == ("GPU200", Severity.WARNING)
     assert "is not recorded" in finding.message
 
@@ -113,47 +112,41 @@ def test_what_is_not_recorded_is_a_warning(region: str, day: str) -> None:
     ],
 )
 def test_a_release_that_cannot_have_been_is_an_error(name: str, release: str, reason: str) -> None:
-    pool = a_pool("g6.xlarge", image=HostImage(image=image(name), release=release), region="us-east-1")
+    pool = a_pool("g6.xlarge", image=released(name, release), region="us-east-1")
     finding = next(each for each in said(release_in_region, running_on(pool)) if each.rule == "GPU200")
     assert finding.severity is Severity.ERROR
     assert finding.message.startswith(f"'{release}' {reason}")
     assert f"pin {image(name).known_release}, or follow the newest with" in finding.fix
 
 
+AROUND, BEFORE = "releases around it, it has ", "releases before it, it has "
+
+
 @pytest.mark.parametrize(
-    ("host_image", "driver"),
+    ("host_image", "ends"),
     [
-        (al2023("20260101"), "a driver from 580.95.05 to 580.126.09"),
-        (al2023("20270105"), "driver 580.178.04 or later"),
-        (HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.57.1"), "driver 580.126.09"),
+        (al2023("20260101"), f"{AROUND}a driver from 580.95.05 to 580.126.09"),
+        (al2023("20270105"), f"{AROUND}driver 580.178.04 or later"),
+        (released("bottlerocket-ecs-2-nvidia-x86_64", "1.57.1"), f"{AROUND}driver 580.126.09"),
+        # recorded after those with a known driver
+        (released("al2-gpu", "amzn2-ami-ecs-gpu-hvm-2.0.20260929-x86_64-ebs"), f"{BEFORE}driver 550.163.01 or later"),
+        (released("bottlerocket-ecs-3-nvidia-x86_64", "1.70.0"), f"{BEFORE}driver 580.178.04 or later"),
     ],
 )
-def test_a_release_that_is_not_recorded_is_a_warning_that_says_which_driver_it_may_have(
-    host_image: HostImage, driver: str
+def test_a_release_without_a_known_driver_is_a_warning_that_says_which_it_may_have(
+    host_image: HostImage, ends: str
 ) -> None:
-    finding = only(release_in_region, running_on(in_region("us-east-1", host_image)))
-    assert (finding.rule, finding.severity) == ("GPU200", Severity.WARNING)
-    assert finding.message.endswith(f"is not recorded; judged by the releases around it, it has {driver}")
-
-
-@pytest.mark.parametrize(
-    ("name", "release", "driver"),
-    [
-        ("al2-gpu", "amzn2-ami-ecs-gpu-hvm-2.0.20260929-x86_64-ebs", "driver 550.163.01 or later"),
-        ("bottlerocket-ecs-3-nvidia-x86_64", "1.70.0", "driver 580.178.04 or later"),
-    ],
-)
-def test_a_recorded_release_after_those_with_a_known_driver_is_a_warning(name: str, release: str, driver: str) -> None:
-    pool = in_region("us-east-1", HostImage(image=image(name), release=release))
+    pool = a_pool("g6.xlarge", image=host_image, region="us-east-1")
     finding = next(each for each in said(release_in_region, running_on(pool)) if each.rule == "GPU200")
-    assert finding.message.startswith(f"the driver of release '{release}' of image {name} is not recorded; judged by")
-    assert finding.message.endswith(f"the releases before it, it has {driver}")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("the driver of release ") is ends.startswith(BEFORE)
+    assert finding.message.endswith(f"is not recorded; judged by the {ends}")
 
 
 @pytest.mark.parametrize(
     "host_image",
-    [al2023("20250224"), HostImage(image=image("al2023-gpu"), release="custom")],
+    [al2023("20250224"), released("al2023-gpu", "custom")],
     ids=str,
 )
 def test_a_release_of_the_records_or_without_a_driver_is_silent(host_image: HostImage) -> None:
-    assert said(release_in_region, running_on(in_region("us-east-1", host_image))) == []
+    assert said(release_in_region, running_on(a_pool("g6.xlarge", image=host_image, region="us-east-1"))) == []

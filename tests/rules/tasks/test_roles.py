@@ -16,10 +16,6 @@ def _container(**properties: Any) -> dict[str, Any]:
     return {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [gpu], **properties}
 
 
-def _getting(source: Any) -> dict[str, Any]:
-    return {"Task": {"ContainerDefinitions": [_container(Secrets=[{"Name": "HF_TOKEN", "ValueFrom": source}])]}}
-
-
 def _allowing(*actions: str) -> dict[str, Any]:
     statement = {"Effect": "Allow", "Action": [*actions], "Resource": "*"}
     return {"ExecutionRole": {"Policies": [{"PolicyName": "Own", "PolicyDocument": {"Statement": [statement]}}]}}
@@ -44,24 +40,33 @@ def _apart(kind: str, **properties: Any) -> dict[str, Any]:
     ],
 )
 def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, expected: list[str]) -> None:
-    assert severities("GPU257", _getting(source)) == expected
+    getting = _container(Secrets=[{"Name": "HF_TOKEN", "ValueFrom": source}])
+    assert severities("GPU257", {"Task": {"ContainerDefinitions": [getting]}}) == expected
+
+
+def _without_role(**container: Any) -> dict[str, Any]:
+    return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
 
 
 @pytest.mark.parametrize(
-    ("properties", "resources"),
+    ("properties", "resources", "expected"),
     [
-        (_allowing("secretsmanager:GetSecretValue"), {}),
-        ({"ExecutionRole": {"ManagedPolicyArns": [_EXECUTION, {"Fn::ImportValue": "Policy"}]}}, {}),
-        ({}, _apart("AWS::IAM::Policy", Roles=[{"Ref": "ExecutionRole"}])),
+        (_allowing("secretsmanager:GetSecretValue"), {}, []),
+        ({"ExecutionRole": {"ManagedPolicyArns": [_EXECUTION, {"Fn::ImportValue": "Policy"}]}}, {}, []),
+        ({}, _apart("AWS::IAM::Policy", Roles=[{"Ref": "ExecutionRole"}]), []),
+        (_allowing("secretsmanager:DescribeSecret", "ssm:*"), {}, ["error"]),
+        ({}, _apart("AWS::SecretsManager::ResourcePolicy", SecretId="x"), ["warning"]),
+        (_without_role(RepositoryCredentials={"CredentialsParameter": "a"}), {}, ["error"]),
+        (_without_role(EnvironmentFiles=[{"Type": "s3", "Value": "arn:aws:s3:::a/b.env"}]), {}, ["error"]),
+        (_without_role(EnvironmentFiles={"Fn::ImportValue": "Files"}), {}, []),
+        # RegisterTaskDefinition says that.
+        (_without_role(Secrets=[{"Name": "A", "ValueFrom": "/a"}]), {}, []),
     ],
 )
-def test_a_role_that_allows_it_or_may_is_fine(properties: dict[str, Any], resources: dict[str, Any]) -> None:
-    assert severities("GPU257", properties, **resources) == []
-
-
-def test_another_permission_is_not_enough() -> None:
-    assert severities("GPU257", _allowing("secretsmanager:DescribeSecret", "ssm:*")) == ["error"]
-    assert severities("GPU257", {}, **_apart("AWS::SecretsManager::ResourcePolicy", SecretId="x")) == ["warning"]
+def test_what_ecs_reads_for_a_container_needs_a_role_that_allows_it_or_may(
+    properties: dict[str, Any], resources: dict[str, Any], expected: list[str]
+) -> None:
+    assert severities("GPU257", properties, **resources) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,23 +84,6 @@ def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
     assert severities("GPU275", trust) == expected
     own = {"Task": {"TaskRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}, "ExecutionRoleArn": None}}
     assert severities("GPU275", {**trust, **own}) == expected
-
-
-def _without_role(**container: Any) -> dict[str, Any]:
-    return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ({"RepositoryCredentials": {"CredentialsParameter": "a"}}, ["error"]),
-        ({"EnvironmentFiles": [{"Type": "s3", "Value": "arn:aws:s3:::a/b.env"}]}, ["error"]),
-        ({"EnvironmentFiles": {"Fn::ImportValue": "Files"}}, []),
-        ({"Secrets": [{"Name": "A", "ValueFrom": "/a"}]}, []),  # RegisterTaskDefinition says that
-    ],
-)
-def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], expected: list[str]) -> None:
-    assert severities("GPU257", _without_role(**written)) == expected
 
 
 _ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"

@@ -14,9 +14,9 @@ from gpu_constructs.fleet import (
     HostImage,
     Pool,
     PoolKind,
-    StrategyItem,
     Workload,
 )
+from gpu_constructs.rules import Rule
 from gpu_constructs.rules.tasks.sharing import apart, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,
@@ -25,6 +25,7 @@ from tests.rules.given import (
     managed_pool,
     mps,
     of_image,
+    on_strategy,
     only,
     said,
     service,
@@ -65,19 +66,9 @@ def test_a_part_of_a_gpu_cannot_be_shared() -> None:
     "fleet",
     [
         on(replace(a_pool("g6f.xlarge"), has_unknown_types=True)),
-        fleet_of(
-            SHARING,
-            workloads=(
-                Workload(
-                    name="s",
-                    task=SHARING,
-                    strategy=(
-                        StrategyItem(provider="L4", pool=a_pool(), weight=1),
-                        StrategyItem(provider="part", pool=a_pool("g6f.xlarge", name="part"), weight=0),
-                    ),
-                ),
-            ),
-        ),
+        on_strategy(SHARING, (a_pool(), 1, 0), (a_pool("g6f.xlarge", name="part"), 0, 0)),
+        on(a_pool("p3.2xlarge")),
+        on(a_pool("inf2.xlarge")),
     ],
 )
 def test_hosts_that_can_share_and_tasks_that_do_not_are_silent(fleet: Fleet) -> None:
@@ -85,32 +76,22 @@ def test_hosts_that_can_share_and_tasks_that_do_not_are_silent(fleet: Fleet) -> 
 
 
 @pytest.mark.parametrize(
-    ("pool", "words"),
+    ("pool", "rule", "words"),
     [
-        (own(agent_version="1.106.2"), "is declared with ECS agent 1.106.2, and 1.107.0 is the first"),
-        (own(has_mps_service=False), "is declared without nvidia-mps.service"),
+        (own(agent_version="1.106.2"), new_enough, "is declared with ECS agent 1.106.2, and 1.107.0 is the first"),
+        (own(has_mps_service=False), new_enough, "is declared without nvidia-mps.service"),
+        (BOTTLEROCKET, served, "documented nowhere"),
+        (own(agent_version=None), served, "has ECS agent 1.107.0 or later and nvidia-mps.service is not known"),
     ],
 )
-def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -> None:
-    finding = only(new_enough, on(pool))
-    assert finding.rule == "GPU033"
+def test_an_image_that_is_too_old_to_share_is_an_error_and_one_of_which_nobody_knows_a_warning(
+    pool: Pool, rule: Rule, words: str
+) -> None:
+    (finding,) = [each for one in (new_enough, served) for each in said(one, on(pool))]
+    id_, severity = ("GPU033", "error") if rule is new_enough else ("GPU030", "warning")
+    assert (finding.rule, finding.severity) == (id_, severity)
     assert words in finding.message
-    assert "2023.0.20260922 or later" in finding.fix
-    assert said(served, on(pool)) == []
-
-
-@pytest.mark.parametrize(
-    ("pool", "words"),
-    [
-        (BOTTLEROCKET, "documented nowhere"),
-        (own(agent_version=None), "has ECS agent 1.107.0 or later and nvidia-mps.service is not known"),
-    ],
-)
-def test_an_image_of_which_nobody_knows_whether_it_shares_is_a_warning(pool: Pool, words: str) -> None:
-    finding = only(served, on(pool))
-    assert (finding.rule, finding.severity) == ("GPU030", "warning")
-    assert words in finding.message
-    assert said(new_enough, on(pool)) == []
+    assert rule is served or "2023.0.20260922 or later" in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -144,8 +125,3 @@ def test_an_old_image_among_hosts_that_may_be_others_is_a_warning_only() -> None
 )
 def test_copies_that_may_share_a_gpu_share_its_faults(workload: Workload, words: str) -> None:
     assert words in only(apart, fleet_of(SHARING, workloads=(workload,))).message
-
-
-@pytest.mark.parametrize("pool", [a_pool("p3.2xlarge"), a_pool("inf2.xlarge")])
-def test_gpus_from_volta_on_do(pool: Pool) -> None:
-    assert said(shareable, on(pool)) == []
