@@ -14,7 +14,7 @@ from gpu_constructs.template.model import Placeholder, Value, pattern_of, pieces
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.tasks import container_name, needs_of_aws
+from gpu_constructs.template.resources.tasks import container_name, containers_in, needs_of_aws
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
@@ -56,15 +56,16 @@ _FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for
     "without a role, every task stops with ResourceInitializationError or unable to find execution role credentials, "
     "and its service starts the next one; the task role and the role of the hosts do not count, and "
     "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; where there is an "
-    "execution role, the role of the hosts pulls and logs nothing; that secrets need a role is said by "
-    "RegisterTaskDefinition",
+    "execution role, of a task or of a job of AWS Batch, the role of the hosts pulls and logs nothing; that secrets "
+    "need a role is said by RegisterTaskDefinition",
     softer="where a policy of the secret itself may allow it, hosts may have the image, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
     unless=("GPU275",),
 )
 def read_with_a_role(context: Context) -> Problems:
-    for task, definition in _definitions(context):
-        of_task = _unreadable if definition.has(_EXECUTION) else _without_role
+    for task, definition in _definitions(context, Scheduler.ECS, Scheduler.BATCH):
+        is_job = task.scheduler is Scheduler.BATCH
+        of_task = _unreadable if is_job or definition.has(_EXECUTION) else _without_role
         first = max(of_task(task, definition, context), key=lambda each: each.is_certain, default=None)
         if first is not None:
             yield first
@@ -78,7 +79,7 @@ def read_with_a_role(context: Context) -> Problems:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
 )
 def roles_are_assumed(context: Context) -> Problems:
-    for task, definition in _definitions(context):
+    for task, definition in _definitions(context, Scheduler.ECS):
         for name in (_EXECUTION, "TaskRoleArn"):
             role = context.of_files(Roles).named(definition.get(name))
             if role is not None and is_closed_to(role, _TASKS):
@@ -90,11 +91,11 @@ def roles_are_assumed(context: Context) -> Problems:
                 )
 
 
-def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
-    """Tasks of ECS with accelerators, whose whole definition is in the files."""
+def _definitions(context: Context, *schedulers: Scheduler) -> Iterator[tuple[Task, Section]]:
+    """Tasks and jobs with accelerators, whose whole definition is in the files."""
     for task in context.tasks:
         definition = context.section(task)
-        if definition is not None and task.scheduler is Scheduler.ECS and not task.is_part and is_accelerated(task):
+        if definition is not None and task.scheduler in schedulers and not task.is_part and is_accelerated(task):
             yield task, definition
 
 
@@ -118,26 +119,29 @@ def _without_role(task: Task, definition: Section, _: Context) -> Problems:
 
 
 def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
-    """What the task execution role does not let ECS do."""
-    roles = context.of_files(Roles)
-    role = roles.named(definition.get(_EXECUTION))
-    for container in definition.sections("ContainerDefinitions") if role is not None else ():
-        for what, needed, fix, is_certain in _used(container, context):
+    """What the execution role of a task, or of a container of a job, does not let ECS do."""
+    roles, is_job = context.of_files(Roles), task.scheduler is Scheduler.BATCH
+    named = (definition, *definition.section("EcsProperties").sections("TaskProperties"))
+    for container in (each for each in containers_in(definition) if each.has("Image")):
+        role = next(filter(None, (roles.named(each.get(_EXECUTION)) for each in (container, *named))), None)
+        whose = f"container {brief(container_name(container))} of {task.name}" if container.has("Name") else task.name
+        for what, needed, fix, is_certain in _used(container, context, is_job=is_job) if role is not None else ():
             if role is not None and roles.allow(role, needed) is False:
                 yield Problem(
                     about=task,
-                    message=f"container {brief(container_name(container))} of {task.name} {what}, and the task "
-                    f"execution role does not allow {needed.action}",
+                    message=f"{whose} {what}, and the {'' if is_job else 'task '}execution role does not allow "
+                    f"{needed.action}",
                     fix=fix,
                     property_name=_EXECUTION,
+                    origin=container.origin if is_job else None,
                     is_certain=is_certain,
                 )
 
 
-def _used(container: Section, context: Context) -> Iterator[tuple[str, Permission, str, bool]]:
+def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tuple[str, Permission, str, bool]]:
     """What ECS does with the role, its permission, what gives that, and whether nothing else may."""
     hosts = context.fleet.pools
-    for service, stops in needs_of_aws(container, context.index).items():
+    for service, stops in needs_of_aws(container, context.index, is_job=is_job).items():
         if service in _USES:
             yield *_USES[service], _FIX, stops and bool(hosts) and all(each.never_sets(_PULLS) for each in hosts)
     for each in container.sections("Secrets"):

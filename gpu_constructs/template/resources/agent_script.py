@@ -55,6 +55,12 @@ _HARMLESS = frozenset(
     typeset ulimit umask uname unset update-alternatives useradd usermod wait wc which yum yum-config-manager
     """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
 )
+# Alone in a line, so are these, which write no file and run nothing that they fetch.
+_ASKS = re.compile(
+    r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
+    r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))",
+    re.DOTALL,
+)
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _EDITS = frozenset({"ln", "sed"})
 _DEPENDS = frozenset({"&&", "||", "|", "|&"})
@@ -199,8 +205,9 @@ class _Reader:
         self.is_sure = before not in {"&&", "||"} or (before == "&&" and self.is_sure and self.succeeds)
         words = [self._words(each) for each in pipeline]
         certain = self.is_sure and not self.depth and not was_branch and not self.may_have_ended
+        is_alone = len(pipeline) == 1 and not pipeline[0].files
         for each in words:
-            self._simple(each, certain=certain)
+            self._simple(each, certain=certain, is_alone=is_alone)
         self._write(pipeline, words, certain=certain)
         self.succeeds = not words[-1] or words[-1][0] in _SUCCEEDS
         is_reached = self.is_sure and not self.depth and not was_branch and behind not in {"&", "|", "|&"}
@@ -225,7 +232,7 @@ class _Reader:
                 words.pop(0)  # options of sudo
         return list(map(self._text, words))
 
-    def _simple(self, words: Sequence[str], *, certain: bool) -> None:
+    def _simple(self, words: Sequence[str], *, certain: bool, is_alone: bool) -> None:
         head = words[0] if words else ""
         variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
         if variables and (head in _DECLARES or len(variables) == len(words)):
@@ -233,7 +240,8 @@ class _Reader:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
             return
-        self.is_complete &= not head or (head in _HARMLESS and (head != "exec" or len(words) == 1))
+        is_harmless = head in _HARMLESS or (is_alone and _ASKS.match(" ".join(words)) is not None)
+        self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
         if any("ecs.config" in each for each in words) and (head not in _HARMLESS or head in _EDITS):

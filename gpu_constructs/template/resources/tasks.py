@@ -209,17 +209,19 @@ def containers_in(definition: Section) -> Iterator[Section]:
         yield from task.sections("Containers")
 
 
-def needs_of_aws(container: Section, index: Index) -> dict[str, bool]:
+def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> dict[str, bool]:
     """Services of AWS without which a container has no image or no logs, and whether it then certainly stops.
 
     By default ECS has awslogs not block (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LogConfiguration.html).
+    A job has awslogs where it names no driver (https://docs.aws.amazon.com/batch/latest/userguide/using_awslogs.html).
     """
     pieces, logs = pieces_of(container.get("Image")), container.section("LogConfiguration")
     named = (isinstance(each, Reference) and index.find(each, "AWS::ECR::Repository") for each in pieces)
     is_of_ecr = _OF_ECR.match(pattern_of(container.get("Image"))) or any(named)
     found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if is_of_ecr else (), True)
     is_blocking = logs.section("Options").text("mode") == "blocking"
-    return {**found, **({"logs": is_blocking} if logs.text("LogDriver") == "awslogs" else {})}
+    driver = logs.text("LogDriver") if logs.has("LogDriver") or not is_job else "awslogs"
+    return {**found, **({"logs": is_blocking} if driver == "awslogs" else {})}
 
 
 def _may_have_other_devices(section: Section, linux: Section) -> bool:

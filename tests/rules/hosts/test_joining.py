@@ -183,10 +183,12 @@ def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress
     assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_closed]
 
 
-_OTHER = {"RouteTableId": {"Ref": "Table"}}
-_ONWARD = {"Table": resource("RouteTable", VpcId={"Ref": "Vpc"}), **_public(**_OTHER)}
-_FAR = {"Far": resource("Route", TransitGatewayId="tgw-1", **_OTHER)}
-_PRIVATE = {"ConnectivityType": "private"}
+_PUBLIC, _OTHER, _PRIVATE = {"Ref": "Public"}, {"RouteTableId": {"Ref": "Table"}}, {"ConnectivityType": "private"}
+_ONWARD = {
+    "Table": resource("RouteTable", VpcId={"Ref": "Vpc"}),
+    "On": resource("SubnetRouteTableAssociation", SubnetId=_PUBLIC, **_OTHER),
+    **_public(**_OTHER),
+}
 
 
 @pytest.mark.parametrize(
@@ -196,38 +198,27 @@ _PRIVATE = {"ConnectivityType": "private"}
         ({"SubnetId": {"Ref": "Subnet"}}, {}, True),
         (_PRIVATE, _ONWARD, True),
         ({}, _ONWARD, False),
-        (_PRIVATE, {**_ONWARD, **_FAR}, False),
+        (_PRIVATE, {**_ONWARD, "Far": resource("Route", TransitGatewayId="tgw-1", **_OTHER)}, False),
         ({"ConnectivityType": {"Fn::ImportValue": "Type"}}, {}, False),
         ({"SubnetId": {"Fn::ImportValue": "Subnet"}}, {}, False),
-        ({"SubnetId": None, "VpcId": {"Ref": "Vpc"}, "AvailabilityMode": "regional"}, {}, False),
     ],
 )
 def test_a_nat_gateway_leads_out_where_its_own_subnet_does(
     tmp_path: Path, gateway: dict[str, Any], others: dict[str, Any], is_closed: bool
 ) -> None:
-    public = {"Public": resource("Subnet", VpcId={"Ref": "Vpc"})}
-    if others:
-        public["On"] = resource("SubnetRouteTableAssociation", SubnetId={"Ref": "Public"}, **_OTHER)
-    nat = resource("NatGateway", **{"SubnetId": {"Ref": "Public"}, **gateway})
-    to_nat = resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="0.0.0.0/0", NatGatewayId={"Ref": "Nat"})
-    messages = found(tmp_path, Nat=nat, ToNat=to_nat, **public, **others)
-    said = "have a route to NAT gateway Nat, which leads to no internet gateway"
-    assert [said in each for each in messages] == [True][:is_closed]
+    nat = resource("NatGateway", **{"SubnetId": _PUBLIC, **gateway})
+    out = resource("Route", RouteTableId=_TABLE, NatGatewayId={"Ref": "Nat"})
+    messages = found(tmp_path, Nat=nat, ToNat=out, Public=resource("Subnet", VpcId={"Ref": "Vpc"}), **others)
+    assert ["to NAT gateway Nat, which leads to no internet gateway" in each for each in messages] == [True][:is_closed]
 
 
-_ZONE = {"Zone": {"Type": "AWS::Route53::HostedZone"}}
-
-
-@pytest.mark.parametrize(
-    ("kind", "others", "is_missing"), [("Interface", {}, True), ("Interface", _ZONE, False), ("Gateway", {}, False)]
-)
-def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint(
-    tmp_path: Path, kind: str, others: dict[str, Any], is_missing: bool
-) -> None:
-    agent = endpoint("ecs-agent")
-    agent["Properties"] |= {"VpcEndpointType": kind, "PrivateDnsEnabled": False}
-    messages = found(tmp_path, A=agent, T=endpoint("ecs-telemetry"), **others)
-    assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_missing]
+def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint(tmp_path: Path) -> None:
+    agent, telemetry = endpoint("ecs-agent"), endpoint("ecs-telemetry")
+    agent["Properties"] |= {"VpcEndpointType": "Interface", "PrivateDnsEnabled": False}
+    assert [each.endswith("for ecs-agent") for each in found(tmp_path, A=agent, T=telemetry)] == [True]
+    assert found(tmp_path, A=agent, T=telemetry, Zone={"Type": "AWS::Route53::HostedZone"}) == []
+    agent["Properties"]["VpcEndpointType"] = "Gateway"
+    assert found(tmp_path, A=agent, T=telemetry) == []
 
 
 def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:

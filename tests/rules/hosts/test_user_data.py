@@ -84,6 +84,22 @@ def test_a_cluster_from_a_variable_without_a_value_is_an_error(lines: list[str],
     assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
 
 
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("aws --region eu-west-1 s3 ls", True),
+        ("curl -fsS http://example.com/started", True),
+        ("curl -sLo /etc/cron.d/later http://example.com", False),
+        ("curl -s http://example.com > /etc/cron.d/later", False),
+        ("aws s3 cp s3://bucket/later /etc/cron.d/later", False),
+    ],
+)
+def test_what_only_asks_hides_no_cluster_that_is_overwritten(line: str, is_found: bool) -> None:
+    written = "echo {} > /etc/ecs/ecs.config"
+    data = read(line, written.format("ECS_CLUSTER=gpu"), written.format("ECS_ENABLE_GPU_SUPPORT=true"))
+    assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=data))) is is_found
+
+
 CONFIGURATION = "cat <<E >> /etc/ecs/ecs.config"
 ATTRIBUTES = 'ECS_INSTANCE_ATTRIBUTES={"gpu":"l4"}'
 

@@ -101,14 +101,33 @@ _ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
         (_ECR, "blocking", "service-role/AmazonECSTaskExecutionRolePolicy", []),
     ],
 )
+@pytest.mark.parametrize("form", [None, "ContainerProperties", "NodeProperties", "EcsProperties"])
 def test_an_execution_role_pulls_and_logs_instead_of_the_hosts(
-    image: str, mode: str | None, policy: str | None, expected: list[str]
+    form: str | None, image: str, mode: str | None, policy: str | None, expected: list[str]
 ) -> None:
-    logs = {"LogDriver": "awslogs", "Options": {"mode": mode}} if mode else None
-    container = {key: each for key, each in _container(Image=image, LogConfiguration=logs).items() if each}
+    logs = {"LogDriver": "awslogs", "Options": {"mode": mode}} if mode else {"LogDriver": "json-file"}
+    assert _severities_with_a_role(form, _container(Image=image, LogConfiguration=logs), policy) == expected
+
+
+def test_a_job_logs_with_awslogs_by_default() -> None:
+    read_only = "AmazonEC2ContainerRegistryReadOnly"
+    assert _severities_with_a_role("ContainerProperties", _container(Image=_ECR), read_only) == ["warning"]
+    assert _severities_with_a_role(None, _container(Image=_ECR), read_only) == []
+
+
+def _severities_with_a_role(form: str | None, container: dict[str, Any], policy: str | None) -> list[str]:
+    """Of a task, or of a job in one of its forms, with one policy of AWS in its execution role."""
+    with_role = {**container, "ExecutionRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}}
+    forms = {
+        "ContainerProperties": with_role,
+        "NodeProperties": {"NumNodes": 1, "NodeRangeProperties": [{"Container": with_role}]},
+        "EcsProperties": {"TaskProperties": [{**with_role, "Containers": [container]}]},
+    }
+    job = {"Type": "AWS::Batch::JobDefinition", "Properties": {"Type": "container", form: forms[form]}} if form else {}
     policies = [f"arn:aws:iam::aws:policy/{policy}"] if policy else None
-    properties = {"Task": {"ContainerDefinitions": [container]}, "ExecutionRole": {"ManagedPolicyArns": policies}}
-    assert severities("GPU257", properties) == expected
+    task = {"ContainerDefinitions": [_container() if form else container]}
+    properties = {"Task": task, "ExecutionRole": {"ManagedPolicyArns": policies}}
+    return severities("GPU257", properties, **({"Job": job} if job else {}))
 
 
 _ROLE = {"AWS": {"Fn::GetAtt": ["Task", "Role"]}}
