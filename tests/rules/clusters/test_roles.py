@@ -9,31 +9,26 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import check
 from gpu_constructs.rules.hosts.joining import may_start_hosts
-from gpu_constructs.template import files_of
-from tests.template.resources.declared import declared, joined
+from tests.template.resources.declared import files as files_in
+from tests.template.resources.declared import joined, resource
 
 
 def said(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> list[str]:
     """What is said of a provider whose roles have these properties."""
-    stack = declared(
+    managed = {
+        "InfrastructureRoleArn": {"Fn::GetAtt": ["Infrastructure", "Arn"]},
+        "InstanceLaunchTemplate": {"Ec2InstanceProfileArn": {"Fn::GetAtt": ["Profile", "Arn"]}},
+    }
+    files = files_in(
         {
-            "Host": {"Type": "AWS::IAM::Role", "Properties": host},
-            "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Host"}]}},
-            "Infrastructure": {"Type": "AWS::IAM::Role", "Properties": infrastructure},
-            "Other": {"Type": "AWS::IAM::Role", "Properties": {}},
-            "Mi": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {
-                    "ManagedInstancesProvider": {
-                        "InfrastructureRoleArn": {"Fn::GetAtt": ["Infrastructure", "Arn"]},
-                        "InstanceLaunchTemplate": {"Ec2InstanceProfileArn": {"Fn::GetAtt": ["Profile", "Arn"]}},
-                    }
-                },
-            },
+            "Host": resource("IAM::Role", **host),
+            "Profile": resource("IAM::InstanceProfile", Roles=[{"Ref": "Host"}]),
+            "Infrastructure": resource("IAM::Role", **infrastructure),
+            "Other": resource("IAM::Role"),
+            "Mi": resource("ECS::CapacityProvider", ManagedInstancesProvider=managed),
             **(others or {}),
         }
     )
-    files = files_of([stack])
     return [each.message for each in check(files.fleet, rules=[may_start_hosts], files=files)]
 
 
@@ -49,7 +44,7 @@ def trusted(*statements: Any) -> bool:
 
 
 def policy(role: Any) -> dict[str, Any]:
-    return {"Grant": {"Type": "AWS::IAM::Policy", "Properties": {"PolicyName": "Grant", "Roles": [role]}}}
+    return {"Grant": resource("IAM::Policy", PolicyName="Grant", Roles=[role])}
 
 
 ALONE = {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"]}

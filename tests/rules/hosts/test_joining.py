@@ -152,12 +152,8 @@ def found(folder: Path, **changed: Any) -> list[str]:
     return [each.message for each in check_files([folder / "template.json"]).findings if each.rule == "GPU228"]
 
 
-def resource(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"Type": f"AWS::EC2::{kind}", "Properties": properties}
-
-
 def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
-    return resource("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
+    return _ec2("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
 
 
 def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
@@ -167,7 +163,7 @@ def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
     none = found(tmp_path, EcsEndpoint=None)
     assert [each.endswith("no endpoint open to them for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
     assert found(tmp_path, A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == []
-    other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=resource("VPC", CidrBlock="10.1.0.0/16"))
+    other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=_ec2("VPC", CidrBlock="10.1.0.0/16"))
     assert [each.endswith("no endpoint open to them for ecs-agent or ecs-telemetry") for each in other] == [True]
 
 
@@ -176,7 +172,7 @@ def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
 )
 def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress: Any, is_closed: bool) -> None:
     rules = [{"IpProtocol": "tcp", "FromPort": each, "ToPort": each, **_ANYWHERE} for each in ingress or ()]
-    group = resource("SecurityGroup", VpcId={"Ref": "Vpc"}, SecurityGroupIngress=rules)
+    group = _ec2("SecurityGroup", VpcId={"Ref": "Vpc"}, SecurityGroupIngress=rules)
     agent = endpoint("ecs-agent")
     agent["Properties"]["SecurityGroupIds"] = [{"Ref": "Group"} if ingress is not None else "sg-1"]
     messages = found(tmp_path, Group=group, A=agent, T=endpoint("ecs-telemetry"))
@@ -185,8 +181,8 @@ def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress
 
 _PUBLIC, _OTHER, _PRIVATE = {"Ref": "Public"}, {"RouteTableId": {"Ref": "Table"}}, {"ConnectivityType": "private"}
 _ONWARD = {
-    "Table": resource("RouteTable", VpcId={"Ref": "Vpc"}),
-    "On": resource("SubnetRouteTableAssociation", SubnetId=_PUBLIC, **_OTHER),
+    "Table": _ec2("RouteTable", VpcId={"Ref": "Vpc"}),
+    "On": _ec2("SubnetRouteTableAssociation", SubnetId=_PUBLIC, **_OTHER),
     **_public(**_OTHER),
 }
 
@@ -198,7 +194,7 @@ _ONWARD = {
         ({"SubnetId": {"Ref": "Subnet"}}, {}, True),
         (_PRIVATE, _ONWARD, True),
         ({}, _ONWARD, False),
-        (_PRIVATE, {**_ONWARD, "Far": resource("Route", TransitGatewayId="tgw-1", **_OTHER)}, False),
+        (_PRIVATE, {**_ONWARD, "Far": _ec2("Route", TransitGatewayId="tgw-1", **_OTHER)}, False),
         ({"ConnectivityType": {"Fn::ImportValue": "Type"}}, {}, False),
         ({"SubnetId": {"Fn::ImportValue": "Subnet"}}, {}, False),
     ],
@@ -206,9 +202,9 @@ _ONWARD = {
 def test_a_nat_gateway_leads_out_where_its_own_subnet_does(
     tmp_path: Path, gateway: dict[str, Any], others: dict[str, Any], is_closed: bool
 ) -> None:
-    nat = resource("NatGateway", **{"SubnetId": _PUBLIC, **gateway})
-    out = resource("Route", RouteTableId=_TABLE, NatGatewayId={"Ref": "Nat"})
-    messages = found(tmp_path, Nat=nat, ToNat=out, Public=resource("Subnet", VpcId={"Ref": "Vpc"}), **others)
+    nat = _ec2("NatGateway", **{"SubnetId": _PUBLIC, **gateway})
+    out = _ec2("Route", RouteTableId=_TABLE, NatGatewayId={"Ref": "Nat"})
+    messages = found(tmp_path, Nat=nat, ToNat=out, Public=_ec2("Subnet", VpcId={"Ref": "Vpc"}), **others)
     assert ["to NAT gateway Nat, which leads to no internet gateway" in each for each in messages] == [True][:is_closed]
 
 
@@ -224,20 +220,20 @@ def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint(tmp_p
 def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:
     alone = found(tmp_path, SubnetRoutes=None, EcsEndpoint=None)
     assert [each.startswith("the subnets of Provider have no route out") for each in alone] == [True]
-    of_any = resource("SubnetRouteTableAssociation", SubnetId={"Fn::ImportValue": "subnet"}, RouteTableId=_TABLE)
+    of_any = _ec2("SubnetRouteTableAssociation", SubnetId={"Fn::ImportValue": "subnet"}, RouteTableId=_TABLE)
     assert found(tmp_path, SubnetRoutes=of_any, EcsEndpoint=None) == []
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"OfAnother": resource("Route", RouteTableId={"Fn::ImportValue": "table"}, NatGatewayId="nat-1")},
-        {"Vpn": resource("VPNGatewayRoutePropagation", RouteTableIds=[_TABLE], VpnGatewayId="vgw-1")},
+        {"OfAnother": _ec2("Route", RouteTableId={"Fn::ImportValue": "table"}, NatGatewayId="nat-1")},
+        {"Vpn": _ec2("VPNGatewayRoutePropagation", RouteTableIds=[_TABLE], VpnGatewayId="vgw-1")},
         {"Routes": None},
         {"Subnet": None},
         {"Vpc": None},
         {"OfAnother": endpoint("ecs-agent", {"Fn::ImportValue": "vpc"})},
-        {"Unnamed": resource("VPCEndpoint", VpcId={"Ref": "Vpc"}, ServiceName={"Fn::ImportValue": "service"})},
+        {"Unnamed": _ec2("VPCEndpoint", VpcId={"Ref": "Vpc"}, ServiceName={"Fn::ImportValue": "service"})},
     ],
     ids=str,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpu_constructs.template import REGION, Choice, read_stacks
+from tests.template.resources.declared import resource
 from tests.template.written import read, save, template
 
 GPUS = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2]}
@@ -20,8 +22,7 @@ def choices(*resources: dict[str, Any], **sections: Any) -> dict[str, Choice]:
     return {each.parameter: each for each in read_stacks([body]).choices}
 
 
-def hosts(**properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": properties}
+hosts = partial(resource, "AutoScaling::AutoScalingGroup")
 
 
 def test_a_choice_has_its_values_and_its_place() -> None:

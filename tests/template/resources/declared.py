@@ -96,36 +96,25 @@ def fleet_of_data(
     **others: Any,
 ) -> Fleet:
     """The same with what could not be read, and other resources beside it."""
+    launches = {"MinSize": "0", "MaxSize": "4", "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}}
+    scaled = {"AutoScalingGroupArn": {"Ref": "Group"}, "ManagedScaling": {"Status": "ENABLED"}}
     return fleet(
         {
-            "Template": {
-                "Type": "AWS::EC2::LaunchTemplate",
-                "Metadata": metadata or {},
-                "Properties": {"LaunchTemplateData": data},
-            },
+            "Template": {**resource("EC2::LaunchTemplate", LaunchTemplateData=data), "Metadata": metadata or {}},
             "Group": {
-                "Type": "AWS::AutoScaling::AutoScalingGroup",
-                "Properties": {
-                    "MinSize": "0",
-                    "MaxSize": "4",
-                    "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}},
-                    **(group or {}),
-                },
+                **resource("AutoScaling::AutoScalingGroup", **{**launches, **(group or {})}),
                 "UpdatePolicy": update_policy or {},
                 "Metadata": group_metadata or {},
             },
-            "Provider": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {
-                    "AutoScalingGroupProvider": {
-                        "AutoScalingGroupArn": {"Ref": "Group"},
-                        "ManagedScaling": {"Status": "ENABLED"},
-                    }
-                },
-            },
+            "Provider": resource("ECS::CapacityProvider", AutoScalingGroupProvider=scaled),
             **others,
         }
     )
+
+
+def resource(kind: str, **properties: Any) -> dict[str, Any]:
+    """A resource of AWS as a template has it."""
+    return {"Type": f"AWS::{kind}", "Properties": properties}
 
 
 def of(logical_id: str) -> dict[str, Any]:

@@ -8,18 +8,15 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Workload
 from gpu_constructs.template.model import Placeholder, Text
-from tests.template.resources.declared import files, fleet, joined, only_pool, only_workload
+from tests.template.resources.declared import files, fleet, joined, only_pool, only_workload, resource
 
-CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
-OTHER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "test"}}
-OPEN = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": {"Unknown": 0}}}
+CLUSTER = resource("ECS::Cluster", ClusterName="prod")
+OTHER = resource("ECS::Cluster", ClusterName="test")
+OPEN = resource("ECS::Cluster", ClusterName={"Unknown": 0})
 
 
-def provider(group: str = "Group") -> dict[str, Any]:
-    return {
-        "Type": "AWS::ECS::CapacityProvider",
-        "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": group}}},
-    }
+def provider(group: str = "Group", **named: Any) -> dict[str, Any]:
+    return resource("ECS::CapacityProvider", AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": group}}, **named)
 
 
 def listing(providers: Any, cluster: Any = None) -> dict[str, Any]:
@@ -32,12 +29,10 @@ def hosts(cluster: str = "prod", **group: Any) -> dict[str, Any]:
         "InstanceType": "g6.xlarge",
         "UserData": f"#!/bin/bash\necho ECS_CLUSTER={cluster} >> /etc/ecs/ecs.config\n",
     }
+    launched = {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}, **group}
     return {
-        "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
-        "Group": {
-            "Type": "AWS::AutoScaling::AutoScalingGroup",
-            "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}, **group},
-        },
+        "Template": resource("EC2::LaunchTemplate", LaunchTemplateData=data),
+        "Group": resource("AutoScaling::AutoScalingGroup", **launched),
     }
 
 
@@ -156,13 +151,7 @@ STACK_NAME = Placeholder("Stack", "AWS::StackName")
 
 def on(provider_name: Any, named: Any, **others: Any) -> Workload:
     """A service on a provider of some name, which its strategy names in some way."""
-    properties = {**provider()["Properties"], "Name": provider_name}
-    found = {
-        "Cluster": CLUSTER,
-        **hosts(),
-        "Provider": {"Type": "AWS::ECS::CapacityProvider", "Properties": properties},
-        "Service": service(named),
-    }
+    found = {"Cluster": CLUSTER, **hosts(), "Provider": provider(Name=provider_name), "Service": service(named)}
     return only_workload({**found, **others})
 
 
@@ -206,18 +195,14 @@ def test_user_data_names_a_cluster_as_its_name_is_made(line: str) -> None:
 WITHOUT_STRATEGY = {"Type": "AWS::ECS::Service", "Properties": {"Cluster": {"Ref": "Cluster"}}}
 
 
-def of_type(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"Type": kind, "Properties": properties}
-
-
 @pytest.mark.parametrize(
     ("other", "may_start"),
     [
-        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MinSize=1), True),
-        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MaxSize=0), False),
-        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName="elsewhere", MinSize=1), True),
-        (of_type("AWS::AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Group"}), True),
-        (of_type("AWS::IAM::Policy", PolicyDocument={"Statement": [{"Action": "autoscaling:*"}]}), True),
+        (resource("AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MinSize=1), True),
+        (resource("AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MaxSize=0), False),
+        (resource("AutoScaling::ScheduledAction", AutoScalingGroupName="elsewhere", MinSize=1), True),
+        (resource("AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Group"}), True),
+        (resource("IAM::Policy", PolicyDocument={"Statement": [{"Action": "autoscaling:*"}]}), True),
     ],
 )
 def test_hosts_may_be_started_by_others_than_ecs(other: dict[str, Any], may_start: bool) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from gpu_constructs.fleet import (
     Subnet,
 )
 from gpu_constructs.template.model import Placeholder, Text
-from tests.template.resources.declared import fleet, mixed, of, only_pool, pool_of_data
+from tests.template.resources.declared import fleet, mixed, of, only_pool, pool_of_data, resource
 
 OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"
 BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
@@ -26,16 +27,12 @@ def names(pool: Pool) -> list[str]:
     return [each.name for each in pool.instance_types]
 
 
-def group(**properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": properties}
+group = partial(resource, "AutoScaling::AutoScalingGroup")
+provider = partial(resource, "ECS::CapacityProvider")
 
 
 def template(**data: Any) -> dict[str, Any]:
-    return {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}}
-
-
-def provider(**properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::ECS::CapacityProvider", "Properties": properties}
+    return resource("EC2::LaunchTemplate", LaunchTemplateData=data)
 
 
 def test_overrides_come_in_their_order_and_replace_the_type_of_the_template() -> None:

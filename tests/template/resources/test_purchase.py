@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
-from tests.template.resources.declared import fleet_of_data, mixed, of, only_pool, pool_of_data
+from tests.template.resources.declared import fleet_of_data, mixed, of, only_pool, pool_of_data, resource
 
 # Above what the reservations of a group have, hosts start on demand unless the preference forbids it.
 GROUP = "CapacityReservationResourceGroupArn"
@@ -142,15 +142,7 @@ JOINS = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
 
 
 def test_a_single_instance_may_be_in_a_reservation() -> None:
-    pool = only_pool(
-        {
-            "Host": {
-                "Type": "AWS::EC2::LaunchTemplate",
-                "Properties": {
-                    "LaunchTemplateData": {"InstanceType": "g6.xlarge", **targeted(CapacityReservationId="cr-1")}
-                },
-            },
-            "Instance": {"Type": "AWS::EC2::Instance", "Properties": {"LaunchTemplate": of("Host"), "UserData": JOINS}},
-        }
-    )
+    data = {"InstanceType": "g6.xlarge", **CR_1}
+    instance = resource("EC2::Instance", LaunchTemplate=of("Host"), UserData=JOINS)
+    pool = only_pool({"Host": resource("EC2::LaunchTemplate", LaunchTemplateData=data), "Instance": instance})
     assert pool.bought.reservation == Reservation(id="cr-1")

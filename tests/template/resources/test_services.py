@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling, Workload
-from tests.template.resources.declared import fleet, joined, only_workload
+from tests.template.resources.declared import fleet, joined, only_workload, resource
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
 TASK = {"Type": "AWS::ECS::TaskDefinition", "Properties": {"Family": "train"}}
@@ -13,8 +14,7 @@ GPU = {"Type": "AWS::ECS::CapacityProvider", "Properties": {"AutoScalingGroupPro
 NAMED = {"Type": "AWS::ECS::CapacityProvider", "Properties": {"Name": "spot", "AutoScalingGroupProvider": {}}}
 
 
-def service(**properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::ECS::Service", "Properties": properties}
+service = partial(resource, "ECS::Service")
 
 
 def workload(others: dict[str, Any] | None = None, **properties: Any) -> Workload:
@@ -58,14 +58,12 @@ def items(found: Workload) -> list[tuple[Any, str | None, Any, Any]]:
 
 
 DEFAULT = [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": 1}]
-LISTING = {
-    "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-    "Properties": {
-        "Cluster": {"Ref": "Cluster"},
-        "CapacityProviders": [{"Ref": "Gpu"}],
-        "DefaultCapacityProviderStrategy": DEFAULT,
-    },
-}
+LISTING = resource(
+    "ECS::ClusterCapacityProviderAssociations",
+    Cluster={"Ref": "Cluster"},
+    CapacityProviders=[{"Ref": "Gpu"}],
+    DefaultCapacityProviderStrategy=DEFAULT,
+)
 
 
 def test_the_strategy_of_the_cluster_holds_where_the_service_has_none() -> None:
@@ -117,8 +115,7 @@ def test_a_count_that_was_written_stays_where_something_scales_the_service() -> 
     assert (found.max_count, found.desired_count) == (6, 2)
 
 
-def policy(**properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::ApplicationAutoScaling::ScalingPolicy", "Properties": properties}
+policy = partial(resource, "ApplicationAutoScaling::ScalingPolicy")
 
 
 REQUESTS = {"PredefinedMetricSpecification": {"PredefinedMetricType": "ALBRequestCountPerTarget"}}

@@ -16,13 +16,9 @@ from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources import groups
 from gpu_constructs.template.resources.fleet import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from gpu_constructs.template.resources.index import Index
-from tests.template.resources.declared import declared, fleet, joined
+from tests.template.resources.declared import declared, fleet, joined, resource
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
-
-
-def _resource(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"Type": f"AWS::{kind}", "Properties": properties}
 
 
 def _of_hosts(*groups: str) -> dict[str, Any]:
@@ -31,10 +27,10 @@ def _of_hosts(*groups: str) -> dict[str, Any]:
     template = {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"}
     provider = {"AutoScalingGroupArn": {"Ref": "Hosts"}}
     return {
-        "Template": _resource("EC2::LaunchTemplate", LaunchTemplateData=data),
-        "Hosts": _resource("AutoScaling::AutoScalingGroup", MinSize=0, MaxSize=1, LaunchTemplate=template),
-        "Provider": _resource("ECS::CapacityProvider", AutoScalingGroupProvider=provider),
-        "Task": _resource("ECS::TaskDefinition", NetworkMode="bridge", ContainerDefinitions=[_CONTAINER]),
+        "Template": resource("EC2::LaunchTemplate", LaunchTemplateData=data),
+        "Hosts": resource("AutoScaling::AutoScalingGroup", MinSize=0, MaxSize=1, LaunchTemplate=template),
+        "Provider": resource("ECS::CapacityProvider", AutoScalingGroupProvider=provider),
+        "Task": resource("ECS::TaskDefinition", NetworkMode="bridge", ContainerDefinitions=[_CONTAINER]),
     }
 
 
@@ -44,18 +40,18 @@ def _closed(number: int) -> tuple[Finding, ...]:
     rule = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "SourceSecurityGroupId": {"Ref": "Front"}}
     resources = {
         **_of_hosts("Behind"),
-        "Front": _resource("EC2::SecurityGroup"),
-        "Behind": _resource("EC2::SecurityGroup", SecurityGroupIngress=[rule] * number),
-        "Balancer": _resource(f"{v2}::LoadBalancer", SecurityGroups=[{"Ref": "Front"}] * number),
-        "Targets": _resource(f"{v2}::TargetGroup", Protocol="HTTP"),
+        "Front": resource("EC2::SecurityGroup"),
+        "Behind": resource("EC2::SecurityGroup", SecurityGroupIngress=[rule] * number),
+        "Balancer": resource(f"{v2}::LoadBalancer", SecurityGroups=[{"Ref": "Front"}] * number),
+        "Targets": resource(f"{v2}::TargetGroup", Protocol="HTTP"),
     }
     action = {"Type": "forward", "TargetGroupArn": {"Ref": "Targets"}}
     entry = {"ContainerName": "server", "ContainerPort": 8000, "TargetGroupArn": {"Ref": "Targets"}}
     for each in range(number):
-        resources[f"Listener{each}"] = _resource(
+        resources[f"Listener{each}"] = resource(
             f"{v2}::Listener", LoadBalancerArn={"Ref": "Balancer"}, DefaultActions=[action]
         )
-        resources[f"Service{each}"] = _resource(
+        resources[f"Service{each}"] = resource(
             "ECS::Service",
             TaskDefinition={"Ref": "Task"},
             CapacityProviderStrategy=[{"CapacityProvider": {"Ref": "Provider"}}],
@@ -88,8 +84,8 @@ def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted() -> None:
     written = ["attribute:ecs.instance-type =~ g6.*", "attribute:ecs.instance-type !~ g5.*", "attribute:zone == a"]
     constraints = [{"Type": "memberOf", "Expression": each} for each in written]
     resources = {
-        "Task": _resource("ECS::TaskDefinition", PlacementConstraints=constraints),
-        "Service": _resource("ECS::Service", TaskDefinition={"Ref": "Task"}, PlacementConstraints=constraints),
+        "Task": resource("ECS::TaskDefinition", PlacementConstraints=constraints),
+        "Service": resource("ECS::Service", TaskDefinition={"Ref": "Task"}, PlacementConstraints=constraints),
     }
     with one_call(4 * (STEPS_OF_CONSTRAINT + STEPS_OF_PATTERN)):
         assert not fleet(resources).remarks
@@ -122,10 +118,10 @@ def test_a_group_is_read_once_for_all_its_capacity_providers(looked_up: list[str
 def test_the_target_of_many_scaling_policies_is_read_once(looked_up: list[str]) -> None:
     number = 50
     resource_id = joined("service/c/", *({"Fn::GetAtt": [f"Service{each}", "Name"]} for each in range(number)))
-    policy = _resource("ApplicationAutoScaling::ScalingPolicy", ScalingTargetId={"Ref": "Target"}, PolicyType="x")
+    policy = resource("ApplicationAutoScaling::ScalingPolicy", ScalingTargetId={"Ref": "Target"}, PolicyType="x")
     resources = {
-        "Service0": _resource("ECS::Service"),
-        "Target": _resource("ApplicationAutoScaling::ScalableTarget", ResourceId=resource_id),
+        "Service0": resource("ECS::Service"),
+        "Target": resource("ApplicationAutoScaling::ScalableTarget", ResourceId=resource_id),
         **{f"Policy{each}": policy for each in range(number)},
     }
     (workload,) = fleet(resources).workloads
@@ -140,11 +136,11 @@ def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) 
     profile = {"Ec2InstanceProfileArn": {"Fn::GetAtt": ["Profile", "Arn"]}}
     provider = {"InfrastructureRoleArn": {"Fn::GetAtt": ["Passing", "Arn"]}, "InstanceLaunchTemplate": profile}
     resources = {
-        "Passing": _resource("IAM::Role", ManagedPolicyArns=[managed]),
-        "Passed": _resource("IAM::Role", RoleName="other"),
-        "Profile": _resource("IAM::InstanceProfile", Roles=[{"Ref": "Passed"}]),
-        **{f"Policy{each}": _resource("IAM::Policy", Roles=[{"Ref": "Passed"}]) for each in range(number)},
-        **{f"P{each}": _resource("ECS::CapacityProvider", ManagedInstancesProvider=provider) for each in range(number)},
+        "Passing": resource("IAM::Role", ManagedPolicyArns=[managed]),
+        "Passed": resource("IAM::Role", RoleName="other"),
+        "Profile": resource("IAM::InstanceProfile", Roles=[{"Ref": "Passed"}]),
+        **{f"Policy{each}": resource("IAM::Policy", Roles=[{"Ref": "Passed"}]) for each in range(number)},
+        **{f"P{each}": resource("ECS::CapacityProvider", ManagedInstancesProvider=provider) for each in range(number)},
     }
     read = files_of([declared(resources)])
     assert len(check(read.fleet, rules=[may_start_hosts], files=read)) == number
@@ -167,7 +163,7 @@ def test_schedules_are_read_once_for_all_groups(monkeypatch: pytest.MonkeyPatch)
     for each in range(number):
         group = {"AutoScalingGroupArn": {"Ref": f"Hosts{each}"}}
         resources[f"Hosts{each}"] = resources["Hosts"]
-        resources[f"Provider{each}"] = _resource("ECS::CapacityProvider", AutoScalingGroupProvider=group)
-        resources[f"Schedule{each}"] = _resource("Scheduler::Schedule", ScheduleExpression="rate(1 day)")
+        resources[f"Provider{each}"] = resource("ECS::CapacityProvider", AutoScalingGroupProvider=group)
+        resources[f"Schedule{each}"] = resource("Scheduler::Schedule", ScheduleExpression="rate(1 day)")
     fleet(resources)
     assert len(read) == number
