@@ -13,14 +13,12 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Task,
 )
-from tests.template.resources.declared import fleet, only_pool
+from tests.template.resources.declared import fleet, only_pool, resource
 
 
 def environment(properties: dict[str, Any] | None = None, **resources: Any) -> dict[str, Any]:
-    return {
-        "Type": "AWS::Batch::ComputeEnvironment",
-        "Properties": {"Type": "MANAGED", "ComputeResources": {"Type": "EC2", **resources}, **(properties or {})},
-    }
+    given = {"Type": "MANAGED", "ComputeResources": {"Type": "EC2", **resources}, **(properties or {})}
+    return resource("Batch::ComputeEnvironment", **given)
 
 
 def pool(**resources: Any) -> Pool:

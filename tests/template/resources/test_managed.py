@@ -5,23 +5,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
-from tests.template.resources.declared import fleet, only_pool
+from tests.template.resources.declared import fleet, only_pool, resource
 
 
 def managed(launch: dict[str, Any], **properties: Any) -> Pool:
-    return only_pool(
-        {
-            "Cluster": {"Type": "AWS::ECS::Cluster"},
-            "Mi": {
-                "Type": "AWS::ECS::CapacityProvider",
-                "Properties": {
-                    "ClusterName": {"Ref": "Cluster"},
-                    "ManagedInstancesProvider": {"InstanceLaunchTemplate": launch},
-                    **properties,
-                },
-            },
-        }
-    )
+    given = {"ClusterName": {"Ref": "Cluster"}, "ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}
+    provider = resource("ECS::CapacityProvider", **given, **properties)
+    return only_pool({"Cluster": resource("ECS::Cluster"), "Mi": provider})
 
 
 def test_a_provider_of_managed_instances_launches_what_satisfies_its_requirements() -> None:

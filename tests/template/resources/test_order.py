@@ -6,24 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.template.resources.declared import files
+from tests.template.resources.declared import files, resource
 
 
 def _service(**changes: Any) -> dict[str, Any]:
+    cluster, provider = {"Ref": "Cluster"}, {"Ref": "Provider"}
+    listed = {"Cluster": cluster, "CapacityProviders": [provider]}
+    runs = {"Cluster": cluster, "CapacityProviderStrategy": [{"CapacityProvider": provider}]}
     return {
-        "Cluster": {"Type": "AWS::ECS::Cluster"},
-        "Provider": {"Type": "AWS::ECS::CapacityProvider"},
-        "Association": {
-            "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-            "Properties": {"Cluster": {"Ref": "Cluster"}, "CapacityProviders": [{"Ref": "Provider"}]},
-        },
-        "Service": {
-            "Type": "AWS::ECS::Service",
-            "Properties": {
-                "Cluster": {"Ref": "Cluster"},
-                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}}],
-            },
-        },
+        "Cluster": resource("ECS::Cluster"),
+        "Provider": resource("ECS::CapacityProvider"),
+        "Association": resource("ECS::ClusterCapacityProviderAssociations", **listed),
+        "Service": resource("ECS::Service", **runs),
         **changes,
     }
 

@@ -29,6 +29,7 @@ def names(pool: Pool) -> list[str]:
 
 group = partial(resource, "AutoScaling::AutoScalingGroup")
 provider = partial(resource, "ECS::CapacityProvider")
+configuration = partial(resource, "AutoScaling::LaunchConfiguration")
 
 
 def template(**data: Any) -> dict[str, Any]:
@@ -154,10 +155,7 @@ def test_a_provider_over_a_group_of_another_file_is_a_pool_of_which_little_is_kn
 def test_a_launch_configuration_is_read_and_said_to_be_one() -> None:
     pool = only_pool(
         {
-            "Config": {
-                "Type": "AWS::AutoScaling::LaunchConfiguration",
-                "Properties": {"InstanceType": "p3.2xlarge", "SpotPrice": "1.0", "ImageId": "ami-1"},
-            },
+            "Config": configuration(InstanceType="p3.2xlarge", SpotPrice="1.0", ImageId="ami-1"),
             "Group": group(LaunchConfigurationName={"Ref": "Config"}, MinSize=1, MaxSize=2),
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Fn::GetAtt": ["Group", "Arn"]}}),
         }
@@ -172,13 +170,8 @@ def test_a_group_that_nothing_ties_to_ecs_is_no_pool() -> None:
 
 def test_an_instance_with_a_cluster_in_its_user_data_is_a_pool_of_one() -> None:
     user_data = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
-    properties = {"InstanceType": "g6.xlarge", "UserData": user_data}
-    pool = only_pool(
-        {
-            "Host": {"Type": "AWS::EC2::Instance", "Properties": properties},
-            "Other": {"Type": "AWS::EC2::Instance", "Properties": {"InstanceType": "t3.micro"}},
-        }
-    )
+    host = resource("EC2::Instance", InstanceType="g6.xlarge", UserData=user_data)
+    pool = only_pool({"Host": host, "Other": resource("EC2::Instance", InstanceType="t3.micro")})
     assert (pool.name, pool.kind, pool.cluster) == ("Host", PoolKind.INSTANCE, "gpu")
     assert (pool.min_instances, pool.max_instances, pool.zones, pool.has_provider) == (1, 1, 1, False)
 
@@ -188,14 +181,12 @@ def test_an_instance_with_a_cluster_in_its_user_data_is_a_pool_of_one() -> None:
 )
 @pytest.mark.parametrize("listed", [{"Ref": "Provider"}, "gpu"])
 def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -> None:
+    listing = {"Cluster": named, "CapacityProviders": ["FARGATE", listed]}
     pool = only_pool(
         {
-            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}},
+            "Cluster": resource("ECS::Cluster", ClusterName="prod"),
             "Provider": provider(Name="gpu", AutoScalingGroupProvider={}),
-            "Listing": {
-                "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-                "Properties": {"Cluster": named, "CapacityProviders": ["FARGATE", listed]},
-            },
+            "Listing": resource("ECS::ClusterCapacityProviderAssociations", **listing),
         }
     )
     assert pool.cluster == "Cluster"
@@ -212,11 +203,8 @@ def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -
 def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: tuple[Subnet, ...]) -> None:
     pool = only_pool(
         {
-            "A": {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": "us-east-1a"}},
-            "Given": {
-                "Type": "AWS::EC2::Subnet",
-                "Properties": {"AvailabilityZone": ZONE},
-            },
+            "A": resource("EC2::Subnet", AvailabilityZone="us-east-1a"),
+            "Given": resource("EC2::Subnet", AvailabilityZone=ZONE),
             "T": template(InstanceType="g6.xlarge"),
             "Group": group(LaunchTemplate=of("T"), **properties),
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
@@ -229,14 +217,10 @@ def test_the_commands_of_cfn_init_name_the_cluster() -> None:
     joins = {"command": "echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"}
     found = fleet(
         {
-            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "gpu"}},
+            "Cluster": resource("ECS::Cluster", ClusterName="gpu"),
             "Launch": {
-                "Type": "AWS::AutoScaling::LaunchConfiguration",
+                **configuration(InstanceType="g6.xlarge", UserData="#!/bin/bash\n/opt/aws/bin/cfn-init -r Launch\n"),
                 "Metadata": {"AWS::CloudFormation::Init": {"config": {"commands": {"join": joins}}}},
-                "Properties": {
-                    "InstanceType": "g6.xlarge",
-                    "UserData": "#!/bin/bash\n/opt/aws/bin/cfn-init -r Launch\n",
-                },
             },
             "Group": group(LaunchConfigurationName={"Ref": "Launch"}, MinSize=1, MaxSize=1),
         }

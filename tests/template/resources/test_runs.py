@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, ResourceRequirement, Starter, Workload
-from tests.template.resources.declared import fleet, joined
+from tests.template.resources.declared import fleet, joined, resource
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {}}
 ARN = {"Fn::GetAtt": ["Cluster", "Arn"]}
 GPU = [{"Type": "GPU", "Value": "4"}]
-TASK = {
-    "Type": "AWS::ECS::TaskDefinition",
-    "Properties": {"Family": "train", "ContainerDefinitions": [{"Name": "main", "Memory": 100}]},
-}
+TASK = resource("ECS::TaskDefinition", Family="train", ContainerDefinitions=[{"Name": "main", "Memory": 100}])
 PARTITION = {"Unknown": "AWS::Partition"}
 
 

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Step, Submission
-from tests.template.resources.declared import fleet
+from tests.template.resources.declared import fleet, resource
 
-TASK = {
-    "Type": "AWS::ECS::TaskDefinition",
-    "Properties": {"Family": "train", "ContainerDefinitions": [{"Name": "main", "Memory": 100}]},
-}
-JOB = {
-    "Type": "AWS::Batch::JobDefinition",
-    "Properties": {"Type": "container", "JobDefinitionName": "job", "ContainerProperties": {"Image": "x"}},
-}
-QUEUE = {"Type": "AWS::Batch::JobQueue", "Properties": {"JobQueueName": "queue", "ComputeEnvironmentOrder": []}}
-FAIR = {"Type": "AWS::Batch::SchedulingPolicy", "Properties": {"FairsharePolicy": {}}}
-QUOTAS = {"Type": "AWS::Batch::SchedulingPolicy", "Properties": {"QuotaSharePolicy": {}}}
+TASK = resource("ECS::TaskDefinition", Family="train", ContainerDefinitions=[{"Name": "main", "Memory": 100}])
+JOB = resource("Batch::JobDefinition", Type="container", JobDefinitionName="job", ContainerProperties={"Image": "x"})
+QUEUE = resource("Batch::JobQueue", JobQueueName="queue", ComputeEnvironmentOrder=[])
+FAIR = resource("Batch::SchedulingPolicy", FairsharePolicy={})
+QUOTAS = resource("Batch::SchedulingPolicy", QuotaSharePolicy={})
 ALL = ["States.ALL"]
 TO_PAUSE = [{"ErrorEquals": ALL, "Next": "Pause"}]
 PAUSE = {"Type": "Wait", "Seconds": 60, "Next": "Train"}
@@ -188,7 +182,7 @@ def test_a_submission_says_how_many_jobs_and_attempts() -> None:
     assert (found.attempts, found.copies) == (4, 20)
     plain = submission(Uploaded=target(BatchParameters={"JobDefinition": {"Ref": "Job"}, "JobName": "x"}))
     assert (plain.attempts, plain.copies) == (None, None)
-    retried = {**JOB, "Properties": {**JOB["Properties"], "RetryStrategy": {"Attempts": 3}}}  # type: ignore[dict-item]
+    retried = {**JOB, "Properties": {**JOB["Properties"], "RetryStrategy": {"Attempts": 3}}}
     assert [each.attempts for of in (JOB, retried) for each in fleet({"Job": of}).tasks] == [1, 3]
 
 
