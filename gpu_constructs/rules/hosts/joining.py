@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
@@ -14,13 +15,25 @@ from gpu_constructs.template.resources.roles import Permission, Roles, is_closed
 from gpu_constructs.template.resources.section import Section, is_list
 
 _POLICY = "the AWS managed policy service-role/AmazonEC2ContainerServiceforEC2Role"
+_MANAGED_POLICY = "the AWS managed policy AmazonECSInstanceRolePolicyForManagedInstances"
+_PROFILES = {
+    PoolKind.BATCH: "ComputeResources.InstanceRole",
+    PoolKind.MANAGED_INSTANCES: "InstanceLaunchTemplate.Ec2InstanceProfileArn",
+}
 _CREDENTIALS = "AWS_ACCESS_KEY_ID"
 _CLUSTER = "ECS_CLUSTER"
 _EC2 = "ec2.amazonaws.com"
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _REGISTERS = Permission(
     action="ecs:RegisterContainerInstance",
-    given_by=frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AdministratorAccess"}),
+    given_by=frozenset(
+        {
+            "AmazonEC2ContainerServiceforEC2Role",
+            "AmazonECSInstanceRolePolicyForManagedInstances",
+            "AmazonECS_FullAccess",
+            "AdministratorAccess",
+        }
+    ),
     not_given_by=frozenset(
         {
             "AmazonEC2ContainerRegistryPullOnly",
@@ -33,6 +46,7 @@ _REGISTERS = Permission(
         }
     ),
 )
+_OF_AGENT = (_REGISTERS, *(replace(_REGISTERS, action=f"ecs:{each}") for each in ("DiscoverPollEndpoint", "Poll")))
 _HTTPS = 443
 _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
 
@@ -41,12 +55,13 @@ _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResou
     "GPU264",
     question="do hosts get the credentials with which they register?",
     because="the agent registers its host with the role of the instance profile, whose credentials it gets from the "
-    "instance metadata service: EC2 must be trusted to assume it, and it must allow ecs:RegisterContainerInstance",
+    "instance metadata service: EC2 must be trusted to assume it, and it must allow ecs:RegisterContainerInstance, "
+    "ecs:DiscoverPollEndpoint and ecs:Poll",
     softer="where the files have no task, and nothing joins the group to a cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html",
 )
 def has_credentials(context: Context) -> Problems:
-    for pool, data in launched(context):
+    for pool, data in (*launched(context), *_managed(context)):
         wrong = _unregistered(context, pool, data)
         if wrong is not None:
             message, fix = wrong
@@ -74,6 +89,15 @@ def launched(context: Context) -> Iterator[tuple[Pool, Section]]:
             yield pool, data
 
 
+def _managed(context: Context) -> Iterator[tuple[Pool, Section]]:
+    """Pools of ECS Managed Instances, with their instance profile as a launch template has it."""
+    for pool in context.fleet.pools:
+        found = context.section(pool) if pool.kind is PoolKind.MANAGED_INSTANCES else None
+        given = None if found is None else found.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
+        if given is not None and given.has("Ec2InstanceProfileArn"):  # ECS refuses none at once
+            yield pool, replace(given, values={"IamInstanceProfile": {"Arn": given.get("Ec2InstanceProfileArn")}})
+
+
 def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str] | None:
     """Why its hosts cannot register with the role that they have, and what to do; None where they may."""
     if pool.user_data.get(_CREDENTIALS) is not None or not pool.user_data.complete:
@@ -98,19 +122,23 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
             f"EC2 may not assume the role of the hosts of {pool.name}, so that they get no credentials",
             "Principal: {Service: ec2.amazonaws.com} in the AssumeRolePolicyDocument of the role",
         )
-    if role is not None and roles.allow(role, _REGISTERS) is False:
-        return f"the role of the hosts of {pool.name} does not allow ecs:RegisterContainerInstance", _POLICY
+    lacking = [each.action for each in _OF_AGENT if role is not None and roles.allow(role, each) is False]
+    if lacking:
+        policy = _MANAGED_POLICY if pool.kind is PoolKind.MANAGED_INSTANCES else _POLICY
+        denied = ", and no statement that denies it" if role is not None and roles.denies(role, lacking[0]) else ""
+        return f"the role of the hosts of {pool.name} does not allow {lacking[0]}", f"{policy}{denied}"
     return None
 
 
 def _profile_of(pool: Pool) -> str:
-    return "ComputeResources.InstanceRole" if pool.kind is PoolKind.BATCH else "IamInstanceProfile"
+    return _PROFILES.get(pool.kind, "IamInstanceProfile")
 
 
 def _is_role(roles: Roles, profile: Value) -> bool:
-    """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""
+    """Whether a role stands where an instance profile belongs; a name that was chosen may be that of both."""
     if isinstance(profile, Reference):
-        return profile.attribute == "Arn" and roles.named(profile) is not None
+        role = roles.named(profile)
+        return role is not None and (profile.attribute == "Arn" or roles.has_a_name_of_its_own(role))
     return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces_of(profile))
 
 
@@ -211,6 +239,13 @@ _DESCRIBES = Permission(
     given_by=frozenset({"AWSBatchServiceRole", "AmazonECS_FullAccess", "AdministratorAccess", "PowerUserAccess"}),
     not_given_by=_REGISTERS.not_given_by | {"AmazonEC2ContainerServiceforEC2Role"},
 )
+_LAUNCHES = Permission(
+    action="ec2:RunInstances",
+    given_by=frozenset({"AmazonECSInfrastructureRolePolicyForManagedInstances", "AmazonEC2FullAccess"})
+    | {"AdministratorAccess", "PowerUserAccess"},
+    not_given_by=_DESCRIBES.not_given_by
+    | {"AmazonECSInfrastructureRolePolicyForVolumes", "AmazonECSInstanceRolePolicyForManagedInstances"},
+)
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
@@ -221,12 +256,12 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
 @error(
     "GPU190",
     question="may ECS, Auto Scaling or AWS Batch start hosts with the role that is for it?",
-    because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com and to "
-    "pass the role of the hosts; AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin "
-    "with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an authorization error when a "
-    "task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or that does not allow "
-    "ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts has no permission for "
-    "keys of yours, and their volumes need one in the policy of the key: Client error on launch",
+    because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com, to "
+    "launch instances and to pass the role of the hosts; AmazonECSInfrastructureRolePolicyForManagedInstances passes "
+    "roles whose names begin with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an "
+    "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
+    "that does not allow ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts "
+    "has no permission for keys of yours, and their volumes need one in the policy of the key: Client error on launch",
     softer="of AWS Batch, of whose hosts no page says it, and where other files may have a grant for that role",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
@@ -254,6 +289,14 @@ def may_start_hosts(context: Context) -> Problems:
                 message=f"the service role of {pool.name} does not allow {_DESCRIBES.action}: AWS Batch makes the "
                 "environment INVALID, and starts no hosts",
                 fix="the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
+            )
+        elif role is not None and pool.kind is PoolKind.MANAGED_INSTANCES and _cannot_launch(roles, role):
+            yield Problem(
+                about=pool,
+                property_name=key,
+                message=f"the infrastructure role of {pool.name} does not allow {_LAUNCHES.action}, so that ECS "
+                "cannot start hosts",
+                fix="the AWS managed policy AmazonECSInfrastructureRolePolicyForManagedInstances",
             )
         if role is None or host is None or not _has_no_other_policy(role, context.of_files(roles_with_policies)):
             continue
@@ -289,6 +332,11 @@ def _with_key(context: Context) -> Problems:
                 )
 
 
+def _cannot_launch(roles: Roles, role: Resource) -> bool:
+    either = (_LAUNCHES, replace(_LAUNCHES, action="ec2:CreateFleet"))
+    return all(roles.allow(role, each) is False for each in either)
+
+
 def _is_passed(name: Value) -> bool | Unknown:
     """Whether a role's name begins as it has to, as far as its beginning is known."""
     if isinstance(name, str):
@@ -304,6 +352,6 @@ def _has_no_other_policy(role: Resource, with_policies: frozenset[Reference | No
     arn = managed[0] if is_list(managed) and len(managed) == 1 else None
     return (
         end_of(arn).endswith(_AWS_POLICY)
-        and role.properties.get("Policies") is None
+        and role.properties.get("Policies") in (None, [])
         and with_policies.isdisjoint({None, role.reference})
     )

@@ -49,11 +49,24 @@ class Roles:
         """The role that a property names."""
         return self._index.find(value, ROLE)
 
+    def has_a_name_of_its_own(self, role: Resource) -> bool:
+        """Whether CloudFormation makes the name of a role, and no instance profile of the files may be given it."""
+        given = any("InstanceProfileName" in each.properties for each in self._index.all(INSTANCE_PROFILE))
+        return role.properties.get("RoleName") is None and not given
+
+    def denies(self, role: Resource, action: str) -> bool:
+        """Whether a statement in a role certainly denies an action on everything, whatever else allows it."""
+        policies = _listed(role.properties, "Policies")
+        documents = [each.get("PolicyDocument") for each in policies if isinstance(each, Mapping)]
+        return any(_denies(each, action.lower()) for document in documents for each in _statements(document))
+
     def allow(self, role: Resource, permission: Permission) -> bool | Unknown:
         """Whether a role allows an action on anything; unknown where a policy of it is not known."""
         names = {end_of(each).rpartition("/")[2] for each in _listed(role.properties, "ManagedPolicyArns")}
         actions = list(_actions(role.properties.get("Policies")))
         wanted = permission.action.lower()
+        if self.denies(role, wanted):
+            return False
         if names & permission.given_by or any(
             isinstance(each, str) and fnmatchcase(wanted, each.lower()) for each in actions
         ):
@@ -113,6 +126,13 @@ def _is_for_others(statement: Value, action: str, service: str) -> bool:
         and all(isinstance(each, str) and not each.startswith(service) for each in _listed(principal, "Service"))
         and all(map(_is_somebody, _listed(principal, "AWS")))
     )
+
+
+def _denies(statement: Value, action: str) -> bool:
+    if not isinstance(statement, Mapping) or statement.get("Effect") != "Deny" or "Condition" in statement:
+        return False
+    actions = [each.lower() for each in _listed(statement, "Action") if isinstance(each, str)]
+    return "*" in _listed(statement, "Resource") and any(fnmatchcase(action, each) for each in actions)
 
 
 def _is_somebody(principal: Value) -> bool:

@@ -379,7 +379,9 @@ Parameters: {Profile: null}
     [
         ("", "", []),  # Batch ignores the profile of a launch template
         ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !GetAtt Role.Arn", [("GPU264", "InstanceRole")]),
-        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role", []),  # a profile may have the same name
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role", [("GPU264", "InstanceRole")]),
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role  # named", []),  # as a profile may be, too
+        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role  # its profile", []),
         ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: null", []),  # which the API says
         ("Service: ec2.amazonaws.com", "Service: ecs-tasks.amazonaws.com", [("GPU264", "InstanceRole")]),
         ("service-role/AmazonEC2ContainerServiceforEC2Role", "AmazonS3ReadOnlyAccess", [("GPU264", "InstanceRole")]),
@@ -394,6 +396,10 @@ Parameters: {Profile: null}
 def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tuple[str, str]]) -> None:
     assert old in _HOSTS
     part = _HOSTS.replace(old, new) if old else _HOSTS
+    if new.endswith("# named"):
+        part = part.replace("AssumeRole", "RoleName: hosts\n      AssumeRole", 1)
+    if new.endswith("# its profile"):
+        part = part.replace("{Roles: [!Ref Role]}", "{Roles: [!Ref Role], InstanceProfileName: !Ref Role}")
     errors = [each for each in all_of_part("GPU296", part) if each.severity is Severity.ERROR]
     assert [(each.rule, each.property_name.rpartition(".")[2]) for each in errors] == found
     assert all(each.origin is not None and each.origin.line for each in errors)

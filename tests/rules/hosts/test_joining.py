@@ -116,6 +116,45 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
     assert [each.severity.value for each in said if each.rule == "GPU190"] == expected
 
 
+def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:
+    statement = {"Effect": effect, "Action": [*actions], "Resource": "*", **more}
+    return [{"PolicyName": "own", "PolicyDocument": {"Statement": [statement]}}]
+
+
+_SSM, _VOLUMES = ["policy/AmazonSSMManagedInstanceCore"], ["service-role/AmazonECSInfrastructureRolePolicyForVolumes"]
+_AGENT = ("ecs:RegisterContainerInstance", "ecs:DiscoverPollEndpoint", "ecs:Poll")
+
+
+@pytest.mark.parametrize(
+    ("role", "changes", "found"),
+    [
+        ("HostRole", {"ManagedPolicyArns": []}, ["GPU264"]),
+        ("HostRole", {"ManagedPolicyArns": _SSM}, ["GPU264"]),
+        ("HostRole", {"ManagedPolicyArns": ["policy/AmazonEC2ContainerServiceforEC2Role"]}, []),
+        ("HostRole", {"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT)}, []),
+        ("HostRole", {"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT[:2])}, ["GPU264"]),
+        ("HostRole", {"Policies": _inline("Deny", "ecs:*")}, ["GPU264"]),
+        ("HostRole", {"Policies": _inline("Deny", "ecs:*", Condition={"Bool": {"aws:SecureTransport": False}})}, []),
+        ("HostRole", {"Policies": _inline("Deny", "ecs:DeleteCluster")}, []),
+        ("InfrastructureRole", {"ManagedPolicyArns": _VOLUMES}, ["GPU190"]),
+        ("InfrastructureRole", {"ManagedPolicyArns": [], "Policies": _inline("Allow", "ec2:*")}, []),
+        ("InfrastructureRole", {"ManagedPolicyArns": [], "Policies": _inline("Allow", "ec2:CreateFleet")}, []),
+        ("InfrastructureRole", {"ManagedPolicyArns": ["policy/Own"]}, []),
+    ],
+)
+def test_the_roles_of_managed_instances_allow_what_they_are_for(
+    role: str, changes: dict[str, Any], found: list[str]
+) -> None:
+    template: Any = deepcopy(example_of("GPU190").template(example_of("GPU190").right))
+    template["Resources"][role]["Properties"].update(changes)
+    said = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    assert [each.rule for each in said if each.severity.value == "error"] == found
+
+
+def test_an_empty_list_of_policies_passes_no_role() -> None:
+    assert severities("GPU190", {"InfrastructureRole": {"Policies": []}}) == ["error"]
+
+
 _NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
 
 
