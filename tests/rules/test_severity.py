@@ -70,7 +70,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU277": (ELSEWHERE,),
     "GPU298": (ORDER,),
     "GPU306": (LATER,),
-    "GPU307": (ELSEWHERE,),
+    "GPU307": (ELSEWHERE, UNSAID),
     "GPU309": (ELSEWHERE,),
     "GPU310": (COSTS,),
     "GPU316": (ELSEWHERE,),

@@ -16,7 +16,7 @@ from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, references_in
 from gpu_constructs.template.resources.section import Section
 
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
@@ -204,10 +204,11 @@ def time_to_load(context: Context) -> Problems:
 
 @error(
     "GPU307",
-    question="do health checks go to a port at which the container is reached?",
+    question="do health checks of tasks, and of their hosts, go to a port at which the container is reached?",
     because="a container without a host port gets another port of the host each time, and its target group checks one "
-    "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again",
-    softer="where something else on the hosts may listen at that port",
+    "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again; a group with "
+    "HealthCheckType ELB registers its hosts at the port of its target groups, and replaces those that do not answer",
+    softer="where something else on the hosts may listen at that port, or hosts are replaced, not tasks",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
     unless=("GPU204",),
 )
@@ -216,18 +217,40 @@ def checked_where_it_listens(context: Context) -> Problems:
         if target.group is None or target.task.network_mode != "bridge" or target.target_type != "instance":
             continue
         properties = Section.of(target.group, [])
-        is_fixed = properties.text("HealthCheckPort") != "traffic-port"
-        port = properties.integer("HealthCheckPort") if is_fixed else None
-        if isinstance(port, int) and _has_dynamic_port(target) and not _is_taken(context, port):
+        is_fixed = properties.text("HealthCheckPort") not in {None, "traffic-port"}
+        port = properties.integer("HealthCheckPort" if is_fixed else "Port")
+        if not isinstance(port, int) or not _has_dynamic_port(target) or _is_taken(context, port):
+            continue
+        chosen = f"container {target.container_name} has a host port of {_DYNAMIC}, another one each time"
+        if is_fixed:
             yield Problem(
                 about=target.workload,
                 origin=target.group.origin,
                 property_name="HealthCheckPort",
-                message=f"health checks of {target.workload.name} go to port {port} of its hosts, and container "
-                f"{target.container_name} has a host port of {_DYNAMIC}, another one each time",
+                message=f"health checks of {target.workload.name} go to port {port} of its hosts, and {chosen}",
                 fix="HealthCheckPort: traffic-port, which is the default",
                 is_certain=not _may_listen(context, port),
             )
+            continue
+        for pool in () if _may_listen(context, port) else context.fleet.pools:
+            if _replaces_unhealthy(context.group(pool), target.group):
+                yield Problem(
+                    about=pool,
+                    property_name="HealthCheckType",
+                    message=f"the group of {pool.name} replaces hosts that do not answer at port {port}, where "
+                    f"{target.group.logical_id} registers them, and {chosen}",
+                    fix="HealthCheckType EC2, or a group without target groups: ECS registers the tasks itself",
+                    is_certain=False,  # a target of the same host that is healthy may count for it
+                )
+
+
+def _replaces_unhealthy(group: Resource | None, target_group: Resource) -> bool:
+    """Whether a group has no other hosts than those that a target group finds healthy."""
+    written = {} if group is None else group.properties
+    is_checked = "ELB" in str(written.get("HealthCheckType")).split(",")
+    is_suspended = "ReplaceUnhealthy" in str(written.get("SuspendedProcesses"))  # of Terraform
+    listed = [written.get("TargetGroupARNs"), written.get("TrafficSources")] if is_checked and not is_suspended else []
+    return target_group.reference in references_in(listed)
 
 
 def _targets(context: Context) -> Iterator[_Target]:

@@ -331,26 +331,25 @@ class Networks:
     @cached_property
     def _endpoints(self) -> Mapping[Reference | None, Sequence[str | None]]:
         """Services with an endpoint that may be reached by VPC; None for what is not known."""
-        are_named = any(True for _ in self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
-        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT) if are_named or not _is_nameless(each))
+        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT))
         return grouped(
             (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName")))
             for each in there
-            if not each.has("SecurityGroupIds")
-            or self._security.may_let_in(self._security.listed(each, "SecurityGroupIds"), _HTTPS)
+            if self._may_be_reached(each)
         )
+
+    def _may_be_reached(self, endpoint: Section) -> bool:
+        """Whether hosts are let in, and the name of the service leads there; awslogs-endpoint may name that of logs."""
+        is_nameless = endpoint.text("VpcEndpointType") == "Interface" and is_off(endpoint.get("PrivateDnsEnabled"))
+        if is_nameless and _service(endpoint.get("ServiceName")) != "logs":
+            return any(self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
+        groups = self._security.listed(endpoint, "SecurityGroupIds")
+        return not endpoint.has("SecurityGroupIds") or self._security.may_let_in(groups, _HTTPS)
 
     @cached_property
     def _are_unclear(self) -> bool:
         """Whether something is for a table or a VPC that is not known, and may be for any."""
         return None in self._targets or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
-
-
-def _is_nameless(endpoint: Resource) -> bool:
-    """Whether the name of a service leads past its endpoint; awslogs-endpoint may name that of logs."""
-    written = endpoint.properties
-    is_off_there = written.get("VpcEndpointType") == "Interface" and is_off(written.get("PrivateDnsEnabled"))
-    return is_off_there and _service(written.get("ServiceName")) != "logs"
 
 
 def _service(name: Value) -> str | None:

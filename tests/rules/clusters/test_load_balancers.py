@@ -8,6 +8,16 @@ from tests.reports import of_part
 from tests.rules.changed import severities
 
 _CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
+_AGENT_AT_8000 = (
+    "  Template: {Properties: {LaunchTemplateData: {UserData: {'Fn::Base64': !Sub '#!/bin/bash\n"
+    "echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\nnode-agent --port 8000'}}}}"
+)
+_TASK_AT_8000 = (
+    "  Exporter: {Type: AWS::ECS::TaskDefinition, Properties: {ContainerDefinitions: "
+    "[{Name: x, Image: x, Memory: 64, PortMappings: [{ContainerPort: 80, HostPort: 8000}]}]}}"
+)
+_REPLACED = "  Hosts: {{Properties: {{HealthCheckType: {}, {}}}}}\n"
+_BY_TARGETS = _REPLACED.format("ELB", "TargetGroupARNs: [!Ref Targets]")
 _OUT = "{{Properties: {{SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: 1024, ToPort: 65535, {}}}]}}}}"
 _NETWORK = """
   Balancer: {Properties: {Type: network, SecurityGroups: null}}
@@ -96,18 +106,16 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: str, is_too_shor
     [
         ("", ["error"]),
         ("  Targets: {Properties: {HealthCheckPort: '22', HealthCheckProtocol: TCP}}", ["warning"]),
-        (
-            _CHECKED_AT_8000
-            + "  Template: {Properties: {LaunchTemplateData: {UserData: {'Fn::Base64': !Sub '#!/bin/bash\n"
-            "echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\nnode-agent --port 8000'}}}}",
-            ["warning"],
-        ),
+        (_CHECKED_AT_8000 + _AGENT_AT_8000, ["warning"]),
         ("  Targets: {Properties: {HealthCheckPort: !Ref Port}}", []),
-        (
-            _CHECKED_AT_8000 + "  Exporter: {Type: AWS::ECS::TaskDefinition, Properties: {ContainerDefinitions: "
-            "[{Name: x, Image: x, Memory: 64, PortMappings: [{ContainerPort: 80, HostPort: 8000}]}]}}",
-            [],
-        ),
+        (_CHECKED_AT_8000 + _TASK_AT_8000, []),
+        (_BY_TARGETS, ["warning"]),
+        (_REPLACED.format("'EC2,ELB'", "TrafficSources: [{Identifier: !Ref Targets, Type: elbv2}]"), ["warning"]),
+        (_REPLACED.format("EC2", "TargetGroupARNs: [!Ref Targets]"), []),
+        (_REPLACED.format("ELB", "TargetGroupARNs: [!ImportValue Targets]"), []),
+        (_REPLACED.format("ELB", "TargetGroupARNs: [!Ref Targets], SuspendedProcesses: [ReplaceUnhealthy]"), []),
+        (_BY_TARGETS + _AGENT_AT_8000, []),
+        (_BY_TARGETS + _TASK_AT_8000, []),
     ],
 )
 def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes: str, severities: list[str]) -> None:
