@@ -208,7 +208,7 @@ def time_to_load(context: Context) -> Problems:
     because="a container without a host port gets another port of the host each time, and its target group checks one "
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again; a group with "
     "HealthCheckType ELB registers its hosts at the port of its target groups, and replaces those that do not answer",
-    softer="where something else on the hosts may listen at that port, or hosts are replaced, not tasks",
+    softer="where something else on the hosts may listen at that port, or another target of a host may count for it",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
     unless=("GPU204",),
 )
