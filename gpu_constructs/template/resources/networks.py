@@ -232,9 +232,8 @@ class Networks:
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""
-        found = [self._subnet(each) for each in subnets] if is_list(subnets) else []
-        vpcs = [None if each is None else self._index.find(each.properties.get("VpcId"), _VPC) for each in found]
-        first = vpcs[0] if vpcs else None
+        found = self._index.find(subnets[0], _SUBNET) if is_list(subnets) and subnets else None
+        first = None if found is None else self._index.find(found.properties.get("VpcId"), _VPC)
         if first is None:
             return False
         group = replace(first.reference, attribute="DefaultSecurityGroup")  # subnets of one environment have one VPC
@@ -252,7 +251,7 @@ class Networks:
         if not is_list(subnets) or not subnets:
             return None
         vpcs: set[Reference] = set()
-        for found in map(self._subnet, subnets):
+        for found in (self._index.find(each, _SUBNET) for each in subnets):
             place = None if found is None else self._places.get(found.reference)
             if found is None or place is None:
                 return None
@@ -265,37 +264,24 @@ class Networks:
             vpcs.add(place[1])
         return vpcs.pop() if len(vpcs) == 1 and not self._are_unclear else None
 
-    def _subnet(self, value: Value) -> Resource | None:
-        return self._index.find(value, _SUBNET)
-
     @cached_property
     def _places(self) -> dict[Reference | None, _Place]:
-        """By subnet, where the templates show both."""
-        of_main = ((each.reference, self._of_main(each)) for each in self._index.all(_SUBNET))
-        places: dict[Reference | None, _Place] = {subnet: place for subnet, place in of_main if place is not None}
-        for each in self._index.all(_ASSOCIATION):
-            subnet = self._subnet(each.properties.get("SubnetId"))
-            table = self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE)
-            if subnet is not None and table is not None and each.exists is True:
-                vpc = self._index.find(subnet.properties.get("VpcId"), _VPC)
-                if vpc is not None:
-                    places[subnet.reference] = (table.reference, vpc.reference)
-        return places
-
-    def _of_main(self, subnet: Resource) -> _Place | None:
-        """The main route table of the VPC, where certainly no other is for the subnet.
+        """By subnet, where the templates show both; a subnet that certainly has no table has the main one of its VPC.
 
         https://docs.aws.amazon.com/vpc/latest/userguide/WorkWithRouteTables.html#DefaultRouteTable
         """
-        vpc = self._index.find(subnet.properties.get("VpcId"), _VPC)
-        if vpc is None or not self._associated.isdisjoint({None, subnet.reference}):
-            return None
-        return _MAIN, vpc.reference
-
-    @cached_property
-    def _associated(self) -> frozenset[Reference | None]:
-        """The subnets that have a route table; None for one that is not known."""
-        return self._index.named_by(self._index.all(_ASSOCIATION), "SubnetId", _SUBNET)
+        subnets = {each.reference: each.properties.get("VpcId") for each in self._index.all(_SUBNET)}
+        tables: dict[Reference | None, Reference | str | None] = {}
+        for each in self._index.all(_ASSOCIATION):
+            table = self._index.reference(each.properties.get("RouteTableId"), _ROUTE_TABLE)
+            subnet = self._index.reference(each.properties.get("SubnetId"), _SUBNET)
+            tables[subnet] = table if each.exists is True else tables.get(subnet)
+        places: dict[Reference | None, _Place] = {}
+        for subnet, of_subnet in subnets.items():
+            at, vpc = tables.get(subnet, None if None in tables else _MAIN), self._index.reference(of_subnet, _VPC)
+            if at is not None and vpc is not None:
+                places[subnet] = (at, vpc)
+        return places
 
     @cached_property
     def _targets(self) -> Mapping[Reference | str | None, frozenset[Reference | str | None]]:

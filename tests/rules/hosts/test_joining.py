@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpu_constructs.check.report import check_files
-from tests.rules.changed import severities
+from tests.rules.changed import changed, severities
 from tools.rule_examples import example_of
 
 _EXAMPLE = example_of("GPU228")
@@ -159,17 +158,12 @@ _NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:role/hosts"}}, ["error"]),
-        ({"IamInstanceProfile": {"Arn": {"Fn::ImportValue": "Profile"}}}, []),
-    ],
+    ("arn", "expected"),
+    [("arn:aws:iam::123456789012:role/hosts", ["error"]), ({"Fn::ImportValue": "Profile"}, [])],
 )
-def test_hosts_have_credentials_to_register_with(changed: dict[str, Any], expected: list[str]) -> None:
-    data = {key: each for key, each in changed.items() if key[0] in "IM"}
-    resources = {key: each for key, each in changed.items() if key not in data}
-    template = {"Template": {"LaunchTemplateData": data}} if data else {}
-    assert severities("GPU264", template, **resources) == expected
+def test_hosts_have_credentials_to_register_with(arn: Any, expected: list[str]) -> None:
+    data = {"LaunchTemplateData": {"IamInstanceProfile": {"Arn": arn}}}
+    assert severities("GPU264", {"Template": data}) == expected
 
 
 def test_a_group_with_an_image_of_ecs_may_be_for_something_else() -> None:
@@ -181,41 +175,38 @@ def test_a_group_with_an_image_of_ecs_may_be_for_something_else() -> None:
 _TABLE = {"Ref": "Routes"}
 
 
-def found(folder: Path, **changed: Any) -> list[str]:
+def found(**resources: Any) -> list[str]:
     """Messages about the example with other resources; None for one that is left out."""
-    template: Any = deepcopy(_EXAMPLE.template(_EXAMPLE.wrong))
-    template["Resources"] = {
-        name: each for name, each in {**template["Resources"], **changed}.items() if each is not None
-    }
-    (folder / "template.json").write_text(json.dumps(template))
-    return [each.message for each in check_files([folder / "template.json"]).findings if each.rule == "GPU228"]
+    written = {name: _NOTHING_OF_ECS if each is None else each for name, each in resources.items()}
+    return [each.message for each in changed("GPU228", **written)]
+
+
+def missing(**resources: Any) -> str:
+    """The services that they name."""
+    return "".join(each.rpartition("no endpoint open to them for ")[2] for each in found(**resources))
 
 
 def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
     return _ec2("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
 
 
-def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
-    assert [each.endswith("no endpoint open to them for ecs-agent or ecs-telemetry") for each in found(tmp_path)] == [
-        True
-    ]
-    none = found(tmp_path, EcsEndpoint=None)
-    assert [each.endswith("no endpoint open to them for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
-    assert found(tmp_path, A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == []
-    other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=_ec2("VPC", CidrBlock="10.1.0.0/16"))
-    assert [each.endswith("no endpoint open to them for ecs-agent or ecs-telemetry") for each in other] == [True]
+def test_the_message_names_what_is_missing() -> None:
+    assert missing() == "ecs-agent or ecs-telemetry"
+    assert missing(EcsEndpoint=None) == "ecs, ecs-agent or ecs-telemetry"
+    assert missing(A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == ""
+    other = _ec2("VPC", CidrBlock="10.1.0.0/16")
+    assert missing(A=endpoint("ecs-agent", {"Ref": "Other"}), Other=other) == "ecs-agent or ecs-telemetry"
 
 
 @pytest.mark.parametrize(
     ("ingress", "is_closed"), [([80], True), ([443], False), ([80, 443], False), ([], True), (None, False)]
 )
-def test_the_security_group_of_an_endpoint_lets_hosts_in(tmp_path: Path, ingress: Any, is_closed: bool) -> None:
+def test_the_security_group_of_an_endpoint_lets_hosts_in(ingress: Any, is_closed: bool) -> None:
     rules = [{"IpProtocol": "tcp", "FromPort": each, "ToPort": each, **_ANYWHERE} for each in ingress or ()]
     group = _ec2("SecurityGroup", VpcId={"Ref": "Vpc"}, SecurityGroupIngress=rules)
     agent = endpoint("ecs-agent")
     agent["Properties"]["SecurityGroupIds"] = [{"Ref": "Group"} if ingress is not None else "sg-1"]
-    messages = found(tmp_path, Group=group, A=agent, T=endpoint("ecs-telemetry"))
-    assert [each.endswith("no endpoint open to them for ecs-agent") for each in messages] == [True][:is_closed]
+    assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry")) == ("ecs-agent" if is_closed else "")
 
 
 _PUBLIC, _OTHER, _PRIVATE = {"Ref": "Public"}, {"RouteTableId": {"Ref": "Table"}}, {"ConnectivityType": "private"}
@@ -239,32 +230,32 @@ _ONWARD = {
     ],
 )
 def test_a_nat_gateway_leads_out_where_its_own_subnet_does(
-    tmp_path: Path, gateway: dict[str, Any], others: dict[str, Any], is_closed: bool
+    gateway: dict[str, Any], others: dict[str, Any], is_closed: bool
 ) -> None:
     nat = _ec2("NatGateway", **{"SubnetId": _PUBLIC, **gateway})
     out = _ec2("Route", RouteTableId=_TABLE, NatGatewayId={"Ref": "Nat"})
-    messages = found(tmp_path, Nat=nat, ToNat=out, Public=_ec2("Subnet", VpcId={"Ref": "Vpc"}), **others)
+    messages = found(Nat=nat, ToNat=out, Public=_ec2("Subnet", VpcId={"Ref": "Vpc"}), **others)
     assert ["to NAT gateway Nat, which leads to no internet gateway" in each for each in messages] == [True][:is_closed]
 
 
-def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint(tmp_path: Path) -> None:
+def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint() -> None:
     agent, telemetry = endpoint("ecs-agent"), endpoint("ecs-telemetry")
     agent["Properties"] |= {"VpcEndpointType": "Interface", "PrivateDnsEnabled": False}
-    assert [each.endswith("for ecs-agent") for each in found(tmp_path, A=agent, T=telemetry)] == [True]
-    assert found(tmp_path, A=agent, T=telemetry, Zone={"Type": "AWS::Route53::HostedZone"}) == []
+    assert missing(A=agent, T=telemetry) == "ecs-agent"
+    assert missing(A=agent, T=telemetry, Zone={"Type": "AWS::Route53::HostedZone"}) == ""
     agent["Properties"]["VpcEndpointType"] = "Gateway"
-    assert found(tmp_path, A=agent, T=telemetry) == []
+    assert missing(A=agent, T=telemetry) == ""
 
 
-def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Path) -> None:
-    alone = found(tmp_path, SubnetRoutes=None, EcsEndpoint=None)
+def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc() -> None:
+    alone = found(SubnetRoutes=None, EcsEndpoint=None)
     assert [each.startswith("the subnets of Provider have no route out") for each in alone] == [True]
     of_any = _ec2("SubnetRouteTableAssociation", SubnetId={"Fn::ImportValue": "subnet"}, RouteTableId=_TABLE)
-    assert found(tmp_path, SubnetRoutes=of_any, EcsEndpoint=None) == []
+    assert found(SubnetRoutes=of_any, EcsEndpoint=None) == []
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "resources",
     [
         {"OfAnother": _ec2("Route", RouteTableId={"Fn::ImportValue": "table"}, NatGatewayId="nat-1")},
         {"Vpn": _ec2("VPNGatewayRoutePropagation", RouteTableIds=[_TABLE], VpnGatewayId="vgw-1")},
@@ -276,5 +267,5 @@ def test_a_subnet_without_a_route_table_has_the_main_one_of_its_vpc(tmp_path: Pa
     ],
     ids=str,
 )
-def test_a_way_out_or_one_that_may_be_is_enough(tmp_path: Path, changed: dict[str, Any]) -> None:
-    assert found(tmp_path, **changed) == []
+def test_a_way_out_or_one_that_may_be_is_enough(resources: dict[str, Any]) -> None:
+    assert found(**resources) == []

@@ -71,6 +71,9 @@ def test_commands_behind_the_end_of_a_script_name_no_cluster(lines: list[str], e
     assert ("GPU098" in found and "ends with exit" in found["GPU098"].message) is ends_early
 
 
+OVERWRITTEN = [f"echo {each} > /etc/ecs/ecs.config" for each in ("ECS_CLUSTER=gpu", "ECS_ENABLE_GPU_SUPPORT=true")]
+
+
 @pytest.mark.parametrize(
     ("lines", "is_found"),
     [
@@ -78,26 +81,15 @@ def test_commands_behind_the_end_of_a_script_name_no_cluster(lines: list[str], e
         (["Cluster=gpu", FROM_VARIABLE], False),
         (["read -r Cluster < /etc/cluster", FROM_VARIABLE], False),
         ([FROM_VARIABLE, NAMES], False),
+        (["aws --region eu-west-1 s3 ls", *OVERWRITTEN], True),
+        (["curl -fsS http://example.com/started", *OVERWRITTEN], True),
+        (["curl -sLo /etc/cron.d/later http://example.com", *OVERWRITTEN], False),
+        (["curl -s http://example.com > /etc/cron.d/later", *OVERWRITTEN], False),
+        (["aws s3 cp s3://bucket/later /etc/cron.d/later", *OVERWRITTEN], False),
     ],
 )
-def test_a_cluster_from_a_variable_without_a_value_is_an_error(lines: list[str], is_found: bool) -> None:
+def test_a_cluster_without_a_value_or_overwritten_is_an_error(lines: list[str], is_found: bool) -> None:
     assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
-
-
-@pytest.mark.parametrize(
-    ("line", "is_found"),
-    [
-        ("aws --region eu-west-1 s3 ls", True),
-        ("curl -fsS http://example.com/started", True),
-        ("curl -sLo /etc/cron.d/later http://example.com", False),
-        ("curl -s http://example.com > /etc/cron.d/later", False),
-        ("aws s3 cp s3://bucket/later /etc/cron.d/later", False),
-    ],
-)
-def test_what_only_asks_hides_no_cluster_that_is_overwritten(line: str, is_found: bool) -> None:
-    written = "echo {} > /etc/ecs/ecs.config"
-    data = read(line, written.format("ECS_CLUSTER=gpu"), written.format("ECS_ENABLE_GPU_SUPPORT=true"))
-    assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=data))) is is_found
 
 
 CONFIGURATION = "cat <<E >> /etc/ecs/ecs.config"
