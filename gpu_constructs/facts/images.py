@@ -208,16 +208,13 @@ def _obstacle(image: Image, instance_type: InstanceType, release: str | None) ->
         return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
     if devices is None:
         return _without_devices(image, instance_type, release)
-    if image.accelerator is devices.vendor or (devices.vendor is Vendor.NEURON and _may_have_neuron(image)):
+    is_in_all = image.operating_system is OperatingSystem.BOTTLEROCKET and devices.vendor is Vendor.NEURON
+    if image.accelerator is devices.vendor or (is_in_all and image.accelerator is None):
         # No published image declares a vendor of _NO_DRIVER; an image of the user's own may.
         return None
     if devices.vendor in _NO_DRIVER:
         return _NO_DRIVER[devices.vendor]
     return f"{image} has no driver for the {devices.model} of {instance_type}"
-
-
-def _may_have_neuron(image: Image) -> bool:
-    return image.accelerator is None and image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
 def _without_devices(image: Image, instance_type: InstanceType, release: str | None) -> str | None:
@@ -262,7 +259,7 @@ def _driver_answer(image: Image, instance_type: InstanceType, release: str | Non
     devices = instance_type.accelerators
     if devices is None:
         return Compatibility(Verdict.DRIVES, f"{instance_type} has nothing to drive")
-    if devices.vendor is Vendor.NEURON and _may_have_neuron(image):
+    if image.accelerator is None:
         # https://github.com/bottlerocket-os/bottlerocket/pull/4400
         return Compatibility(Verdict.UNCONFIRMED, "Bottlerocket has a Neuron driver since 2025, and no page names ECS")
     drivers = drivers_of(image, release)

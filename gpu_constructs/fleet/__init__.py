@@ -65,7 +65,6 @@ from gpu_constructs.fleet.purchase import Reservation as Reservation
 from gpu_constructs.fleet.purchase import satisfies as satisfies
 from gpu_constructs.fleet.requirement import GPU as GPU
 from gpu_constructs.fleet.requirement import NEURON_DEVICE as NEURON_DEVICE
-from gpu_constructs.fleet.requirement import NEURON_PATH as NEURON_PATH
 from gpu_constructs.fleet.requirement import GpuNeeds as GpuNeeds
 from gpu_constructs.fleet.requirement import NvidiaMps as NvidiaMps
 from gpu_constructs.fleet.requirement import ResourceRequirement as ResourceRequirement

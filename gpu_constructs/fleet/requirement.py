@@ -9,8 +9,6 @@ from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 GPU = "GPU"
 NEURON_DEVICE = "NeuronDevice"
-NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")
-"""How a container is given a Neuron device of an EC2 host."""
 
 _WHOLE = re.compile(r"[1-9][0-9]{0,5}")
 _PART = re.compile(r"0?\.[0-9]{1,9}")

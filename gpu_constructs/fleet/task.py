@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, NEURON_PATH, GpuNeeds, NvidiaMps, ResourceRequirement
+from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
+
+_NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")
 
 
 class Scheduler(Enum):
@@ -160,7 +163,13 @@ class Container:
     def wants_accelerator(self) -> bool:
         """Whether it asks for a GPU in any form, or for Neuron devices, by name or by path."""
         asks = any(each.type == NEURON_DEVICE for each in self.requirements)
-        return self.wants_gpu or asks or any(map(NEURON_PATH.fullmatch, self.devices))
+        return self.wants_gpu or asks or self.neuron_devices > 0
+
+    @property
+    def neuron_devices(self) -> int:
+        """Neuron devices that it is given by path, up to the highest."""
+        found = map(_NEURON_PATH.fullmatch, self.devices)
+        return max((int(each[1]) + 1 for each in found if each), default=0)
 
     @property
     def gpu_memory_mib(self) -> int | None:

@@ -8,17 +8,7 @@ from functools import lru_cache
 
 from gpu_constructs.facts import Architecture, known_type
 from gpu_constructs.facts.values import by_identity, dataclass
-from gpu_constructs.fleet import (
-    GPU,
-    NEURON_DEVICE,
-    NEURON_PATH,
-    UNKNOWN,
-    PlacementConstraint,
-    Scheduler,
-    Task,
-    Unknown,
-    known,
-)
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, UNKNOWN, PlacementConstraint, Scheduler, Task, Unknown, known
 
 MEMBER_OF = "memberOf"
 A_CONSTRAINT = "a placement constraint"
@@ -113,7 +103,6 @@ def _of_task(task: Task) -> Demand:
     cpu = [each.cpu for each in containers] if task.cpu_limit is None else [task.cpu_limit]
     memory = [each.memory_mib for each in containers] if task.memory_limit_mib is None else [task.memory_limit_mib]
     shared = [each.memory_mib for each in shares if each.memory_mib is not None]
-    neuron = [NEURON_PATH.fullmatch(path) for container in containers for path in container.devices]
     doubtful = {
         "ResourceRequirements": any(isinstance(each.value, Unknown) for each in gpus)
         or any(isinstance(each.type, Unknown) for each in entries),
@@ -131,7 +120,7 @@ def _of_task(task: Task) -> Demand:
         may_be_part=task.scheduler is not Scheduler.BATCH and all(isinstance(each.value, Unknown) for each in gpus),
         shared_memory_mib=sum(map(known, shared)) if shares else None,
         neuron=any(each.type == NEURON_DEVICE for each in entries),
-        neuron_devices=max((int(each[1]) for each in neuron if each), default=-1) + 1,
+        neuron_devices=max((each.neuron_devices for each in containers), default=0),
         cpu=sum(map(known, cpu)),
         memory_mib=sum(map(known, memory)),
         interfaces=task.interfaces,

@@ -101,26 +101,11 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
     Neither a daemon, which runs wherever it can, nor a workload that may find its hosts elsewhere is among them. GPU
     tasks are that no workload runs, where there is only one pool.
     """
-    return _certain(fleet, Vendor.NVIDIA)
-
-
-@by_identity(maxsize=4)
-def neuron_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
-    """The same of tasks that are given Neuron devices."""
-    return _certain(fleet, Vendor.NEURON)
-
-
-def wants(task: Task, vendor: Vendor | None) -> bool:
-    """Whether a task asks for GPUs, or is given Neuron devices, by who makes them."""
-    return task.wants_gpu if vendor is Vendor.NVIDIA else bool(demand_of(task).neuron_devices)
-
-
-def _certain(fleet: Fleet, vendor: Vendor) -> Mapping[str, tuple[Workload | Task, ...]]:
     found: dict[str, list[Workload | Task]] = {}
     for route in all_routes(fleet):
         workload = route.workload
         runs = workload is None or (workload.daemon is False and workload.has_copies)
-        if runs and wants(route.task, vendor):
+        if runs and route.task.wants_gpu:
             for each in route.destinations:
                 if each.is_certain:
                     found.setdefault(each.pool.name, []).append(workload or route.task)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from gpu_constructs.facts.values import by_identity
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
+from gpu_constructs.fleet import GPU, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
 from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
 from gpu_constructs.rules.rule import Context, Problems, Rule
@@ -74,7 +74,7 @@ def has_several_nodes(task: Task) -> bool:
 @by_identity(maxsize=1 << 16)
 def is_accelerated(task: Task) -> bool:
     """Whether a task asks for an accelerator, rightly or wrongly."""
-    return task.wants_accelerator or any(map(asks_for_accelerator, task.containers))
+    return any(map(asks_for_accelerator, task.containers))
 
 
 @by_identity(maxsize=1024)
@@ -94,5 +94,5 @@ def devices_of(task: Task) -> str:
 
 
 def asks_for_accelerator(container: Container) -> bool:
-    """Whether a container asks ECS for GPUs or Neuron devices, in a form that ECS takes or not."""
-    return any(is_gpu(each) or each.type == NEURON_DEVICE for each in container.requirements)
+    """Whether a container asks for GPUs or Neuron devices, in a form that ECS takes or not."""
+    return container.wants_accelerator or any(map(is_gpu, container.requirements))

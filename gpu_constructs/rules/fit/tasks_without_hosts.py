@@ -178,11 +178,8 @@ def fitting_none(context: Context, *, closed: bool) -> Iterator[tuple[Task, list
     """
     for route in context.routes:
         task = route.task
-        if (
-            route.workload is not None
-            or route.is_closed is not closed
-            or not (task.wants_accelerator or _is_for_ec2(task))
-        ):
+        is_ours = task.wants_accelerator or _is_for_ec2(task)
+        if route.workload is not None or route.is_closed is not closed or not is_ours:
             continue
         seen = [(each.pool, each.fit) for each in route.destinations]
         if seen and all(pool.types_are_known and each.answer is False and not each.hosts for pool, each in seen):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -35,7 +35,6 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     Workload,
 )
-from gpu_constructs.placement.destinations import neuron_workloads, wants
 from gpu_constructs.placement.machine import has_no_devices, is_declared, is_refused_for_certain
 from gpu_constructs.rules.evidence.fixes import of_types, priced
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, one_way, or_list, with_verb
@@ -147,7 +146,8 @@ def drives(context: Context) -> Problems:
             yield each.problem(f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}")
         elif waiting:
             yield each.problem(
-                f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for {each.devices}, and image "
+                f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for "
+                f"{'Neuron devices' if each.is_neuron else 'GPUs'}, and image "
                 f"{each.image.name} has no driver for {or_list(each.types)}: {_registers_none(each)}",
                 ways=(each.images,),
             )
@@ -225,9 +225,8 @@ class _Undriven:
         return has_no_devices(self.pool, self.types[0])
 
     @property
-    def devices(self) -> str:
-        """What tasks ask of them, in words."""
-        return "Neuron devices" if self.types[0].vendor is Vendor.NEURON else "GPUs"
+    def is_neuron(self) -> bool:
+        return self.types[0].vendor is Vendor.NEURON
 
     @property
     def images(self) -> tuple[Way, ...]:
@@ -315,12 +314,9 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
         image=HostImage(image=image),
         user_data=replace(NO_USER_DATA, agent=pool.user_data.agent) if toml else pool.user_data,
     )
-    name = Word(f"ImageType {_OF_BATCH[image.name]}") if _is_of_batch(pool, image) else f"image {image}"
-    by_id = pool.kind is PoolKind.BATCH and pool.names_image is not True and image.name not in _OF_BATCH
-    return Way(
-        text=Text(name, " as ImageIdOverride" if by_id else "", ", with its user data in TOML" if toml else "", why),
-        things=(new,),
-    )
+    by_id = " as ImageIdOverride" if pool.kind is PoolKind.BATCH and pool.names_image is not True else ""
+    name = Word(f"ImageType {_OF_BATCH[image.name]}") if _is_of_batch(pool, image) else f"image {image}{by_id}"
+    return Way(text=Text(name, ", with its user data in TOML" if toml else "", why), things=(new,))
 
 
 def _is_of_batch(pool: Pool, image: Image) -> bool:
@@ -347,13 +343,23 @@ def _lacks_gpus(context: Context, pool: Pool) -> bool:
     return not any(each.accelerators for each in pool.instance_types) and pool.name in context.gpu_workloads
 
 
+_WANTS: Mapping[bool, Callable[[Task], bool]] = {
+    False: lambda task: task.wants_gpu,
+    True: lambda task: any(each.neuron_devices for each in task.containers),
+}
+
+
 def _waiting(context: Context, undriven: Iterable[_Undriven], wanted: _Undriven) -> tuple[Workload | Task, ...]:
     """What asks for the devices: of AWS Batch jobs, where everything was read and no compute environment has any."""
+    pool, wants = wanted.pool, _WANTS[wanted.is_neuron]
+    if pool.kind is not PoolKind.BATCH and not wanted.is_neuron:
+        return context.gpu_workloads.get(pool.name, ())
+    if pool.kind is not PoolKind.BATCH:
+        may_be_installed = any(each.daemon is not False for each in context.fleet.workloads)
+        routes = [each for each in context.routed(wants) if each.workload is None or each.workload.has_copies]
+        sent = (r.sender for r in routes for each in r.destinations if each.pool is pool and each.is_certain)
+        return () if may_be_installed else tuple(sent)
     vendor = wanted.types[0].vendor
-    if wanted.pool.kind is not PoolKind.BATCH:
-        found = context.gpu_workloads if vendor is Vendor.NVIDIA else neuron_workloads(context.fleet)
-        may_install = vendor is Vendor.NEURON and any(each.daemon is not False for each in context.fleet.workloads)
-        return () if may_install else found.get(wanted.pool.name, ())
     idle = {each.pool.name for each in undriven if each.has_no_devices}
     hosts = (each for each in context.fleet.pools if each.kind is PoolKind.BATCH)
     if not context.fleet.is_whole or any(
@@ -361,7 +367,7 @@ def _waiting(context: Context, undriven: Iterable[_Undriven], wanted: _Undriven)
         for each in hosts
     ):
         return ()
-    return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and wants(each, vendor)])
+    return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and wants(each)])
 
 
 def _image(pool: Pool) -> Image | None:
@@ -374,7 +380,7 @@ def _release(pool: Pool) -> str | None:
 
 def _idle(undriven: _Undriven) -> str:
     if undriven.has_no_devices:
-        what = "have no Neuron device" if undriven.types[0].vendor is Vendor.NEURON else "register no GPU"
+        what = "have no Neuron device" if undriven.is_neuron else "register no GPU"
         return f"its hosts {what}, and no task gets one"
     if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
         return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
@@ -382,7 +388,7 @@ def _idle(undriven: _Undriven) -> str:
 
 
 def _registers_none(undriven: _Undriven) -> str:
-    if undriven.types[0].vendor is Vendor.NEURON:
+    if undriven.is_neuron:
         return "nothing installs one, so that Docker finds no /dev/neuron0 and starts no container that is given it"
     if undriven.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return "its hosts register no GPU, and no script can install one"

@@ -26,14 +26,7 @@ _EC2 = "ec2.amazonaws.com"
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _REGISTERS = Permission(
     action="ecs:RegisterContainerInstance",
-    given_by=frozenset(
-        {
-            "AmazonEC2ContainerServiceforEC2Role",
-            "AmazonECSInstanceRolePolicyForManagedInstances",
-            "AmazonECS_FullAccess",
-            "AdministratorAccess",
-        }
-    ),
+    given_by=frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AdministratorAccess"}),
     not_given_by=frozenset(
         {
             "AmazonEC2ContainerRegistryPullOnly",
@@ -229,23 +222,33 @@ def _may_have_proxy(pool: Pool) -> bool:
     return not pool.user_data.complete or (not isinstance(pool.image, Unknown) and pool.image.is_own)
 
 
-_STARTERS = {
-    PoolKind.MANAGED_INSTANCES: ("InfrastructureRoleArn", "ECS may not assume the infrastructure", "ecs.amazonaws.com"),
-    PoolKind.BATCH: ("ServiceRole", "AWS Batch may not assume the service", "batch.amazonaws.com"),
-}
 # Recorded: hashicorp/terraform-provider-aws, #21281 and #34145.
 _DESCRIBES = Permission(
     action="ecs:DescribeClusters",
     given_by=frozenset({"AWSBatchServiceRole", "AmazonECS_FullAccess", "AdministratorAccess", "PowerUserAccess"}),
-    not_given_by=_REGISTERS.not_given_by | {"AmazonEC2ContainerServiceforEC2Role"},
+    not_given_by=_REGISTERS.not_given_by
+    | {"AmazonEC2ContainerServiceforEC2Role", "AmazonECSInfrastructureRolePolicyForVolumes"},
 )
-_LAUNCHES = Permission(
-    action="ec2:RunInstances",
-    given_by=frozenset({"AmazonECSInfrastructureRolePolicyForManagedInstances", "AmazonEC2FullAccess"})
-    | {"AdministratorAccess", "PowerUserAccess"},
-    not_given_by=_DESCRIBES.not_given_by
-    | {"AmazonECSInfrastructureRolePolicyForVolumes", "AmazonECSInstanceRolePolicyForManagedInstances"},
-)
+_LAUNCHES = [
+    replace(_DESCRIBES, action=f"ec2:{each}", given_by=frozenset()) for each in ("RunInstances", "CreateFleet")
+]
+_STARTERS = {
+    PoolKind.MANAGED_INSTANCES: ("InfrastructureRoleArn", "ECS may not assume the infrastructure", "ecs.amazonaws.com"),
+    PoolKind.BATCH: ("ServiceRole", "AWS Batch may not assume the service", "batch.amazonaws.com"),
+}
+# One of these permissions, whose lack of all means what, and what gives it.
+_NEEDED = {
+    PoolKind.MANAGED_INSTANCES: (
+        _LAUNCHES,
+        "ECS cannot start hosts",
+        "the AWS managed policy AmazonECSInfrastructureRolePolicyForManagedInstances",
+    ),
+    PoolKind.BATCH: (
+        [_DESCRIBES],
+        "AWS Batch makes the environment INVALID, and starts no hosts",
+        "the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
+    ),
+}
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
@@ -272,6 +275,7 @@ def may_start_hosts(context: Context) -> Problems:
         if found is None or pool.kind not in _STARTERS:
             continue
         key, who, service = _STARTERS[pool.kind]
+        needed, otherwise, fix = _NEEDED[pool.kind]
         provider = found.section("ManagedInstancesProvider")
         role = roles.named(found.get(key) or provider.get(key))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
@@ -282,21 +286,12 @@ def may_start_hosts(context: Context) -> Problems:
                 message=f"{who} role of {pool.name}, so that it cannot start hosts",
                 fix=f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role",
             )
-        elif role is not None and pool.kind is PoolKind.BATCH and roles.allow(role, _DESCRIBES) is False:
+        elif role is not None and all(roles.allow(role, each) is False for each in needed):
             yield Problem(
                 about=pool,
                 property_name=key,
-                message=f"the service role of {pool.name} does not allow {_DESCRIBES.action}: AWS Batch makes the "
-                "environment INVALID, and starts no hosts",
-                fix="the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
-            )
-        elif role is not None and pool.kind is PoolKind.MANAGED_INSTANCES and _cannot_launch(roles, role):
-            yield Problem(
-                about=pool,
-                property_name=key,
-                message=f"the infrastructure role of {pool.name} does not allow {_LAUNCHES.action}, so that ECS "
-                "cannot start hosts",
-                fix="the AWS managed policy AmazonECSInfrastructureRolePolicyForManagedInstances",
+                message=f"the role in {key} of {pool.name} does not allow {needed[0].action}: {otherwise}",
+                fix=fix,
             )
         if role is None or host is None or not _has_no_other_policy(role, context.of_files(roles_with_policies)):
             continue
@@ -330,11 +325,6 @@ def _with_key(context: Context) -> Problems:
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
                     is_certain=pool.kind is not PoolKind.BATCH and context.fleet.is_whole,
                 )
-
-
-def _cannot_launch(roles: Roles, role: Resource) -> bool:
-    either = (_LAUNCHES, replace(_LAUNCHES, action="ec2:CreateFleet"))
-    return all(roles.allow(role, each) is False for each in either)
 
 
 def _is_passed(name: Value) -> bool | Unknown:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
-from gpu_constructs.fleet import GPU, Container, PoolKind, Scheduler, Task
+from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of
@@ -22,8 +21,8 @@ _NOT_MANAGED = {
     **CONTAINER_SETTINGS_REFUSED,
 }
 
-_ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with {what}{such_as}"
-_HOSTS = "hosts with {what} behind a capacity provider{such_as}"
+_ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with accelerators{such_as}"
+_HOSTS = "hosts with accelerators behind a capacity provider{such_as}"
 _ON_ECS = f"RequiresCompatibilities without FARGATE, and {_HOSTS}"
 
 
@@ -38,20 +37,17 @@ def _sent_to_fargate(context: Context) -> Problems:
             asked = (each for every in overrides for each in every.sections("ResourceRequirements"))
             if any(each.text("Type") == GPU for each in asked):
                 what = f"{workload.name} asks for GPUs in its overrides with {where}; Fargate has no GPUs"
-                yield Problem(
-                    about=workload, property_name="Overrides", message=what, fix=_HOSTS.format(what="GPUs", such_as="")
-                )
+                yield Problem(about=workload, property_name="Overrides", message=what, fix=_HOSTS.format(such_as=""))
         if where and task is not None and task.name not in refused and _accelerated(task):
             fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
             own = () if _is_for_fargate(task) else own_strategies(context.fleet, workload)
-            named = partial(fix.format, what=devices_of(task))
-            there = one_way(named(such_as=such_as(task)), moved)
+            there = one_way(fix.format(such_as=such_as(task)), moved)
             yield Problem(
                 about=workload,
                 changes="CapacityProviderStrategy" if own else "RequiresCompatibilities",
                 message=f"{workload.name} runs {task.name}, which {_who(task)}, with {where}; Fargate "
                 f"has no {devices_of(task)}",
-                fix=named(such_as=""),
+                fix=fix.format(such_as=""),
                 ways=() if _is_for_fargate(task) else (own,) if own else there,
             )
     for job in (each for each in context.tasks if _is_for_fargate(each) and each.name not in refused):
@@ -86,13 +82,13 @@ def _is_for_fargate(task: Task) -> bool:
 
 def _on_fargate(task: Task) -> Problems:
     if _is_for_fargate(task) and _accelerated(task):
-        named = partial((_ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS).format, what=devices_of(task))
+        fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
         others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(
             message=f"{task.name} {_who(task)} and is for "
             f"{and_list(map(brief, task.compatibilities))}; Fargate has no {devices_of(task)}",
-            fix=named(such_as=""),
-            ways=one_way(named(such_as=such_as(task)), replace(task, compatibilities=others)),
+            fix=fix.format(such_as=""),
+            ways=one_way(fix.format(such_as=such_as(task)), replace(task, compatibilities=others)),
             changes="RequiresCompatibilities",
         )
 
@@ -139,15 +135,12 @@ def _refused_there(task: Task) -> Problems:
 
 
 def _accelerated(task: Task) -> bool:
-    return bool(_asking(task))
-
-
-def _asking(task: Task) -> tuple[Container, ...]:
-    return tuple(each for each in task.containers if each.wants_accelerator or asks_for_accelerator(each))
+    return any(asks_for_accelerator(each) for each in task.containers)
 
 
 def _who(task: Task) -> str:
-    return f"asks for {devices_of(task)} ({and_list(each.name for each in _asking(task))})"
+    names = and_list(each.name for each in task.containers if asks_for_accelerator(each))
+    return f"asks for {devices_of(task)} ({names})"
 
 
 def _refused(task: Task) -> Iterator[tuple[str, str]]:

@@ -380,8 +380,6 @@ Parameters: {Profile: null}
         ("", "", []),  # Batch ignores the profile of a launch template
         ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !GetAtt Role.Arn", [("GPU264", "InstanceRole")]),
         ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role", [("GPU264", "InstanceRole")]),
-        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role  # named", []),  # as a profile may be, too
-        ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role  # its profile", []),
         ("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: null", []),  # which the API says
         ("Service: ec2.amazonaws.com", "Service: ecs-tasks.amazonaws.com", [("GPU264", "InstanceRole")]),
         ("service-role/AmazonEC2ContainerServiceforEC2Role", "AmazonS3ReadOnlyAccess", [("GPU264", "InstanceRole")]),
@@ -396,13 +394,19 @@ Parameters: {Profile: null}
 def test_hosts_of_batch_register_as_others_do(old: str, new: str, found: list[tuple[str, str]]) -> None:
     assert old in _HOSTS
     part = _HOSTS.replace(old, new) if old else _HOSTS
-    if new.endswith("# named"):
-        part = part.replace("AssumeRole", "RoleName: hosts\n      AssumeRole", 1)
-    if new.endswith("# its profile"):
-        part = part.replace("{Roles: [!Ref Role]}", "{Roles: [!Ref Role], InstanceProfileName: !Ref Role}")
     errors = [each for each in all_of_part("GPU296", part) if each.severity is Severity.ERROR]
     assert [(each.rule, each.property_name.rpartition(".")[2]) for each in errors] == found
     assert all(each.origin is not None and each.origin.line for each in errors)
+
+
+@pytest.mark.parametrize("name", ["RoleName: hosts", "RoleName: null", "InstanceProfileName: !Ref Role"])
+def test_an_instance_profile_may_have_the_name_of_its_role(name: str) -> None:
+    where = "{Roles: [!Ref Role]" if "Profile" in name else "Role:\n    Type: AWS::IAM::Role\n    Properties:"
+    put = f"{where}, {name}" if "Profile" in name else f"{where}\n      {name}"
+    assert where in _HOSTS
+    part = _HOSTS.replace("InstanceRole: !GetAtt Profile.Arn", "InstanceRole: !Ref Role").replace(where, put, 1)
+    found = [each.rule for each in all_of_part("GPU296", part) if each.severity is Severity.ERROR]
+    assert found == ["GPU264"] * (name == "RoleName: null")
 
 
 @pytest.mark.parametrize(

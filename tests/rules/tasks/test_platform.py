@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.check.report import check_files
-from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
+from gpu_constructs.fleet import Container, Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.platform import manageable, on_hosts
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
@@ -16,25 +16,25 @@ from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, on
 TASK = task_of(container(gpu("1"), name="cuda"), container(name="logs"))
 
 
-@pytest.mark.parametrize("requirement", [gpu("ALL"), ResourceRequirement(type="gpu")])
-def test_a_gpu_task_for_fargate_is_an_error_that_names_the_container(requirement: ResourceRequirement) -> None:
-    task = replace(task_of(container(requirement, name="cuda")), compatibilities=("EC2", "FARGATE"))
-    finding = only(on_hosts, fleet_of(task))
-    assert finding.rule == "GPU028"
-    assert "(cuda) and is for EC2 and FARGATE; Fargate has no GPUs" in finding.message
-    assert finding.fix.startswith("RequiresCompatibilities without FARGATE, and hosts with GPUs")
+def _given(device: str) -> Container:
+    return replace(container(name="cuda"), devices=(device,))
 
 
 @pytest.mark.parametrize(
-    ("device", "fixes"),
+    "asking",
     [
-        ("/dev/neuron0", ["RequiresCompatibilities without FARGATE, and hosts with Neuron devices behind a"]),
-        ("/dev/fuse", []),
+        container(gpu("ALL"), name="cuda"),
+        container(ResourceRequirement(type="gpu"), name="cuda"),
+        _given("/dev/neuron0"),
     ],
 )
-def test_neuron_devices_are_not_on_fargate_either(device: str, fixes: list[str]) -> None:
-    task = replace(task_of(replace(container(), devices=(device,))), compatibilities=("FARGATE",))
-    assert [each.fix.partition(" capacity")[0] for each in said(on_hosts, fleet_of(task))] == fixes
+def test_a_task_with_accelerators_for_fargate_is_an_error_that_names_the_container(asking: Container) -> None:
+    task = replace(task_of(asking), compatibilities=("EC2", "FARGATE"))
+    finding = only(on_hosts, fleet_of(task))
+    assert finding.rule == "GPU028"
+    assert "(cuda) and is for EC2 and FARGATE; Fargate has no " in finding.message
+    assert finding.fix.startswith("RequiresCompatibilities without FARGATE, and hosts with accelerators")
+    assert said(on_hosts, fleet_of(replace(task, containers=(_given("/dev/fuse"),)))) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,10 @@ def test_a_service_that_sends_gpus_to_fargate_is_an_error(workload: Workload, wo
 
 @pytest.mark.parametrize(
     ("follows", "fix"),
-    [(True, "a CapacityProviderStrategy with gpu"), (False, "hosts with GPUs behind a capacity provider, such as")],
+    [
+        (True, "a CapacityProviderStrategy with gpu"),
+        (False, "hosts with accelerators behind a capacity provider, such as"),
+    ],
 )
 def test_a_default_strategy_of_fargate_leaves_hosts_of_the_cluster_to_one_of_its_own(
     *, follows: bool, fix: str
