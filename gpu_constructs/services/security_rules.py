@@ -1,20 +1,20 @@
 """Rules of security groups: what several services need is written once.
 
 In network mode ``bridge`` and ``host`` CDK imports the groups of the hosts once for each service of another stack, and
-writes the rules of that service beside its import (aws-cdk-lib 2.275, ``securityGroupsInThisStack``). EC2 refuses the
-second of two rules that are alike (InvalidPermission.Duplicate of
-https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html).
+writes the rules of that service beside its import, or beside the other side with the id of the import in its own
+(aws-cdk-lib 2.275, ``securityGroupsInThisStack``). EC2 refuses the second of two rules that are alike
+(InvalidPermission.Duplicate of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html).
 
 CloudFormation creates what is new before it deletes what goes, so a rule must not get another logical id because the
-service beside which CDK wrote it is renamed, removed or no longer the first. The rule for ports that Docker chooses is
-the same whatever the services are, so its id is made of its two sides. It is two rules, each with
-a part of the ports, so that EC2 does not refuse it as the same as a rule of CDK that is still there.
+service whose id CDK gave it is renamed, removed or no longer the first. It is the same whatever the services are, so
+its id is made of its two sides. The rule for ports that Docker chooses is two, each with a part of the ports, so that
+EC2 does not refuse it as the same as a rule of CDK that is still there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -27,8 +27,6 @@ from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
 
 _Rule: TypeAlias = ec2.CfnSecurityGroupIngress | ec2.CfnSecurityGroupEgress
-_Homes: TypeAlias = Mapping[str | None, cdk.Stack]
-"""Where the groups are defined that a rule names by their ids."""
 
 _FIRST_IMPORT = "SecurityGroup1"
 """The id under which CDK imports the first group of a cluster."""
@@ -42,6 +40,22 @@ _SIDES: Mapping[type[_Rule], Sequence[str]] = {
     for kind, other in ((ec2.CfnSecurityGroupIngress, "source"), (ec2.CfnSecurityGroupEgress, "destination"))
 }
 """The properties that say whom a rule is between, by its direction."""
+
+
+class _Written(NamedTuple):
+    """A rule that CDK has written about the group of hosts or a service.
+
+    Attributes:
+        sides: Its group, and the group, the prefix list or the addresses on its other side.
+        ports: Protocol, first port and last port.
+        names_a_service: Whether it has the id of a service in its own.
+    """
+
+    rule: _Rule
+    stack: cdk.Stack
+    sides: tuple[str | None, ...]
+    ports: tuple[str, float | None, float | None]
+    names_a_service: bool
 
 
 @jsii.implements(cdk.IAspect)
@@ -59,17 +73,18 @@ class _RulesOnce:
         self._groups |= dict.fromkeys(groups)
         self._stacks |= dict.fromkeys(map(cdk.Stack.of, (*groups, service)))
 
-    def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - as in CDK
-        """Leaves one of several rules that are alike, with an id of its own for the ports that Docker chooses."""
-        homes: _Homes = {each.security_group_id: cdk.Stack.of(each) for each in reversed(self._groups)}
-        alike = _alike((construct for group in self._groups for construct in group.node.children), homes)
-        stacks = {cdk.Stack.of(rule) for rules in alike for rule in rules}
-        if stacks:
-            # The rule for the other direction may be beside the group of a load balancer.
-            ordered = (stack for stack in self._stacks if stack in stacks)
-            for kept in _leave_one_each(_alike((one for stack in ordered for one in stack.node.find_all()), homes)):
-                if _names_a_service(kept, homes):
-                    _write_by_sides(kept)
+    def visit(self, node: IConstruct) -> None:
+        """Leaves one of several rules that are alike, with an id that names no service."""
+        stage = cdk.Stage.of(node)
+        found = [] if stage is None else [*_written(stage.node.find_all(), self._groups)]
+        order = {stack: place for place, stack in enumerate(self._stacks)}
+        alike: dict[tuple[object, ...], list[_Written]] = {}
+        for each in sorted(found, key=lambda one: order.get(one.stack, len(order))):
+            alike.setdefault((type(each.rule), each.sides, each.ports), []).append(each)
+        several = [each for each in alike.values() if len(each) > 1 or each[0].names_a_service]
+        for kept in _leave_one_each(several):
+            if kept.names_a_service:
+                _write_by_sides(kept)
 
 
 _RULES: WeakKeyDictionary[IConstruct, _RulesOnce] = WeakKeyDictionary()
@@ -85,37 +100,40 @@ def write_rules_once(service: ecs.Ec2Service, scope: IConstruct, hosts: ClusterH
         _RULES.setdefault(stage, _RulesOnce()).add(service, groups)
 
 
-def _alike(constructs: Iterable[IConstruct], homes: _Homes) -> list[Sequence[_Rule]]:
-    """Rules that EC2 takes for the same, in their order; of one alone that which names its service."""
-    found: dict[tuple[object, ...], list[_Rule]] = {}
-    for each in constructs:
-        if isinstance(each, (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)):
-            found.setdefault((type(each), *_sides(each), each.ip_protocol, each.from_port, each.to_port), []).append(
-                each
-            )
-    return [each for each in found.values() if len(each) > 1 or _names_a_service(each[0], homes)]
+def _written(constructs: Iterable[IConstruct], groups: Iterable[ec2.ISecurityGroup]) -> Iterator[_Written]:
+    """The rules about some groups; outside the stack of a group, CDK gives them the id of what imports it."""
+    homes = {each.security_group_id: cdk.Stack.of(each) for each in reversed([*groups])}
+    imports = [each for each in groups if cdk.Stack.of(each) != homes[each.security_group_id]]
+    scopes, ids = {each.node.path for each in imports}, [each.unique_id for each in imports]
+    for rule in constructs:
+        if not isinstance(rule, (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)):
+            continue
+        sides = tuple(getattr(rule, each) for each in _SIDES[type(rule)])
+        home = next((homes[each] for each in sides if each in homes), None)
+        if home is not None:
+            stack, ports = cdk.Stack.of(rule), (rule.ip_protocol, rule.from_port, rule.to_port)
+            scope, _, name = rule.node.path.rpartition("/")
+            is_of_import = ports == _DYNAMIC or scope in scopes or any(each in name for each in ids)
+            yield _Written(rule, stack, sides, ports, names_a_service=stack != home and is_of_import)
 
 
-def _sides(rule: _Rule) -> tuple[str | None, ...]:
-    """The group of a rule, and the group, the prefix list or the addresses on its other side."""
-    return tuple(getattr(rule, each) for each in _SIDES[type(rule)])
-
-
-def _names_a_service(rule: _Rule, homes: _Homes) -> bool:
-    """Whether a rule for the ports that Docker chooses has the id of a service in its own: outside the hosts' stack."""
-    home = next((homes[each] for each in _sides(rule) if each in homes), None)
-    return home not in {None, cdk.Stack.of(rule)} and (rule.ip_protocol, rule.from_port, rule.to_port) == _DYNAMIC
-
-
-def _write_by_sides(rule: _Rule) -> None:
-    """Writes a rule in parts, with ids that say nothing but its sides, its direction and its ports."""
-    stack = cdk.Stack.of(rule)
-    kind = type(rule)
-    sides = " ".join(_called(each, stack) for each in _sides(rule) if each is not None).replace("/", " ")
-    same = {each: getattr(rule, each) for each in (*_SIDES[kind], "ip_protocol", "description")}
-    for first, last in _PARTS:
-        name = "Ingress" if kind is ec2.CfnSecurityGroupIngress else "Egress"
-        kind(stack, f"{name} {sides} {first}", from_port=first, to_port=last, **same)
+def _write_by_sides(written: _Written) -> None:
+    """Writes a rule, or its parts, with ids that say nothing but its sides, its direction and its ports."""
+    rule, stack, sides, ports, _ = written
+    kind, protocol = type(rule), ports[0]
+    name = "Ingress" if kind is ec2.CfnSecurityGroupIngress else "Egress"
+    called = " ".join(_called(each, stack) for each in sides if each is not None).replace("/", " ")
+    between: dict[str, Any] = dict(zip(_SIDES[kind], sides, strict=True))
+    for first, last in _PARTS if ports == _DYNAMIC else (ports[1:],):
+        kind(
+            stack,
+            f"{name} {called} {first}" if protocol == "tcp" else f"{name} {called} {protocol} {first}",
+            **between,
+            ip_protocol=protocol,
+            from_port=first,
+            to_port=last,
+            description=rule.description if ports == _DYNAMIC else None,  # of others it may name the service
+        )
     _remove(rule)
 
 
@@ -131,23 +149,22 @@ def _remove(rule: _Rule) -> None:
     scope.node.try_remove_child(rule.node.id)
 
 
-def _leave_one_each(alike: Sequence[Sequence[_Rule]]) -> Iterator[_Rule]:
+def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
     """Leaves one of each, in the stack of a group, on which the others depend anyway, or else in the first stack.
 
-    So a service that is added later changes no stack that is deployed already.
+    So a service that is added later changes no stack that is deployed already; for that, one that names none is left.
     """
-    stacks = {id(rule): cdk.Stack.of(rule) for rules in alike for rule in rules}
-    homes = [{_stack_of(each) for each in _sides(rules[0])} for rules in alike]
-    at_home = [[each for each in rules if stacks[id(each)] in home] for rules, home in zip(alike, homes, strict=True)]
+    homes = [{_stack_of(each) for each in rules[0].sides} for rules in alike]
+    at_home = [[each for each in rules if each.stack in home] for rules, home in zip(alike, homes, strict=True)]
     for chosen, rules in sorted(zip(at_home, alike, strict=True), key=lambda each: not each[0]):
         candidates = chosen or rules
-        others = {stacks[id(each)] for each in rules}
-        free = (each for each in candidates if others.isdisjoint(_all_before(stacks[id(each)])))
-        kept = next(free, candidates[0])
+        others = {each.stack for each in rules}
+        free = [each for each in candidates if others.isdisjoint(_all_before(each.stack))]
+        kept = min(free or candidates[:1], key=lambda each: each.names_a_service)
         for each in rules:
             if each is not kept:
-                _come_after(stacks[id(each)], stacks[id(kept)])
-                _remove(each)
+                _come_after(each.stack, kept.stack)
+                _remove(each.rule)
         yield kept
 
 

@@ -12,9 +12,10 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
-from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition
+from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition, ModelCache, ModelServer
 from tests.synthesis import Site, app_in
 
 _NOTHING = elbv2.ListenerAction.fixed_response(404)
@@ -203,3 +204,40 @@ def test_it_comes_while_the_rule_of_cdk_is_there(tmp_path: Path) -> None:
     ports = {(each["Properties"]["FromPort"], each["Properties"]["ToPort"]) for each in before.values()}
     assert ports == {(32768, 65535)}
     assert len(set(described)) == len(described) == 6
+
+
+def _of_files(folder: Path, *names: str, stack_of_files: str = "A", cached: bool = False) -> dict[str, Any]:
+    """Rules of a file system that a user opens to services of a stack other than that of the hosts, by stack and id."""
+    town = _Town(app_in(folder))
+    stack = cdk.Stack(town.app, "A")
+    home = stack if stack_of_files == "A" else cdk.Stack(town.app, stack_of_files)
+    files = efs.FileSystem(home, "Files", vpc=town.vpc)
+    for name in names:
+        task = GpuTaskDefinition(stack, f"{name}Task", capacity=[town.l4])
+        server = ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct")
+        task.add_model_server("serve", server=server, gpus=1, cache=ModelCache.efs(files) if cached else None)
+        service = GpuService(stack, name, cluster=town.cluster, task_definition=task)
+        files.connections.allow_default_port_from(service)
+    town.app.synth()
+    templates = {each.name: json.loads(each.read_text())["Resources"] for each in folder.glob("*.template.json")}
+    return {
+        f"{of} {name}": each
+        for of, resources in templates.items()
+        for name, each in resources.items()
+        if each["Type"] == "AWS::EC2::SecurityGroupIngress"
+    }
+
+
+@pytest.mark.parametrize("stack_of_files", ["A", "Storage"])
+def test_a_rule_that_a_user_writes_is_the_same_whichever_services_are_there(
+    tmp_path: Path, stack_of_files: str
+) -> None:
+    one = _of_files(tmp_path / "one", "Chat", stack_of_files=stack_of_files)
+    assert [each["Properties"]["FromPort"] for each in one.values()] == [2049]
+    assert _of_files(tmp_path / "others", "Renamed", "Rank", stack_of_files=stack_of_files) == one
+
+
+def test_a_rule_for_the_hosts_stays_where_a_user_writes_it_for_a_service_too(tmp_path: Path) -> None:
+    (rule,) = _of_files(tmp_path, "Chat", cached=True)
+    assert "Chat" not in rule
+    assert "HostSecurityGroup" in rule
