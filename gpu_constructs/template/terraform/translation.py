@@ -287,17 +287,28 @@ def _routes(table: str, declaration: Node) -> dict[str, Node]:
 
 
 def _attached(name: str, attachment: Node, resources: Mapping[str, Node]) -> dict[str, Node]:
-    """Writes a policy into its role; what may be for any role is a policy of one that is not known."""
-    written = _properties(attachment)
-    role = resources.get(_address(written.get("Role")))
-    if _type(role) != "AWS::IAM::Role":
-        return {} if isinstance(written.get("Role"), str) else {name: {"Type": _POLICY, "Properties": {"Roles": LATER}}}
-    of_role, policy = _properties(role), _properties(resources.get(_address(written.get("PolicyArn"))))
-    document = policy.get("PolicyDocument", written.get("PolicyDocument"))
-    key = "ManagedPolicyArns" if document is None else "Policies"
-    item: Node = written.get("PolicyArn") if document is None else {"PolicyDocument": document}
-    of_role[key] = [*listed(of_role.get(key)), item]
-    return {}
+    """Writes policies into their roles; what may be for any role is a policy of one that is not known."""
+    written, is_open = _properties(attachment), False
+    arns = listed(written["PolicyArns"]) if "PolicyArns" in written else [written.get("PolicyArn")]
+    for each in _roles_of(written):
+        role = resources.get(_address(each))
+        is_open |= _type(role) != "AWS::IAM::Role" and not isinstance(each, str)
+        of_role = _properties(role) if _type(role) == "AWS::IAM::Role" else {}
+        for arn in arns:
+            policy = _properties(resources.get(_address(arn)))
+            document = policy.get("PolicyDocument", written.get("PolicyDocument"))
+            key = "ManagedPolicyArns" if document is None else "Policies"
+            item: Node = arn if document is None else {"PolicyDocument": document}
+            of_role[key] = [*listed(of_role.get(key)), item]
+    return {name: {"Type": _POLICY, "Properties": {"Roles": LATER}}} if is_open else {}
+
+
+def _roles_of(attachment: dict[str, Node]) -> list[Node]:
+    """The roles of an attachment, or one that is not known; none where it is of users and groups."""
+    if "Role" in attachment:
+        return [attachment["Role"]]
+    roles = attachment.get("Roles", [])
+    return roles if isinstance(roles, list) else [LATER]
 
 
 def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:

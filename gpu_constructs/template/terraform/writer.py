@@ -44,6 +44,8 @@ _PROFILE, _RULE = "aws_iam_instance_profile", "aws_cloudwatch_event_rule"
 # What an argument names, of resources that CloudFormation finds by reference alone.
 _NAMES: Mapping[str, str] = {
     "role": "aws_iam_role",
+    "role_name": "aws_iam_role",
+    "roles": "aws_iam_role",
     "rule": _RULE,
     "iam_instance_profile": _PROFILE,
     "iam_instance_profile.name": _PROFILE,

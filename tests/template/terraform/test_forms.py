@@ -236,7 +236,18 @@ def test_a_plan_that_leaves_something_for_later_is_not_all_there_is() -> None:
     assert not check_files([simple(complete=False)], rules=()).fleet.is_whole
 
 
-def test_policies_that_are_attached_are_those_of_the_role() -> None:
+_AGENT = "arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("aws_iam_role_policy_attachment", {"role": "hosts", "policy_arn": _AGENT}),
+        ("aws_iam_policy_attachment", {"name": "agent", "roles": ["others", "hosts"], "policy_arn": _AGENT}),
+        ("aws_iam_role_policy_attachments_exclusive", {"role_name": "hosts", "policy_arns": [_AGENT]}),
+    ],
+)
+def test_policies_that_are_attached_are_those_of_the_role(kind: str, given: dict[str, Any]) -> None:
     written = simple(gpus=1)
     document = json.dumps({"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]})
     trust = json.dumps(
@@ -249,9 +260,7 @@ def test_policies_that_are_attached_are_those_of_the_role() -> None:
     ]
     change(written, HOSTS)["change"]["after"]["iam_instance_profile"] = [{"name": "hosts"}]
     assert "GPU264" in errors(check_files([written]))
-    agent = "arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServiceforEC2Role"
-    attached = planned("aws_iam_role_policy_attachment.agent", {"role": "hosts", "policy_arn": agent})
-    written["resource_changes"].append(attached)
+    written["resource_changes"].append(planned(f"{kind}.agent", given))
     assert "GPU264" not in errors(check_files([written]))
 
 
