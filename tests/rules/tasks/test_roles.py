@@ -54,6 +54,7 @@ def _without_role(**container: Any) -> dict[str, Any]:
         (_allowing("secretsmanager:GetSecretValue"), {}, []),
         ({"ExecutionRole": {"ManagedPolicyArns": [_EXECUTION, {"Fn::ImportValue": "Policy"}]}}, {}, []),
         ({}, _apart("AWS::IAM::Policy", Roles=[{"Ref": "ExecutionRole"}]), []),
+        ({}, _apart("Custom::Attach", Role={"Ref": "ExecutionRole"}), []),
         (_allowing("secretsmanager:DescribeSecret", "ssm:*"), {}, ["error"]),
         ({}, _apart("AWS::SecretsManager::ResourcePolicy", SecretId="x"), ["warning"]),
         (_without_role(RepositoryCredentials={"CredentialsParameter": "a"}), {}, ["error"]),
