@@ -115,7 +115,10 @@ USUAL_DYNAMIC_PORTS = (32_768, 60_999)
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
 """
 
-RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
+PROMETHEUS_PORT = (51680, "tcp")
+"""What the agent keeps only with ``ECS_ENABLE_PROMETHEUS_METRICS`` (``agent/config/config_unix.go``)."""
+
+RESERVED_PORTS = frozenset((*((port, "tcp") for port in (22, 2375, 2376, 51678, 51679)), PROMETHEUS_PORT))
 """Ports that the agent keeps on every host by default.
 
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import Architecture, InstanceType, OperatingSystem
-from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, PROMETHEUS_PORT, RESERVED_PORTS
 from gpu_constructs.facts.values import Identical, by_identity, dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
@@ -334,7 +334,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
         gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
         capability_settings=capability_settings(pool),
-        reserved_ports=expected_ports if pool.never_sets(RESERVED_TCP) else ports,
+        reserved_ports=expected_ports - {PROMETHEUS_PORT} if pool.never_sets(RESERVED_TCP) else ports,
         may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
         smallest_decides=may_scale and pool.managed_scaling,

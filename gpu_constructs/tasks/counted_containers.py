@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "Memory": "memory_limit_mib"}
 _REFUSED_WARNINGS = ("GPU047",)
+_LEAST_UNITS = 128  # that somebody may mean
 
 
 def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools: Sequence[Pool]) -> Container:
@@ -284,7 +285,8 @@ class CountedContainers:
             # CDK numbers the containers of a template in this order.
             write_requirement(self._resource, len(self.task.containers) - 1, plan.requirement)
         cpu, vcpus = plan.container.cpu, [host.vcpus for pool in self._pools for host in pool.instance_types]
-        if isinstance(cpu, int) and 0 < cpu <= min(vcpus, default=0):
+        is_given = "cpu" not in plan.default_sizes
+        if is_given and isinstance(cpu, int) and 0 < cpu <= min(vcpus, default=0) and cpu < _LEAST_UNITS:
             text = f"cpu of {construct_id} is {cpu} CPU units, of which a vCPU has {CPU_UNITS_PER_VCPU}"
             for_vcpus = f"cpu={cpu * CPU_UNITS_PER_VCPU} for {counted(cpu, 'vCPU')}"
             warn(container, "cpu-units", f"{text}; {for_vcpus}, or leave it out for its share of the host")

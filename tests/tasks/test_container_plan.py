@@ -9,7 +9,14 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuMachineImage,
+    GpuShare,
+    GpuTaskDefinition,
+    IncompatibleError,
+    InvalidValueError,
+)
 from tests.synthesis import Site, Tenant, unwritten
 
 
@@ -122,6 +129,12 @@ def test_cpu_in_vcpus_is_a_warning(site: Site, cpu: int, said: list[str]) -> Non
     site.task().add_gpu_container("train", image=site.image, cpu=cpu)
     found = [each for each in site.warnings() if "CPU units, of which" in each]
     assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
+
+
+def test_the_cpu_of_a_share_is_not_taken_for_vcpus(site: Site) -> None:
+    task = site.task(site.capacity("p5.48xlarge"))
+    task.add_gpu_container("small", image=site.image, gpus=GpuShare(memory_mib=512))
+    assert [each for each in site.warnings() if "CPU units, of which" in each] == []
 
 
 def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:

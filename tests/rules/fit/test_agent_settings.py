@@ -48,6 +48,7 @@ DOES_NOT_FIT = ("GPU060", Severity.ERROR)
     [
         ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(80), ("GPU084", Severity.ERROR), False),
         ({}, a_task(22), ("GPU084", Severity.ERROR), False),
+        ({}, a_task(51680), ("GPU084", Severity.WARNING), UNKNOWN),
         ({}, a_task(80), None, True),
         ({"ECS_RESERVED_PORTS": "[]"}, a_task(2376), ("GPU084", Severity.WARNING), UNKNOWN),
         ({"ECS_RESERVED_PORTS": UNKNOWN}, a_task(80), None, UNKNOWN),
