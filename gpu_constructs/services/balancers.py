@@ -14,7 +14,7 @@ from constructs import Construct
 from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.services.endpoint import NetworkEndpoint, ServiceEndpoint, TargetPort, Targets
 
@@ -95,7 +95,7 @@ class NetworkBalancerOptions(BalancerOptions, total=False):
     """Arguments of `GpuService.add_network_load_balancer`.
 
     Attributes:
-        protocol: TLS by default. With `elbv2.Protocol.TCP`, bytes are passed on as they are.
+        protocol: TLS by default, or `elbv2.Protocol.TCP`, which passes bytes on as they are.
     """
 
     protocol: elbv2.Protocol | None
@@ -170,6 +170,16 @@ def behind_network(
     service: ecs.Ec2Service, targets: Targets, construct_id: str, options: NetworkBalancerOptions
 ) -> NetworkEndpoint:
     """Puts a service behind a Network Load Balancer, see `GpuService.add_network_load_balancer`."""
+    protocol = options.get("protocol") or elbv2.Protocol.TLS
+    if protocol not in {elbv2.Protocol.TLS, elbv2.Protocol.TCP}:
+        raise unexpected(
+            "protocol",
+            protocol,
+            "TLS or TCP",
+            allowed="elbv2.Protocol.TLS, elbv2.Protocol.TCP",
+            fix="for UDP an elbv2.NetworkLoadBalancer of your own, to whose listener add_targets gives "
+            "service.load_balancer_target(…)",
+        )
     target = targets.port(options.get("container_name"), options.get("container_port"))
     path = options.get("health_check_path")
     if path is not None:
@@ -184,7 +194,6 @@ def behind_network(
     balancer = _balancer(partial(elbv2.NetworkLoadBalancer, security_groups=[allowed]), scope, vpc, options)
     to_tasks = partial(elbv2.NetworkTargetGroup, scope, "Targets", protocol=elbv2.Protocol.TCP)
     group = _targets(to_tasks, target, vpc, path)
-    protocol = options.get("protocol") or elbv2.Protocol.TLS
     kind = partial(elbv2.NetworkListener, scope, "Listener", protocol=protocol)
     listener = _listener(kind, balancer, arrival, group, certificate)
     if peer is not None:

@@ -77,3 +77,9 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[st
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
         chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
+def test_a_network_balancer_for_udp_is_one_of_your_own(ground: Ground) -> None:
+    service = chat(ground)
+    with pytest.raises(InvalidValueError, match=r"protocol: expects TLS or TCP.*fix: for UDP .*load_balancer_target"):
+        service.add_network_load_balancer("Udp", protocol=elbv2.Protocol.UDP, container_port=8000)
