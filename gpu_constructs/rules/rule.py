@@ -65,6 +65,12 @@ class Context:
         """What the hosts of a pool are made from; None where no file that was read says it."""
         return None if self.files is None else self.files.launch(pool)
 
+    def may_have_images(self, pool: Pool) -> bool:
+        """Whether hosts may have images that they did not pull, such as on a volume from a snapshot."""
+        data = self.launch(pool)
+        disks = () if data is None else data.sections("BlockDeviceMappings")
+        return not pool.never_sets(_PULLS) or any(each.section("Ebs").has("SnapshotId") for each in disks)
+
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
         return None if self.files is None else self.files.group(pool)
@@ -119,6 +125,8 @@ class Context:
             self._known[derive] = derive(self)
         return cast("_Derived", self._known[derive])
 
+
+_PULLS = "ECS_IMAGE_PULL_BEHAVIOR"
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""

@@ -158,7 +158,6 @@ def _version(cuda: Cuda) -> str:
 # Where these are, the number of GPUs may be in a file, come from a variable of a shell, or be spread over hosts.
 _OPEN = ("$", "--config", "--nnodes", "--distributed-executor-backend", "ray")
 _DIGITS = 5
-_PULLS = "ECS_IMAGE_PULL_BEHAVIOR"
 # Entry points that run a command which names the server itself.
 _SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
@@ -201,7 +200,8 @@ def pulls_its_images(context: Context) -> Problems:
                 fix=f"{fix}, or subnets with a NAT gateway",
                 is_certain=any(missing.values())
                 and context.fleet.is_whole
-                and all(each.never_sets(_PULLS) and missing.keys() <= {*each.missing_endpoints} for each in there),
+                and all(missing.keys() <= {*each.missing_endpoints} for each in there)
+                and not any(map(context.may_have_images, there)),
             )
 
 

@@ -18,7 +18,6 @@ from gpu_constructs.template.resources.tasks import container_name, containers_i
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
-_PULLS = "ECS_IMAGE_PULL_BEHAVIOR"
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
 _PARAMETER = "AWS::SSM::Parameter"
@@ -143,7 +142,7 @@ def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tup
     hosts = context.fleet.pools
     for service, stops in needs_of_aws(container, context.index, is_job=is_job).items():
         if service in _USES:
-            yield *_USES[service], _FIX, stops and bool(hosts) and all(each.never_sets(_PULLS) for each in hosts)
+            yield *_USES[service], _FIX, stops and bool(hosts) and not any(map(context.may_have_images, hosts))
     for each in container.sections("Secrets"):
         name, (needed, is_certain) = each.text("Name"), _needed(each.get("ValueFrom"), context.index)
         if needed is not None and isinstance(name, str):

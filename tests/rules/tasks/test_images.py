@@ -135,3 +135,8 @@ def test_images_and_logs_take_endpoints(container: dict[str, Any], without: list
 def test_hosts_may_have_the_image_or_a_proxy(line: str, expected: list[str]) -> None:
     data = {"Fn::Base64": {"Fn::Sub": f"#!/bin/bash\necho ECS_CLUSTER=${{Cluster}} >> /etc/ecs/ecs.config\n{line}"}}
     assert severities("GPU208", {"Template": {"LaunchTemplateData": {"UserData": data}}}) == expected
+
+
+def test_hosts_may_have_the_image_on_a_volume_from_a_snapshot() -> None:
+    disk = {"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}
+    assert severities("GPU208", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [disk]}}}) == ["warning"]
