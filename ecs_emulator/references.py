@@ -1,4 +1,4 @@
-"""What a piece of template refers to, and where it differs from another."""
+"""What a piece of template refers to, in which order that is made, and where it differs from another."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["changed", "circle", "entries", "needs"]
+__all__ = ["changed", "circle", "entries", "ordered"]
 
 
-def needs(definition: Mapping[str, Any]) -> Iterator[str]:
+def _needs(definition: Mapping[str, Any]) -> Iterator[str]:
     """Every name that a resource waits for."""
     waits = definition.get("DependsOn", [])
     yield from [waits] if isinstance(waits, str) else waits
@@ -19,12 +19,42 @@ def needs(definition: Mapping[str, Any]) -> Iterator[str]:
 
 def circle(definitions: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Resources that wait for each other, if there are some."""
-    waits = {each: definitions.keys() & {*needs(definition)} for each, definition in definitions.items()}
+    waits = {each: definitions.keys() & {*_needs(definition)} for each, definition in definitions.items()}
     try:
         graphlib.TopologicalSorter(waits).prepare()
     except graphlib.CycleError as error:
         return list(error.args[1][1:])  # it names the first one at the end as well
     return []
+
+
+def ordered(definitions: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Resources, each after those that it needs."""
+    waits = {each: [name for name in _needs(of) if name in definitions] for each, of in definitions.items()}
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(logical_id: str) -> None:
+        if logical_id not in seen:
+            seen.add(logical_id)
+            for needed in waits[logical_id]:
+                visit(needed)
+            order.append(logical_id)
+
+    def waits_for_service(logical_id: str) -> bool:
+        """Whether this is a service, or needs one, if only through others."""
+        asked, left = set[str](), [logical_id]
+        while left:
+            each = left.pop()
+            if definitions[each]["Type"] == "AWS::ECS::Service":
+                return True
+            asked.add(each)
+            left += {*waits[each]} - asked
+        return False
+
+    # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
+    for logical_id in sorted(definitions, key=waits_for_service):
+        visit(logical_id)
+    return order
 
 
 def _references(value: Any) -> Iterator[str]:

@@ -22,7 +22,7 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import can_delete, delete
-from .references import changed, entries, needs
+from .references import changed, entries, ordered
 from .resource import AlreadyExistsError, HalfMadeError, Region, Resource, registered
 
 __all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install", "is_known"]
@@ -324,38 +324,9 @@ class StackResources(ResourceMap):
 
     def _wanted(self) -> list[str]:
         """The resources whose condition holds, each after those it needs."""
-        definitions, order = self._resource_json_map, []
-        waits = {
-            each: [name for name in needs(definition) if name in definitions]
-            for each, definition in definitions.items()
-        }
-        seen: set[str] = set()
-
-        def visit(logical_id: str) -> None:
-            if logical_id in seen:
-                return
-            seen.add(logical_id)
-            for needed in waits[logical_id]:
-                visit(needed)
-            condition = definitions[logical_id].get("Condition")
-            if not condition or self.lazy_condition_map[condition]:
-                order.append(logical_id)
-
-        def waits_for_service(logical_id: str) -> bool:
-            """Whether this is a service, or needs one, if only through others."""
-            asked, left = set[str](), [logical_id]
-            while left:
-                each = left.pop()
-                if definitions[each]["Type"] == "AWS::ECS::Service":
-                    return True
-                asked.add(each)
-                left += {*waits[each]} - asked
-            return False
-
-        # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
-        for logical_id in sorted(definitions, key=waits_for_service):
-            visit(logical_id)
-        return order
+        conditions = {each: of.get("Condition") for each, of in self._resource_json_map.items()}
+        in_order = ordered(self._resource_json_map)
+        return [each for each in in_order if not (of := conditions[each]) or self.lazy_condition_map[of]]
 
     # moto lists a stack's resources through these.
     def __iter__(self) -> Iterator[str]:

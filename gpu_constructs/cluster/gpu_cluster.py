@@ -18,7 +18,13 @@ from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.plan import (
+    CapacityChoice,
+    CapacityOptions,
+    CapacityPlan,
+    naming_options,
+    plan_capacity,
+)
 from gpu_constructs.cluster.capacity.several import plan_family, plan_order
 from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -168,7 +174,7 @@ class GpuCluster(AsCluster):
         """The security group of all hosts, which lets nothing in by itself."""
         return self.hosts.security_group
 
-    @naming(CapacityOptions, min_instances=0)
+    @naming_options
     @checked
     def add_capacity(
         self,
@@ -254,7 +260,7 @@ class GpuCluster(AsCluster):
         self._has_now([capacity])
         return capacity
 
-    @naming(CapacityOptions, min_instances=0)
+    @naming_options
     @checked
     def add_family(
         self,

@@ -33,7 +33,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.template.documents.node import Node, members, under
+from gpu_constructs.template.documents.node import Node, members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
@@ -308,12 +308,13 @@ class _Update:
         users = listed(map(self._old.called, services))
         change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
         for each in services if isinstance(provider, tuple) else ():
-            imported = str(self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy"))
-            if "Fn::ImportValue" in imported and each.stack != provider[0]:
+            strategy = self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
+            imported = [*filter(None, (under(one, "Fn::ImportValue") for one in nodes_in(strategy)))]
+            if imported and each.stack != provider[0]:
                 # CloudFormation looks at exports before ECS looks at the list.
-                now = next(stack for at, stack in self._new.by_id.items() if at[0] == provider[0])
-                outputs = members(self._new.node(now, "Outputs")).values()
-                is_kept = any(repr(under(of, "Export", "Name")) in imported for of in outputs)
+                now = next((of for at, of in self._new.by_id.items() if at[0] == provider[0]), None)
+                outputs = {} if now is None else members(self._new.node(now, "Outputs"))
+                is_kept = any(under(of, "Export", "Name") in imported for of in outputs.values())
                 answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
                 return replace(EXPORTED, change=change, answer=answer)
         return replace(IN_USE, change=change)

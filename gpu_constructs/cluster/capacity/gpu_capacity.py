@@ -13,13 +13,19 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
+from gpu_constructs.cdk.calls import stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cdk.validation import announce, warn
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.join_deadline import shutdown_of
 from gpu_constructs.cluster.capacity.network import interfaces_data, network_resources
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.plan import (
+    CapacityChoice,
+    CapacityOptions,
+    CapacityPlan,
+    naming_options,
+    plan_capacity,
+)
 from gpu_constructs.cluster.capacity.purchase import schedule_block
 from gpu_constructs.cluster.capacity.user_data import host_lines
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -145,7 +151,7 @@ class GpuCapacity(ProviderCapacity):
             warn(self, "on-demand-base", f"{text}; a lower on_demand_base, or Purchase.on_demand()")
 
     @staticmethod
-    @naming(CapacityOptions, min_instances=0)
+    @naming_options
     @written_if_refused
     @names_checked
     def from_attributes(

@@ -82,6 +82,10 @@ class CapacityOptions(HostOptions, total=False):
     join_within: cdk.Duration | None
 
 
+naming_options = naming(CapacityOptions, min_instances=0)
+"""Makes ``help`` and editors show each of them, with its default."""
+
+
 class CapacityChoice:
     """One capacity of `GpuCluster.add_fallback`, or hosts of a `GpuBatchQueue`.
 
@@ -96,7 +100,7 @@ class CapacityChoice:
 
     __slots__ = ("capacity_provider_name", "construct_id", "instance_types", "max_instances", "options")
 
-    @naming(CapacityOptions, min_instances=0)
+    @naming_options
     @names_checked
     def __init__(
         self,

@@ -139,7 +139,9 @@ def _none_like(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> InvalidValueError:
     if None in zones:
         where = f"{', '.join(asked)} is only known at deploy time, because {cdk.Stack.of(vpc).node.path} has no region"
         fix = f"ec2.Vpc(…, availability_zones={[*asked]!r}), or a stack with env=cdk.Environment(…)"
-        return InvalidValueError(f"whether it has a subnet in {where}", argument="vpc_subnets", value=[*asked], fix=fix)
+        return InvalidValueError(
+            f"whether the VPC has a subnet in {where}", argument="vpc_subnets", value=[*asked], fix=fix
+        )
     return InvalidValueError(
         f"no subnet of the VPC is in {', '.join(asked)}",
         argument="vpc_subnets",
