@@ -221,7 +221,7 @@ class Counts:
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
         """Refuses a list without policies, and a service whose number of tasks something else sets."""
         if not isinstance(by, Sequence) or not by or not all(isinstance(each, ScaleBy) for each in by):
-            raise unexpected("by", by, "a list of ScaleBy", fix="by=[…] around it, such as by=[ScaleBy.queue(…)]")
+            raise unexpected("by", by, "a list of ScaleBy", fix="a list around it: by=[ScaleBy.queue(…)]")
         desired = self._given_count
         if desired not in {None, 1}:
             raise IncompatibleError(
