@@ -69,13 +69,13 @@ _GONE = "deleted"
 
 
 def inventory(
-    client: Callable[[str], Any], may_have: Callable[[str, str], bool] = lambda service, kind: True
+    client: Callable[[str], Any], is_used: Callable[[str], bool] = lambda service: True
 ) -> frozenset[tuple[str, str]]:
     """List what was made in the account, which is all but what AWS puts into each from the start.
 
     Args:
         client: Makes a client of a service.
-        may_have: Whether a service can hold one of a kind.
+        is_used: Whether a service can hold anything.
 
     Returns:
         Pairs of kind and id.
@@ -83,7 +83,7 @@ def inventory(
     found = {
         kind: getattr(client(service), operation)().get(items, ())  # without queues, SQS answers without a list
         for kind, (service, operation, items, _) in _KINDS.items()
-        if may_have(service, kind)
+        if is_used(service)
     }
     home = {each["VpcId"] for each in found.get("vpc", ()) if each["IsDefault"]}
     listed = {
@@ -93,7 +93,7 @@ def inventory(
         for item in given
         if not key or not (item.get("State") == _GONE or _is_given(item, home))
     }
-    return frozenset(listed | _instances(client)) if may_have("ec2", "instance") else frozenset(listed)
+    return frozenset(listed | _instances(client)) if "vpc" in found else frozenset(listed)
 
 
 def _is_given(item: Mapping[str, Any], home: set[str]) -> bool:

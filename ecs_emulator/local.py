@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from moto.backends import get_backend
-from moto.core.base_backend import BackendDict, BaseBackend
-from moto.core.model_instances import model_data, reset_model_data
+from moto.core.base_backend import BackendDict
+from moto.core.model_instances import reset_model_data
 from moto.core.models import botocore_stubber
 
 from .account import Account
 from .install import install
 from .inventory import inventory
-from .process import ACCOUNT, REGION, isolated_client
+from .process import isolated_client
 
 __all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 
@@ -76,54 +76,13 @@ def _answered() -> Iterator[None]:
         yield
     finally:
         botocore_stubber.enabled = False
-        _forget()
+        BackendDict.reset()
+        reset_model_data()
 
 
-def _forget() -> None:
-    """As `BackendDict.reset`, which makes each backend anew before it forgets it; those that close something do."""
-    used = BackendDict._instances  # type: ignore[misc]
-    for each in [each for backend in used for _, _, each in backend.iter_backends()]:
-        if type(each).reset is not BaseBackend.reset:
-            each.reset()
-    for backend in used:
-        backend.clear()
-    used.clear()
-    reset_model_data()
-
-
-_MODELS = {
-    "address": "ElasticAddress",
-    "capacity provider": "CapacityProvider",
-    "flow log": "FlowLogs",
-    "instance": "Instance",
-    "instance profile": "InstanceProfile",
-    "internet gateway": "InternetGateway",
-    "launch template": "LaunchTemplate",
-    "load balancer": "FakeLoadBalancer",
-    "nat gateway": "NatGateway",
-    "network interface": "NetworkInterface",
-    "pipe": "Pipe",
-    "queue": "Queue",
-    "role": "Role",
-    "route table": "RouteTable",
-    "schedule": "Schedule",
-    "scheduled action": "FakeScheduledAction",
-    "security group": "SecurityGroup",
-    "state machine": "StateMachine",
-    "subnet": "Subnet",
-    "target group": "FakeTargetGroup",
-    "task definition": "TaskDefinition",
-    "volume": "Volume",
-    "vpc endpoint": "VPCEndPoint",
-}
-"""What moto makes of a kind; it counts them."""
-
-
-def _made(service: str, kind: str) -> int:
-    def count(model: Any) -> int:
-        return len(model.instances_tracked) + sum(map(count, model.__subclasses__()))
-
-    return count(model_data[service][_MODELS[kind]])
+def _is_used(service: str) -> bool:
+    """Whether anybody has asked a service of anything since the account began; no other can hold anything."""
+    return bool(get_backend(service))  # type: ignore[call-overload]
 
 
 class _InProcess:
@@ -153,8 +112,6 @@ class Local:
         self.account = account
         self._client = account.client("cloudformation")
         self._names = (f"stack-{number}" for number in itertools.count())
-        get_backend("ec2")[ACCOUNT][REGION]  # makes the VPC that is there from the start, with its parts
-        self._given = {kind: _made("ec2", kind) for kind in ("route table", "security group", "subnet")}
 
     def deploy(self, template: Mapping[str, Any], name: str | None = None, **parameters: str) -> Deployed:
         """Create a stack from a template, with values of its parameters.
@@ -231,13 +188,7 @@ class Local:
 
     def inventory(self) -> frozenset[tuple[str, str]]:
         """Everything that costs money or blocks a name; the same before a deploy and after a destroy."""
-        return inventory(self.account.client, self._may_have)
-
-    def _may_have(self, service: str, kind: str) -> bool:
-        """Whether anybody has asked the service of anything since the account began, and made one of a kind there."""
-        if not get_backend(service):  # type: ignore[call-overload]
-            return False
-        return kind not in _MODELS or _made(service, kind) > self._given.get(kind, 0)
+        return inventory(self.account.client, _is_used)
 
     def _ended(self, stack: str, wanted: str) -> Deployed:
         described = self._client.describe_stacks(StackName=stack)["Stacks"][0]
