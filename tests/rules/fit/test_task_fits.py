@@ -136,11 +136,11 @@ NEURON_RESOURCE = Task(
 )
 
 
-def needing(gpus: str = "1", **needs: object) -> Task:
+def needing(gpus: str = "1", **needs: Any) -> Task:
     container = Container(
         name="vllm",
         requirements=(ResourceRequirement(value=gpus),),
-        needs=GpuNeeds(**needs),  # type: ignore[arg-type]
+        needs=GpuNeeds(**needs),
     )
     return Task(name="chat", containers=(Container(name="log"), container))
 
