@@ -161,7 +161,7 @@ class Container:
 
     @property
     def wants_accelerator(self) -> bool:
-        """Whether it asks for a GPU in any form, or for Neuron devices, by name or by path."""
+        """Whether it asks for a GPU in any form, whatever the number, or for Neuron devices, by name or by path."""
         asks = any(each.type == NEURON_DEVICE for each in self.requirements)
         return self.wants_gpu or asks or self.neuron_devices > 0
 

@@ -44,7 +44,7 @@ def container_of(task_definition: GpuTaskDefinition, name: str | None) -> str:
         return next(
             each.name
             for each in containers
-            if isinstance(each.name, str) and demand_of(replace(task, containers=(each,))).wants_accelerator
+            if isinstance(each.name, str) and demand_of(replace(task, containers=(each,))).gets_accelerator
         )
     if name not in names:
         raise InvalidValueError(

@@ -70,8 +70,8 @@ class Demand:
         return frozenset() if self.is_network_unknown else self.host_ports
 
     @property
-    def wants_accelerator(self) -> bool:
-        """Whether it asks for a GPU, a part of one, or Neuron devices."""
+    def gets_accelerator(self) -> bool:
+        """Whether it gets a GPU, a part of one, or Neuron devices; a number of 0, or a mistaken one, gets none."""
         return bool(self.gpus or self.part or self.neuron or self.neuron_devices)
 
     @property

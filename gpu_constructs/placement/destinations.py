@@ -213,7 +213,7 @@ def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhe
     of_fargate, of_other_files = _without_pool(workload.strategy)
     yield from (_fargate(f"capacity provider {each}", task) for each in of_fargate)
     yield from of_other_files
-    if workload.launch_type == "FARGATE" or (demand_of(task).wants_accelerator and "FARGATE" in task.compatibilities):
+    if workload.launch_type == "FARGATE" or (demand_of(task).gets_accelerator and "FARGATE" in task.compatibilities):
         yield _fargate("Fargate", task)
     elif not workload.strategy and workload.launch_type not in EC2_LAUNCH_TYPES:
         name = workload.launch_type if isinstance(workload.launch_type, str) else "of the deploy"
@@ -237,7 +237,7 @@ def _without_pool(strategy: Sequence[StrategyItem]) -> tuple[tuple[str | Unknown
 
 def _fargate(text: str, task: Task) -> Elsewhere:
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html
-    runs = not demand_of(task).wants_accelerator
+    runs = not demand_of(task).gets_accelerator
     return Elsewhere(text=text, answer=runs, why="" if runs else "Fargate has no GPUs")
 
 

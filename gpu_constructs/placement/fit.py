@@ -289,7 +289,7 @@ def _fitting(demand: Demand, offer: PoolProfile, region: str | None) -> tuple[In
 
 def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Iterator[InstanceType]:
     architectures = {each.architecture for each in offer.instance_types}
-    for each in accelerated() if demand.wants_accelerator else general():
+    for each in accelerated() if demand.gets_accelerator else general():
         # What says nothing of its architecture is built for x86_64, unless its hosts are arm64.
         alike = demand.architecture is not None or each.architecture in (architectures or {Architecture.X86_64})
         if alike and is_offered(each, region):

@@ -113,8 +113,8 @@ def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -
     if demand.architecture is not None and demand.architecture is not instance_type.architecture:
         text = f"is {instance_type.architecture}, and the task is built for {demand.architecture}"
         yield Obstacle(ObstacleKind.ARCHITECTURE, text)
-    if demand.windows and (demand.wants_accelerator or offer.is_linux):
-        why = "containers on Windows get no GPU" if demand.wants_accelerator else "the task is for Windows"
+    if demand.windows and (demand.gets_accelerator or offer.is_linux):
+        why = "containers on Windows get no GPU" if demand.gets_accelerator else "the task is for Windows"
         text = f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}"
         yield Obstacle(ObstacleKind.OPERATING_SYSTEM, text)
 

@@ -19,7 +19,6 @@ from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidVal
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import METADATA_KEY, Container, Pool, Task, Unknown
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
-from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.tasks.accelerated_container import (
     NeuronDevices,
@@ -83,7 +82,7 @@ def _require_room(task: Task, pools: Sequence[Pool]) -> None:
     try:
         require_fit(task, pools, {"ContainerDefinitions.Memory": "memory_limit_mib"})
     except DoesNotFitError as error:
-        sized = [each for each in task.containers if asks_for_accelerator(each)]
+        sized = [each for each in task.containers if each.wants_accelerator]
         if sized and _has_room(task, pools):
             names = and_list(each.name for each in sized)
             error.allowed = None  # what the host has is for all containers together
@@ -96,7 +95,7 @@ def _require_room(task: Task, pools: Sequence[Pool]) -> None:
 def _has_room(task: Task, pools: Sequence[Pool]) -> bool:
     """Whether a task fits if its containers with accelerators take no CPU and memory."""
     containers = (
-        replace(each, cpu=0, memory_limit_mib=None, memory_reservation_mib=None) if asks_for_accelerator(each) else each
+        replace(each, cpu=0, memory_limit_mib=None, memory_reservation_mib=None) if each.wants_accelerator else each
         for each in task.containers
     )
     try:

@@ -50,7 +50,7 @@ def require_accelerators(task_definition: object, *, instead: str) -> None:
             "a GpuTaskDefinition",
             fix=f"a GpuTaskDefinition, or {instead} for a task without GPUs",
         )
-    if not demand_of(counted.task).wants_accelerator:
+    if not demand_of(counted.task).gets_accelerator:
         raise InvalidValueError(
             "the task definition has no container with GPUs or Neuron devices",
             argument="task_definition",

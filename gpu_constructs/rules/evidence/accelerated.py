@@ -25,7 +25,7 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     return tuple(
         each
         for each in context.fleet.workloads
-        if (each.task is not None and is_accelerated(each.task)) or _have_accelerators(pools_of(context.fleet, each))
+        if (each.task is not None and wants_in_any_case(each.task)) or _have_accelerators(pools_of(context.fleet, each))
     )
 
 
@@ -72,9 +72,10 @@ def has_several_nodes(task: Task) -> bool:
 
 
 @by_identity(maxsize=1 << 16)
-def is_accelerated(task: Task) -> bool:
-    """Whether a task asks for an accelerator, rightly or wrongly."""
-    return any(map(asks_for_accelerator, task.containers))
+def wants_in_any_case(asking: Task | Container) -> bool:
+    """Whether it wants an accelerator, or asks for ``GPU`` in another case, which ECS refuses."""
+    containers = asking.containers if isinstance(asking, Task) else (asking,)
+    return asking.wants_accelerator or any(is_gpu(one) for each in containers for one in each.requirements)
 
 
 @by_identity(maxsize=1024)
@@ -91,8 +92,3 @@ def devices_of(task: Task) -> str:
     """What a task with accelerators asks for, in words."""
     asked = (each for container in task.containers for each in container.requirements)
     return "GPUs" if any(map(is_gpu, asked)) else "Neuron devices"
-
-
-def asks_for_accelerator(container: Container) -> bool:
-    """Whether a container asks for GPUs or Neuron devices, in a form that ECS takes or not."""
-    return container.wants_accelerator or any(map(is_gpu, container.requirements))

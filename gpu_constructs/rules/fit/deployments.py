@@ -133,7 +133,7 @@ def _running(copies: Iterable[tuple[Copies, int]]) -> Iterator[tuple[Copies, int
     for each, wanted in copies:
         slots, percent = total(each.certain), percentages_of(each.workload)
         if (
-            demand_of(each.task).wants_accelerator
+            demand_of(each.task).gets_accelerator
             and percent is not None
             and not isinstance(slots, Unknown)
             and wanted <= slots

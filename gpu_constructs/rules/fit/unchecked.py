@@ -49,7 +49,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
         named = {*route.task.compatibilities}
         is_sent = "EC2" in named and named.isdisjoint({"FARGATE", "EXTERNAL"})
         is_sent = is_sent or (route.workload is not None and _runs_on_ec2(route.task))
-        if is_sent or demand_of(route.task).wants_accelerator:
+        if is_sent or demand_of(route.task).gets_accelerator:
             asked = dict(_asked_of_hosts(route))
             if asked and route.workload is not None:
                 senders.setdefault(route.task.name, []).append(route.workload)
@@ -114,9 +114,10 @@ def _runs_on_ec2(task: Task) -> bool:
 def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
     """What is missing of a task that has no pool: a job of AWS Batch is held against environments with accelerators."""
     there = environments_by_hand(fleet, task) if task.scheduler is Scheduler.BATCH else ()
-    if not there or (not fleet.is_whole and task.wants_accelerator):
+    gets_some = demand_of(task).gets_accelerator
+    if not there or (not fleet.is_whole and gets_some):
         yield "its hosts"
-    elif task.wants_accelerator:
+    elif gets_some:
         yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
 
 
@@ -139,7 +140,7 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
     Each with what makes it known. Those of ECS Managed Instances are of AWS.
     """
     fact = "DriverVersion: 580.95.05" if route.task.wants_gpu else "Accelerator: neuron"
-    for each in route.destinations if demand_of(route.task).wants_accelerator else ():
+    for each in route.destinations if demand_of(route.task).gets_accelerator else ():
         pool = each.pool
         of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
         is_open = isinstance(pool.image, Unknown) and not of_aws

@@ -16,7 +16,7 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.proof import PoolProof, Proof, Stranded
 from gpu_constructs.placement.reach import split
-from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
+from gpu_constructs.rules.evidence.accelerated import wants_in_any_case
 from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, or_list
@@ -310,7 +310,7 @@ def _more_hosts(proof: PoolProof, otherwise: str) -> Ways:
 def kept_off(context: Context) -> Problems:
     for assignment in context.assignments:
         workload, task = assignment.workload, assignment.task
-        if workload.strategy or workload.daemon is not False or demand_of(task).wants_accelerator:
+        if workload.strategy or workload.daemon is not False or demand_of(task).gets_accelerator:
             continue
         fitting = [each.pool for each in assignment.destinations if each.types]
         taken = [each for each in fitting if _has_accelerators(each) and context.gpu_workloads.get(each.name)]
@@ -338,7 +338,7 @@ def kept_off(context: Context) -> Problems:
 def starts_its_own_kind(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         task, pools = workload.task, [each.pool for each in workload.strategy if each.pool is not None]
-        if task is None or workload.daemon is not False or any(map(asks_for_accelerator, task.containers)):
+        if task is None or workload.daemon is not False or wants_in_any_case(task):
             continue
         types = [host for each in pools for host in each.instance_types]
         is_started = all(each.is_scaled_by_ecs and each.types_are_known for each in pools)

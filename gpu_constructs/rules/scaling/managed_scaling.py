@@ -319,7 +319,7 @@ def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
 
     A task without GPUs is sent to no hosts that have some.
     """
-    wants_accelerator = workload.task is None or demand_of(workload.task).wants_accelerator
+    wants_accelerator = workload.task is None or demand_of(workload.task).gets_accelerator
     with_one = {
         each.provider_name: replace(
             workload,

@@ -14,7 +14,7 @@ from gpu_constructs.fleet import PARTLY_SPOT, Container, Pool, Scheduler, Task, 
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, is_accelerated
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, wants_in_any_case
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Changed, Text, Word, either, first_of
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
@@ -101,7 +101,7 @@ def asked_of_ecs(context: Context) -> Problems:
     landing = context.once(_on_gpu_hosts_alone)
     yield from _blind(context)
     for task in context.tasks:
-        if any(asks_for_accelerator(each) for each in task.containers):
+        if wants_in_any_case(task):
             continue
         has_other_words = any(each.unknown_keys for each in task.containers)
         for container in task.containers:
@@ -229,7 +229,9 @@ def _with_memory(task: Task, container: Container | None, mib: int) -> tuple[str
     changes="ContainerDefinitions",
 )
 def becomes_healthy(task: Task) -> Problems:
-    others = {each.name: each for each in task.containers if is_accelerated(task) and task.scheduler is Scheduler.ECS}
+    others = {
+        each.name: each for each in task.containers if wants_in_any_case(task) and task.scheduler is Scheduler.ECS
+    }
     for container in others.values():
         for each in container.relations.depends_on:
             other = others.get(each.container)
@@ -254,7 +256,7 @@ def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
     return frozenset(
         each.task.name
         for each in context.routed(
-            lambda task: not is_accelerated(task) and any(map(_is_made_for_gpus, task.containers))
+            lambda task: not wants_in_any_case(task) and any(map(_is_made_for_gpus, task.containers))
         )
         if each.destinations
         and (each.workload is not None or each.is_closed)

@@ -10,7 +10,7 @@ from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SET
 from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, devices_of, wants_in_any_case
 from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
 from gpu_constructs.rules.finding import and_list, one_way, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -27,7 +27,7 @@ _ON_ECS = f"RequiresCompatibilities without FARGATE, and {_HOSTS}"
 
 
 def _sent_to_fargate(context: Context) -> Problems:
-    refused = {each.name for each in context.tasks if _is_for_fargate(each) and _accelerated(each)}
+    refused = {each.name for each in context.tasks if _is_for_fargate(each) and wants_in_any_case(each)}
     for workload in context.fleet.workloads:
         where, task = runs_on_fargate(workload), workload.task
         if (
@@ -38,7 +38,7 @@ def _sent_to_fargate(context: Context) -> Problems:
             if any(each.text("Type") == GPU for each in asked):
                 what = f"{workload.name} asks for GPUs in its overrides with {where}; Fargate has no GPUs"
                 yield Problem(about=workload, property_name="Overrides", message=what, fix=_HOSTS.format(such_as=""))
-        if where and task is not None and task.name not in refused and _accelerated(task):
+        if where and task is not None and task.name not in refused and wants_in_any_case(task):
             fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
             own = () if _is_for_fargate(task) else own_strategies(context.fleet, workload)
             there = one_way(fix.format(such_as=such_as(task)), moved)
@@ -63,7 +63,7 @@ def _sent_to_fargate(context: Context) -> Problems:
     in_fleet=_sent_to_fargate,
 )
 def on_hosts(task: Task) -> Problems:
-    if not _accelerated(task):
+    if not wants_in_any_case(task):
         return
     # https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go
     if demand_of(task).windows:
@@ -81,7 +81,7 @@ def _is_for_fargate(task: Task) -> bool:
 
 
 def _on_fargate(task: Task) -> Problems:
-    if _is_for_fargate(task) and _accelerated(task):
+    if _is_for_fargate(task) and wants_in_any_case(task):
         fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
         others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(
@@ -134,12 +134,8 @@ def _refused_there(task: Task) -> Problems:
         )
 
 
-def _accelerated(task: Task) -> bool:
-    return any(asks_for_accelerator(each) for each in task.containers)
-
-
 def _who(task: Task) -> str:
-    names = and_list(each.name for each in task.containers if asks_for_accelerator(each))
+    names = and_list(each.name for each in task.containers if wants_in_any_case(each))
     return f"asks for {devices_of(task)} ({names})"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task
-from gpu_constructs.rules.evidence.accelerated import is_accelerated
+from gpu_constructs.rules.evidence.accelerated import wants_in_any_case
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Value, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
@@ -94,7 +94,7 @@ def _definitions(context: Context, *schedulers: Scheduler) -> Iterator[tuple[Tas
     """Tasks and jobs with accelerators, whose whole definition is in the files."""
     for task in context.tasks:
         definition = context.section(task)
-        if definition is not None and task.scheduler in schedulers and not task.is_part and is_accelerated(task):
+        if definition is not None and task.scheduler in schedulers and not task.is_part and wants_in_any_case(task):
             yield task, definition
 
 
