@@ -262,7 +262,8 @@ class Pool(HostSetup):
         min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, likewise.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
-        missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
+        missing_endpoints: What its hosts cannot reach of ECS, ECR, S3 and CloudWatch Logs, by the names of endpoints,
+            as far as the files show their network.
         closed_gateway: A NAT gateway that leads nowhere, to which a subnet of its has a route.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
             its VPC lets nothing in, of a compute environment; only templates say so.

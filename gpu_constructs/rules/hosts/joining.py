@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
@@ -16,6 +17,7 @@ from gpu_constructs.template.resources.section import Section, is_list
 
 _POLICY = "the AWS managed policy service-role/AmazonEC2ContainerServiceforEC2Role"
 _MANAGED_POLICY = "the AWS managed policy AmazonECSInstanceRolePolicyForManagedInstances"
+_INFRASTRUCTURE_POLICY = "AmazonECSInfrastructureRolePolicyForManagedInstances"
 _PROFILES = {
     PoolKind.BATCH: "ComputeResources.InstanceRole",
     PoolKind.MANAGED_INSTANCES: "InstanceLaunchTemplate.Ec2InstanceProfileArn",
@@ -40,6 +42,7 @@ _REGISTERS = Permission(
     ),
 )
 _OF_AGENT = (_REGISTERS, *(replace(_REGISTERS, action=f"ecs:{each}") for each in ("DiscoverPollEndpoint", "Poll")))
+_REACHED_BY_AGENT = frozenset({"ecs", "ecs-agent", "ecs-telemetry"})
 _HTTPS = 443
 _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
 
@@ -155,7 +158,7 @@ def _joins(context: Context, pool: Pool) -> bool:
 )
 def reaches_ecs(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        missing = [each for each in pool.missing_endpoints if each.startswith("ecs")]  # of what the agent needs
+        missing = [each for each in pool.missing_endpoints if each in _REACHED_BY_AGENT]
         if pool.public_subnets is True:  # only the constructs know what kind of subnet an id stands for
             yield Problem(
                 about=pool,
@@ -232,24 +235,37 @@ _DESCRIBES = Permission(
 _LAUNCHES = [
     replace(_DESCRIBES, action=f"ec2:{each}", given_by=frozenset()) for each in ("RunInstances", "CreateFleet")
 ]
+
+
+class _Starter(NamedTuple):
+    """The role with which a service of AWS starts hosts."""
+
+    key: str
+    service: str
+    untrusted: str
+    one_of: list[Permission]
+    without: str
+    policy: str
+
+
 _STARTERS = {
-    PoolKind.MANAGED_INSTANCES: ("InfrastructureRoleArn", "ECS may not assume the infrastructure", "ecs.amazonaws.com"),
-    PoolKind.BATCH: ("ServiceRole", "AWS Batch may not assume the service", "batch.amazonaws.com"),
-}
-# One of these permissions, whose lack of all means what, and what gives it.
-_NEEDED = {
-    PoolKind.MANAGED_INSTANCES: (
-        _LAUNCHES,
-        "ECS cannot start hosts",
-        "the AWS managed policy AmazonECSInfrastructureRolePolicyForManagedInstances",
+    PoolKind.MANAGED_INSTANCES: _Starter(
+        key="InfrastructureRoleArn",
+        service="ecs.amazonaws.com",
+        untrusted="ECS may not assume the infrastructure role",
+        one_of=_LAUNCHES,
+        without="ECS cannot start hosts",
+        policy=f"the AWS managed policy {_INFRASTRUCTURE_POLICY}",
     ),
-    PoolKind.BATCH: (
-        [_DESCRIBES],
-        "AWS Batch makes the environment INVALID, and starts no hosts",
-        "the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
+    PoolKind.BATCH: _Starter(
+        key="ServiceRole",
+        service="batch.amazonaws.com",
+        untrusted="AWS Batch may not assume the service role",
+        one_of=[_DESCRIBES],
+        without="AWS Batch makes the environment INVALID, and starts no hosts",
+        policy="the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
     ),
 }
-_AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
 _KEY = "AWS::KMS::Key"
@@ -260,7 +276,7 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
     "GPU190",
     question="may ECS, Auto Scaling or AWS Batch start hosts with the role that is for it?",
     because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com, to "
-    "launch instances and to pass the role of the hosts; AmazonECSInfrastructureRolePolicyForManagedInstances passes "
+    f"launch instances and to pass the role of the hosts; {_INFRASTRUCTURE_POLICY} passes "
     "roles whose names begin with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an "
     "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
     "that does not allow ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts "
@@ -272,26 +288,26 @@ def may_start_hosts(context: Context) -> Problems:
     yield from _with_key(context)
     for pool in context.fleet.pools:
         found, roles = context.section(pool), context.of_files(Roles)
-        if found is None or pool.kind not in _STARTERS:
+        starter = _STARTERS.get(pool.kind)
+        if found is None or starter is None:
             continue
-        key, who, service = _STARTERS[pool.kind]
-        needed, otherwise, fix = _NEEDED[pool.kind]
         provider = found.section("ManagedInstancesProvider")
-        role = roles.named(found.get(key) or provider.get(key))
+        role = roles.named(found.get(starter.key) or provider.get(starter.key))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
-        if role is not None and is_closed_to(role, service):
+        if role is not None and is_closed_to(role, starter.service):
             yield Problem(
                 about=pool,
-                property_name=key,
-                message=f"{who} role of {pool.name}, so that it cannot start hosts",
-                fix=f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role",
+                property_name=starter.key,
+                message=f"{starter.untrusted} of {pool.name}, so that it cannot start hosts",
+                fix=f"Principal: {{Service: {starter.service}}} in the AssumeRolePolicyDocument of the role",
             )
-        elif role is not None and all(roles.allow(role, each) is False for each in needed):
+        elif role is not None and all(roles.allow(role, each) is False for each in starter.one_of):
             yield Problem(
                 about=pool,
-                property_name=key,
-                message=f"the role in {key} of {pool.name} does not allow {needed[0].action}: {otherwise}",
-                fix=fix,
+                property_name=starter.key,
+                message=f"the role in {starter.key} of {pool.name} does not allow {starter.one_of[0].action}: "
+                f"{starter.without}",
+                fix=starter.policy,
             )
         if role is None or host is None or not _has_no_other_policy(role, context.of_files(roles_with_policies)):
             continue
@@ -341,7 +357,7 @@ def _has_no_other_policy(role: Resource, with_policies: frozenset[Reference | No
     managed = role.properties.get("ManagedPolicyArns")
     arn = managed[0] if is_list(managed) and len(managed) == 1 else None
     return (
-        end_of(arn).endswith(_AWS_POLICY)
+        end_of(arn).endswith(f"policy/{_INFRASTRUCTURE_POLICY}")
         and role.properties.get("Policies") in (None, [])
         and with_policies.isdisjoint({None, role.reference})
     )

@@ -229,9 +229,8 @@ def _with_memory(task: Task, container: Container | None, mib: int) -> tuple[str
     changes="ContainerDefinitions",
 )
 def becomes_healthy(task: Task) -> Problems:
-    others = {
-        each.name: each for each in task.containers if wants_in_any_case(task) and task.scheduler is Scheduler.ECS
-    }
+    is_ours = task.scheduler is Scheduler.ECS and wants_in_any_case(task)
+    others = {each.name: each for each in task.containers if is_ours}
     for container in others.values():
         for each in container.relations.depends_on:
             other = others.get(each.container)

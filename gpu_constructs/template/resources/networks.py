@@ -217,7 +217,7 @@ class Networks:
         }
 
     def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
-        """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
+        """Of `_NEEDED`, what hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
         vpc = self._vpc_without_route(subnets, public_address=public_address)
         if vpc is None:
             return ()
