@@ -184,13 +184,13 @@ class ComputeEnvironment:
 
     Attributes:
         name: How the user calls it.
-        lacks_gpus: Why it certainly has no GPUs, in words; empty where that is not known.
+        lacks_accelerators: Why it certainly has no accelerators, in words; empty where that is not known.
         has_hosts: Whether its jobs run on hosts of EC2, of which the template does not say the types.
         origin: Where its compute resources were written.
     """
 
     name: str
-    lacks_gpus: str = ""
+    lacks_accelerators: str = ""
     has_hosts: bool = True
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -9,11 +9,11 @@ from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.devices import given_efa, reachable
+from gpu_constructs.rules.tasks.devices import given_devices, reachable
 from gpu_constructs.tasks.host_share import efa_devices, efa_variables
 from tests.rules.given import a_pool, container, gpu, running_on, said, task_of
 
-RULES = (given_efa, reachable)
+RULES = (given_devices, reachable)
 
 
 def efa_pool(*types: str, name: str = "Hosts") -> Pool:

@@ -27,7 +27,7 @@ _MOST_NAMED = 4
     "job that asks for some stays RUNNABLE",
     source="https://docs.aws.amazon.com/batch/latest/userguide/gpu-jobs.html",
 )
-def has_gpus(context: Context) -> Problems:
+def has_accelerators(context: Context) -> Problems:
     fleet = context.fleet
     if not fleet.is_whole or not fleet.environments:
         return
@@ -35,12 +35,12 @@ def has_gpus(context: Context) -> Problems:
         environments = environments_by_hand(fleet, task)
         others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and task.environments is None]
         is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
-        lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
+        have_none = is_known and all(each.lacks_accelerators for each in environments)
         asks = not task.wants_gpu or any(
             gpus.value != "0" for each in task.containers for gpus in each.gpu_requirements
         )
-        if lacks_gpus and task.scheduler is Scheduler.BATCH and asks:
-            named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in environments[:_MOST_NAMED])
+        if have_none and task.scheduler is Scheduler.BATCH and asks:
+            named = "; ".join(f"{brief(each.name)} {each.lacks_accelerators}" for each in environments[:_MOST_NAMED])
             yield Problem(
                 about=task,
                 origin=environments[0].origin,

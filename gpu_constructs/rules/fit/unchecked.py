@@ -118,7 +118,7 @@ def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
     if not there or (not fleet.is_whole and gets_some):
         yield "its hosts"
     elif gets_some:
-        yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
+        yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_accelerators)
 
 
 def _asked_of_hosts(route: Route) -> Iterator[tuple[str, str]]:

@@ -33,8 +33,8 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
-_EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
-_GPU_PATH = re.compile(r"/dev/nvidia([0-9]{1,3})")
+_EFA_PATH = "/dev/infiniband/uverbs"
+_GPU_PATH = "/dev/nvidia"
 _UNREACHABLE = frozenset({"bridge", "none"})
 
 
@@ -108,13 +108,15 @@ def apart(context: Context) -> Problems:
     changes="LinuxParameters.Devices",
     unless=("GPU092", "GPU093"),
 )
-def given_efa(context: Context) -> Problems:
+def given_devices(context: Context) -> Problems:
     refused = set()
-    of_efa = "hosts with as many EFA interfaces, and a launch template that asks for them"
-    kinds = ((_EFA_PATH, _lacking_efa, of_efa), (_GPU_PATH, _lacking_gpu, "hosts with as many GPUs"))
-    for named, lacking, more in kinds:
-        for route in _routed(context, partial(_is_given, named)):
-            wanted = _highest(named, route.task) or 0
+    kinds = {
+        _EFA_PATH: (_lacking_efa, "hosts with as many EFA interfaces, and a launch template that asks for them"),
+        _GPU_PATH: (_lacking_gpu, "hosts with as many GPUs"),
+    }
+    for path, (lacking, more) in kinds.items():
+        for route in _routed(context, partial(_is_given, path)):
+            wanted = _highest(path, route.task) or 0
             for each in route.destinations:
                 reason = lacking(context, each.pool, wanted) if each.is_certain else ""
                 if reason:
@@ -122,7 +124,7 @@ def given_efa(context: Context) -> Problems:
                     yield Problem(
                         about=route.workload or route.task,
                         involves=(each.pool,),
-                        message=f"{route.task.name} is given {named.pattern.partition('(')[0]}{wanted}, and {reason}",
+                        message=f"{route.task.name} is given {path}{wanted}, and {reason}",
                         fix=f"{more}, or leave the device out",
                         is_certain=not each.is_spared,
                     )
@@ -199,7 +201,7 @@ def _of_nvlink(context: Context) -> Problems:
                 yield Problem(
                     about=route.task,
                     involves=(each.pool, *([] if route.workload is None else [route.workload])),
-                    message=f"{route.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
+                    message=f"{route.task.name} is given {_EFA_PATH}<N> of {or_list(doubtful)}, where "
                     "some of these devices are NVLink controllers and not EFA",
                     fix="only the devices whose name in /sys/class/infiniband_verbs/uverbs<N>/ibdev of a host begins "
                     "with rdmap",
@@ -286,15 +288,16 @@ def _with_nvlink_controllers(destination: Destination) -> list[InstanceType]:
     return [each for each in types if each.family in NVLINK_CONTROLLERS]
 
 
-def _is_given(named: re.Pattern[str], task: Task) -> bool:
-    return _highest(named, task) is not None
+def _is_given(path: str, task: Task) -> bool:
+    return _highest(path, task) is not None
 
 
 _is_given_efa = partial(_is_given, _EFA_PATH)
 
 
-def _highest(named: re.Pattern[str], task: Task) -> int | None:
-    found = (named.fullmatch(path) for container in task.containers for path in container.devices)
+def _highest(path: str, task: Task) -> int | None:
+    """The highest number of the devices that it is given whose paths are this and a number."""
+    found = (re.fullmatch(f"{path}([0-9]{{1,3}})", each) for container in task.containers for each in container.devices)
     return max((int(each[1]) for each in found if each), default=None)
 
 
@@ -306,7 +309,7 @@ def _lacking_gpu(_: Context, pool: Pool, index: int) -> str:
 
 
 def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:
-    paths = tuple(f"/dev/infiniband/uverbs{index}" for index in range(adapters))
+    paths = tuple(f"{_EFA_PATH}{index}" for index in range(adapters))
     given = replace(container, devices=(*container.devices, *paths))
     last = f" to uverbs{adapters - 1}" if adapters > 1 else ""
     return either(

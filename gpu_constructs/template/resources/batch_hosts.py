@@ -62,11 +62,11 @@ def environments_in(index: Index, launches: Launches, notes: Notes) -> Iterator[
         if properties.has("EksConfiguration") or not properties.has("ComputeResources"):
             yield replace(other, origin=None)
         elif resources.text("Type") in FARGATE_PROVIDERS:
-            yield replace(other, lacks_gpus="is on Fargate, which has none", has_hosts=False)
+            yield replace(other, lacks_accelerators="is on Fargate, which has none", has_hosts=False)
         elif names and BATCH_TYPE_WORDS.issuperset(names):
             # Of words alone, Batch takes types without accelerators.
-            words = " and ".join(map(str, names))
-            yield replace(other, lacks_gpus=f"has InstanceTypes {words}, which is of families without accelerators")
+            why = f"has InstanceTypes {' and '.join(map(str, names))}, which is of families without accelerators"
+            yield replace(other, lacks_accelerators=why)
         else:
             yield FoundPool(_pool(resource, resources, launches, networks), resource)
 

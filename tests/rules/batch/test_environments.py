@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.batch import environments
-from gpu_constructs.rules.batch.environments import has_gpus, has_room
+from gpu_constructs.rules.batch.environments import has_accelerators, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images, user_data
@@ -36,7 +36,7 @@ OF_BATCH = (
 )
 
 NODES = replace(GPU_JOB, nodes=2)
-ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which has none")
+ON_FARGATE = ComputeEnvironment(name="jobs", lacks_accelerators="is on Fargate, which has none")
 
 
 def _hosts(vcpus: int | Unknown | None = 64, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> Pool:
@@ -68,12 +68,12 @@ def test_others_are_silent(fleet: Fleet) -> None:
 
 def test_a_gpu_job_needs_a_compute_environment_with_gpus() -> None:
     fleet = replace(_fleet(GPU_JOB), environments=(ON_FARGATE,))
-    assert "jobs is on Fargate" in only(has_gpus, fleet).message
-    assert said(has_gpus, replace(fleet, environments=(ON_FARGATE, ComputeEnvironment(name="other")))) == []
-    assert said(has_gpus, replace(fleet, pools=(_hosts(),))) == []
-    assert said(has_gpus, replace(fleet, tasks=(job(gpu("0"), cpu=4096),))) == []
-    assert said(has_gpus, replace(fleet, is_whole=False)) == []
-    assert said(has_gpus, replace(fleet, tasks=(job(),))) == []
+    assert "jobs is on Fargate" in only(has_accelerators, fleet).message
+    assert said(has_accelerators, replace(fleet, environments=(ON_FARGATE, ComputeEnvironment(name="other")))) == []
+    assert said(has_accelerators, replace(fleet, pools=(_hosts(),))) == []
+    assert said(has_accelerators, replace(fleet, tasks=(job(gpu("0"), cpu=4096),))) == []
+    assert said(has_accelerators, replace(fleet, is_whole=False)) == []
+    assert said(has_accelerators, replace(fleet, tasks=(job(),))) == []
 
 
 def test_one_job_may_not_ask_for_more_than_the_maximum() -> None:

@@ -11,7 +11,7 @@ from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules import Rule, Severity
-from gpu_constructs.rules.tasks.devices import given_efa, sees_efa
+from gpu_constructs.rules.tasks.devices import given_devices, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))
@@ -48,7 +48,7 @@ def given(*indexes: int, path: str = "/dev/infiniband/uverbs") -> Task:
     ],
 )
 def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: str) -> None:
-    finding = only(given_efa, running_on(pool, task=task))
+    finding = only(given_devices, running_on(pool, task=task))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU132", Severity.ERROR, "chat-service")
     assert words in finding.message
 
@@ -79,15 +79,15 @@ B200, P5EN = a_pool("p6-b200.48xlarge"), a_pool("p5en.48xlarge", name="Others")
 @pytest.mark.parametrize(
     ("rule", "fleet"),
     [
-        (given_efa, running_on(a_pool("g6.8xlarge"), task=given(0))),
-        (given_efa, running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4)))),
-        (given_efa, running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0))),
-        (given_efa, on_launch_type(a_pool("g6.xlarge"), task=given(0))),
-        (given_efa, running_on(a_pool("g6.xlarge"), task=given(0, path="/dev/nvidia"))),
-        (given_efa, running_on(a_pool("g6.xlarge", "g6.12xlarge"), task=given(1, path="/dev/nvidia"))),
+        (given_devices, running_on(a_pool("g6.8xlarge"), task=given(0))),
+        (given_devices, running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4)))),
+        (given_devices, running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0))),
+        (given_devices, on_launch_type(a_pool("g6.xlarge"), task=given(0))),
+        (given_devices, running_on(a_pool("g6.xlarge"), task=given(0, path="/dev/nvidia"))),
+        (given_devices, running_on(a_pool("g6.xlarge", "g6.12xlarge"), task=given(1, path="/dev/nvidia"))),
         # Other devices are those of EFA.
-        (given_efa, running_on(a_pool("p6e-gb200.36xlarge"), task=given(0))),
-        (given_efa, Fleet(pools=(B200, P5EN), tasks=(given(0),))),
+        (given_devices, running_on(a_pool("p6e-gb200.36xlarge"), task=given(0))),
+        (given_devices, Fleet(pools=(B200, P5EN), tasks=(given(0),))),
         (sees_efa, on_p4d(alone(devices=("/dev/infiniband/uverbs0",)))),
         (sees_efa, on_p4d(alone("1"))),  # hosts that several tasks share
         (sees_efa, on_p4d(alone(), max_instances=1)),
@@ -108,9 +108,9 @@ def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
 @pytest.mark.parametrize(
     ("rule", "fleet", "is_found"),
     [
-        (given_efa, _as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), True),
-        (given_efa, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
-        (given_efa, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
+        (given_devices, _as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), True),
+        (given_devices, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
+        (given_devices, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
         (sees_efa, _as_jobs(on_p4d(alone()), nodes=2), True),
     ],
 )
