@@ -260,8 +260,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     memory = devices.memory_mib
     if needs.memory_mib is not None and needs.memory_mib > (most_gpu_memory_mib(instance_type) or memory or 0):
         has = f"{gib_of(memory)} GiB" if memory is not None else "an unknown amount"
-        asked = -(-(needs.memory_mib - 1) * 100 // 1024) / 100  # it was rounded up to whole MiB
-        yield NeedKind.GPU_MEMORY, f"{asked:g} GiB", f"{has} ({devices.model})"
+        yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
     here = "an unknown one" if capability is None else f"{_dotted(capability)} ({devices.model})"
     target = needs.compute_capability
@@ -285,6 +284,11 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
 def gib_of(memory_mib: int) -> str:
     """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to what may be asked."""
     return f"{memory_mib * 100 // 1024 / 100:g}"
+
+
+def _gib_asked(memory_mib: int) -> str:
+    """The same of what is asked, which was rounded up to whole MiB."""
+    return f"{-(-(memory_mib - 1) * 100 // 1024) / 100:g}"
 
 
 def _lowest(name: str) -> tuple[int, int] | None:

@@ -53,9 +53,7 @@ def _request(file: str, path: Path, container: dict[str, Node]) -> Proposal | No
     words = [each for each in container if plain(each) in GPU_WORDS]
     needs, asked = member(container, _NEEDS)
     entries = asked if isinstance(asked, list) else [asked] if needs else []
-    objects = [each for each in entries if isinstance(each, dict)]  # what a function gives is not known
-    known = [each for each in objects if _is_function(each) or all(key.lower() in _KEYS for key in each)]
-    odd = [each for each in entries if each not in known]
+    odd = [each for each in entries if _is_odd(each)]
     is_wrong = words or odd or (needs and not isinstance(asked, list))
     is_open = any(map(_is_function, (asked, *entries, *(container[word] for word in words))))
     of_gpus = [each for each in entries if "gpu" in str(member(each, "type")[1] or "gpu").lower()]
@@ -94,6 +92,11 @@ def _is_function(node: Node) -> bool:
 
 def _is_share(entry: Node) -> bool:
     return bool(member(entry, "sharingStrategy")[0])
+
+
+def _is_odd(entry: Node) -> bool:
+    """Whether an entry has other keys than those of the API, or is no object; what a function gives is not known."""
+    return not isinstance(entry, dict) or not (_is_function(entry) or all(each.lower() in _KEYS for each in entry))
 
 
 def _count(entry: Node) -> str:

@@ -37,9 +37,7 @@ def crowds(
     for stack in dict.fromkeys(stack for stack, _ in left):
         goes = {f"{each.name} (old)": each for at, each in left.items() if at[0] == stack}
         here = [(earlier.get(at), each) for each in new.workloads if (at := now(each.origin)) and at[0] == stack]
-        # Nothing is awaited of a service that stays with its copies and its task.
-        pairs = [(of, each) for of, each in here if _is_awaited(each)]
-        come = [each for of, each in pairs if not of or (of.desired_count, of.task) != (each.desired_count, each.task)]
+        come = [each for of, each in here if _is_awaited(each) and not _is_same(of, each)]
         # What others deploy counts for nothing: a stack of its own may be deployed before or after.
         there = [each if of is None else _least(each) for of, each in here if each.daemon or _is_awaited(each)]
         for proof in _crowded(new, there, [_moved(each, name, pools) for name, each in goes.items()]):
@@ -56,6 +54,11 @@ def _crowded(new: Fleet, there: Sequence[Workload], goes: Sequence[Workload]) ->
     for without, each in zip(alone.pools, both.pools, strict=True):
         if each.hosts_at_least and each.answer is False and without.answer is not False:
             yield each
+
+
+def _is_same(before: Workload | None, after: Workload) -> bool:
+    """Whether a service that stays has the copies and the task that it had, so that nothing of it is awaited."""
+    return before is not None and (before.desired_count, before.task) == (after.desired_count, after.task)
 
 
 def _is_awaited(workload: Workload) -> bool:

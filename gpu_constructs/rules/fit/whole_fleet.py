@@ -340,9 +340,7 @@ def starts_its_own_kind(context: Context) -> Problems:
         task, pools = workload.task, [each.pool for each in workload.strategy if each.pool is not None]
         if task is None or workload.daemon is not False or wants_in_any_case(task):
             continue
-        types = [host for each in pools for host in each.instance_types]
-        is_started = all(each.is_scaled_by_ecs and each.types_are_known for each in pools)
-        is_all = 0 < len(pools) == len(workload.strategy) and is_started and all(each.accelerators for each in types)
+        is_all = 0 < len(pools) == len(workload.strategy) and all(map(_starts_accelerators_alone, pools))
         if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(each.name for each in pools):
             named = and_list(f"{each.name} ({each.instance_types[0]})" for each in pools)
             yield Problem(
@@ -353,6 +351,11 @@ def starts_its_own_kind(context: Context) -> Problems:
                 "hosts, and takes their CPU and memory from GPU tasks",
                 fix="a capacity provider of hosts without GPUs, or Fargate",
             )
+
+
+def _starts_accelerators_alone(pool: Pool) -> bool:
+    """Whether ECS starts hosts of the pool, each of which has accelerators."""
+    return pool.is_scaled_by_ecs and pool.types_are_known and all(each.accelerators for each in pool.instance_types)
 
 
 def _has_accelerators(pool: Pool) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Drivers, drivers_of, image
+from gpu_constructs.facts import Drivers, InstanceType, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_OF_GPUS,
@@ -130,9 +130,7 @@ def _drivers(there: Destination) -> Drivers | None:
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
-    is_dropped_by = all(
-        each and is_dropped(each, found.cuda) for each in (one.compute_capability for one in there.types)
-    )
+    is_dropped_by = all(_is_dropped(each, found) for each in there.types)
     return found.has_libraries and (is_dropped_by or _newer_cuda(found, there) is not None)
 
 
@@ -145,6 +143,10 @@ def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
 
 def _cuda_of(container: Container) -> CudaImage | None:
     return cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
+
+
+def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
+    return each.compute_capability is not None and is_dropped(each.compute_capability, found.cuda)
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:
