@@ -215,12 +215,19 @@ class Writing:
                     text = Text(f"{path[1]} {each}{priced(each, pool.region)}")
                     yield replace(way, text=text, things=(of_types(pool, (each,)),), instead=())
                 return
-        was = None if pool is None else self._pools.get(pool.name)
-        spot = self._images.get(was.name) if was is not None and pool is not None and was.image != pool.image else None
-        shared = spot[1][1] if spot and spot[1][0] == "Parameters" and [*self._images.values()].count(spot) > 1 else ""
+        shared = "" if pool is None else self._shared_parameter(pool)
         yield from () if shared and not spots else (way, *way.instead)
         if shared:
             yield Way(text=f"{way.text}, in an ImageId of its own, because {shared} is of other hosts too")
+
+    def _shared_parameter(self, new: Pool) -> str:
+        """The parameter with the image that hosts are to lose, where it holds that of other hosts too; else empty."""
+        old, spot = self._pools.get(new.name), self._images.get(new.name)
+        is_kept = old is None or old.image == new.image
+        if spot is None or is_kept or [*self._images.values()].count(spot) == 1:
+            return ""
+        _, path = spot
+        return str(path[1]) if path[0] == "Parameters" else ""
 
     @cached_property
     def _images(self) -> Mapping[str, Spot | None]:

@@ -126,29 +126,30 @@ def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
 
 
 def _any_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
-    """One type that fits is enough, but where types are chosen without regard to the task, or to its devices.
-
-    Docker starts no container without one of them (https://github.com/aws-neuron/aws-neuron-sdk/issues/482).
-    """
+    """One type that fits is enough, but where types are chosen without regard to what the task needs."""
     hosts = _hosts(each_type)
     if not hosts:
         return replace(_excluded(each_type), shortfalls=_nearest(each_type))
-    is_chosen, by = (
-        offer.kind is not PoolKind.AUTO_SCALING_GROUP,
-        "without managed scaling the group launches any of its",
-    )
-    devices = [HostResource.NEURON_DEVICES]
-    if offer.kind is PoolKind.BATCH and any(
-        [short.resource for short in each.shortfalls] == devices for each in each_type
-    ):
-        is_chosen, by = False, "AWS Batch looks at vCPUs and memory of its"
-    if is_chosen and any(each.answer is True for each in each_type):
+    any_may_come = _why_any_may_come(each_type, hosts, offer)
+    if not any_may_come and any(each.answer is True for each in each_type):
         return Fit(hosts=hosts)
     doubts = _merged_doubts(each_type)
-    if is_chosen or len(hosts) == len(each_type):
+    if not any_may_come or len(hosts) == len(each_type):
         return Fit(doubts=doubts, hosts=hosts)
-    text = f"{by} types, and only {listed(hosts)} can run it"
-    return Fit(doubts=(_of_some_types(each_type, text), *doubts), hosts=hosts)
+    return Fit(doubts=(_of_some_types(each_type, any_may_come), *doubts), hosts=hosts)
+
+
+def _why_any_may_come(each_type: Iterable[Fit], hosts: Iterable[InstanceType], offer: PoolProfile) -> str:
+    """Why a type may be launched that cannot run the task; empty where what the task needs decides.
+
+    Docker starts no container without one of its devices (https://github.com/aws-neuron/aws-neuron-sdk/issues/482).
+    """
+    if offer.kind is PoolKind.AUTO_SCALING_GROUP:
+        return f"without managed scaling the group launches any of its types, and only {listed(hosts)} can run it"
+    lacking = [[short.resource for short in each.shortfalls] for each in each_type]
+    if offer.kind is PoolKind.BATCH and [HostResource.NEURON_DEVICES] in lacking:
+        return f"AWS Batch looks at vCPUs and memory of its types, and only {listed(hosts)} can run it"
+    return ""
 
 
 def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:

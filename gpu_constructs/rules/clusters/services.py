@@ -25,8 +25,8 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
 @error(
     "GPU126",
     question="does the network configuration of a service or a run suit the network mode and the hosts of its tasks?",
-    because="ECS refuses a service without a network configuration for a task in network mode awsvpc, a service with "
-    "one for a task in network mode bridge, host or none, and AssignPublicIp ENABLED for tasks on EC2 hosts, whose "
+    because="ECS refuses a service or a run without a network configuration for a task in network mode awsvpc, one "
+    "with it for a task in network mode bridge, host or none, and AssignPublicIp ENABLED for tasks on EC2 hosts, whose "
     "network interfaces get no public address",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )

@@ -182,7 +182,7 @@ def _scaled(context: Context) -> frozenset[str]:
     return frozenset([each.name for each in context.fleet.workloads if each.scaling is not None])
 
 
-def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:
+def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> Text:
     """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
     least, who = percent_for_one_less(wanted), "the only copy" if wanted == 1 else "one copy"
     so_that = f" of {least}, so that {who} stops before the new one starts"

@@ -216,11 +216,11 @@ def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
     return {pool: tuple(dict.fromkeys(names)) for pool, names in found.items()}
 
 
-def _short(proof: Proof, each: PoolProof) -> str:
+def _short(proof: Proof, each: PoolProof) -> Text:
     """Why a pool has no room for its workloads, or may have none; empty if it has room."""
     most, limit = each.pool.hosts_at_most, Word(each.pool.limit)
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
-        return ""
+        return Text()
     if each.hosts_at_least > most:
         return Text(f"need {each.hosts_at_least} hosts for {each.decided_by}, and ", limit, f" is {most}")
     if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed - _rounded(proof)[each.pool.name] > most:
@@ -229,7 +229,7 @@ def _short(proof: Proof, each: PoolProof) -> str:
             limit,
             f" is {most}; at least {each.hosts_at_least} are needed",
         )
-    return ""
+    return Text()
 
 
 @by_identity(maxsize=4)

@@ -17,7 +17,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 
 _Lines = Iterable[tuple[str, "str | Unknown"]]
 Settings = dict[str, "str | Unknown"]
-"""Agent variables and their values; one that is written with two values is unknown."""
+"""Agent variables and their values: the last that is written, or unknown where another one may count."""
 
 # Variables: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html. Files: the unit file of
 # amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging).
