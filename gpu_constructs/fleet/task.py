@@ -162,8 +162,12 @@ class Container:
     @property
     def wants_accelerator(self) -> bool:
         """Whether it asks for a GPU in any form, whatever the number, or for Neuron devices, by name or by path."""
-        asks = any(each.type == NEURON_DEVICE for each in self.requirements)
-        return self.wants_gpu or asks or self.neuron_devices > 0
+        return self.wants_gpu or self.wants_neuron
+
+    @property
+    def wants_neuron(self) -> bool:
+        """Whether it asks for Neuron devices, by name or by path."""
+        return self.neuron_devices > 0 or any(each.type == NEURON_DEVICE for each in self.requirements)
 
     @property
     def neuron_devices(self) -> int:

@@ -131,7 +131,7 @@ def plan_neuron_container(
     require_container_name(name, options)
     count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
     managed = _are_managed(pools)
-    before = [each.name for each in task.containers if _has_neuron(each)]
+    before = [each.name for each in task.containers if each.wants_neuron]
     if before and count is None and not managed:
         raise IncompatibleError(
             f"{name} asks for all Neuron devices of the host, of which {before[-1]} of the same task has some",
@@ -215,12 +215,6 @@ def _devices_of_host(pools: Sequence[Pool]) -> int:
     return next(iter(counts))
 
 
-def _has_neuron(container: Container) -> bool:
-    return any(each.type == NEURON_DEVICE for each in container.requirements) or any(
-        path.startswith("/dev/neuron") for path in container.devices
-    )
-
-
 def define_container(
     task_definition: ecs.TaskDefinition,
     construct_id: str,
@@ -265,11 +259,7 @@ def _linux_parameters(
     paths = plan.container.devices
     if given is None and not (plan.shared_memory_mib or paths or plan.capabilities):
         return None
-    parameters = given or ecs.LinuxParameters(
-        task_definition,
-        parameters_id,
-        shared_memory_size=plan.shared_memory_mib,
-    )
+    parameters = given or ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
     if paths:
         parameters.add_devices(
             *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in paths)

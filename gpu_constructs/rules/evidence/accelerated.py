@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
@@ -33,23 +34,21 @@ def and_where_submitted(rule: Rule) -> Rule:
     """A rule about the GPUs of tasks, asked also of jobs and runs that ask for other GPUs than their definitions."""
 
     def of_others(context: Context) -> Problems:
-        for task in context.tasks:
-            known = {id(each) for container in task.containers for each in container.requirements}
-            for submitted in task.submissions:
-                if _asks_anew(submitted, known):
-                    yield from (replace(each, about=submitted) for each in rule.ask(submitted))
-        defined = {each.name: each for each in context.tasks}
+        for defined in context.tasks:
+            for submitted in filter(partial(_asks_anew, defined), defined.submissions):
+                yield from (replace(each, about=submitted) for each in rule.ask(submitted))
+        tasks = {each.name: each for each in context.tasks}
         for run in context.fleet.workloads:
-            if run.task is not None and run.task is not (task := defined[run.task.name]):
-                known = {id(each) for container in task.containers for each in container.requirements}
-                if _asks_anew(run.task, known):
-                    yield from (replace(each, about=run) for each in rule.ask(run.task))
+            task = run.task
+            if task is not None and task is not (defined := tasks[task.name]) and _asks_anew(defined, task):
+                yield from (replace(each, about=run) for each in rule.ask(run.task))
 
     return replace(rule, in_fleet=of_others)
 
 
-def _asks_anew(task: Task, known: Collection[int]) -> bool:
-    """Whether a task asks for GPUs in other entries than these, by their ids."""
+def _asks_anew(defined: Task, task: Task) -> bool:
+    """Whether a task asks for GPUs in other entries than its definition."""
+    known = {id(each) for container in defined.containers for each in container.requirements}
     return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
 
 

@@ -23,9 +23,7 @@ from gpu_constructs.rules.finding import Way, one_way, or_list, with_verb
 from gpu_constructs.rules.hosts.undriven_types import (
     OF_BATCH,
     UndrivenTypes,
-    image_of,
     is_of_batch,
-    release_of,
     undriven_types,
     with_image,
 )
@@ -66,8 +64,7 @@ def pinned(pool: Pool) -> Problems:
 )
 def kept_up(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        image = image_of(pool)
-        if image is None or is_supported(image):
+        if isinstance(pool.image, Unknown) or is_supported(image := pool.image.image):
             continue
         is_provided = is_of_batch(pool, image) and pool.has_image_of_aws and not context.exists(pool)
         if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and is_provided:
@@ -100,10 +97,10 @@ def kept_up(context: Context) -> Problems:
     source="UNCONFIRMED: no list of the image's makers names the type",
 )
 def confirmed(pool: Pool) -> Problems:
-    image = image_of(pool)
-    if image is None:
+    if isinstance(pool.image, Unknown):
         return
-    answers = ((compatibility(image, each, release_of(pool)), each) for each in pool.instance_types)
+    image, release = pool.image.image, pool.image.release
+    answers = ((compatibility(image, each, release), each) for each in pool.instance_types)
     doubts = grouped((answer.reason, each) for answer, each in answers if answer.verdict is Verdict.UNCONFIRMED)
     for reason, types in doubts.items():
         yield Problem(
@@ -179,7 +176,7 @@ def made_for(context: Context) -> Problems:
 def _successors(pool: Pool) -> tuple[Way, ...]:
     """The images that AWS recommends today for the types of a pool; none without the driver that its image has."""
     found: list[Image] = []
-    old = image_of(pool)
+    old = None if isinstance(pool.image, Unknown) else pool.image.image
     for each in pool.instance_types:
         with suppress(IncompatibleError):
             found.append(default_image(each))

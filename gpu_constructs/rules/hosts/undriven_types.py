@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import (
@@ -44,6 +45,7 @@ class UndrivenTypes:
 
     pool: Pool
     image: Image
+    release: str | None
     types: tuple[InstanceType, ...]
     reason: str
 
@@ -59,7 +61,7 @@ class UndrivenTypes:
         if pool.requirements is None and not all(map(image.may_boot, self.types)):
             return False  # types that were written by name are launched, and do not boot
         return not pool.types_are_known or any(
-            each.accelerators is not None and may_run(image, each, release_of(pool)) for each in pool.instance_types
+            each.accelerators is not None and may_run(image, each, self.release) for each in pool.instance_types
         )
 
     @property
@@ -97,8 +99,7 @@ class UndrivenTypes:
     @property
     def ways(self) -> Ways:
         """Leaving the types out, where the pool has other ones, or an image that drives those as well."""
-        release = release_of(self.pool)
-        driven = tuple(each for each in self.pool.instance_types if may_run(self.image, each, release))
+        driven = tuple(each for each in self.pool.instance_types if may_run(self.image, each, self.release))
         if not driven and self.pool.types_are_known:
             return (self.images,)
         images = () if isinstance(self._others, IncompatibleError) else self.images
@@ -131,16 +132,14 @@ class UndrivenTypes:
 
 def undriven_types(pool: Pool) -> list[UndrivenTypes]:
     """What the image of a pool cannot drive, by architecture and accelerator."""
-    image = image_of(pool)
-    if image is None:
+    if isinstance(pool.image, Unknown):
         return []
-    answers = [(compatibility(image, each, release_of(pool)), each) for each in pool.instance_types]
+    image, release = pool.image.image, pool.image.release
+    answers = [(compatibility(image, each, release), each) for each in pool.instance_types]
     refused = [(answer.reason, each) for answer, each in answers if answer.verdict is Verdict.CANNOT]
     alike = grouped((_kind(each), (reason, each)) for reason, each in refused if not is_declared(image, each))
-    return [
-        UndrivenTypes(pool=pool, image=image, types=tuple(each for _, each in types), reason=types[0][0])
-        for types in alike.values()
-    ]
+    of_pool = partial(UndrivenTypes, pool=pool, image=image, release=release)
+    return [of_pool(types=tuple(each for _, each in types), reason=types[0][0]) for types in alike.values()]
 
 
 def _kind(each: InstanceType) -> Hashable:
@@ -167,16 +166,6 @@ def with_image(pool: Pool, image: Image, why: str = "") -> Way:
 def is_of_batch(pool: Pool, image: Image) -> bool:
     """Whether an ImageType of AWS Batch stands for it, as its compute environment has it."""
     return pool.kind is PoolKind.BATCH and pool.names_image is not True and image.name in OF_BATCH
-
-
-def image_of(pool: Pool) -> Image | None:
-    """The image of its hosts, where it is known."""
-    return None if isinstance(pool.image, Unknown) else pool.image.image
-
-
-def release_of(pool: Pool) -> str | None:
-    """The release to which that is pinned; None if it is not, or is not known."""
-    return None if isinstance(pool.image, Unknown) else pool.image.release
 
 
 def _alike(instance_type: InstanceType, system: OperatingSystem) -> Image | None:
