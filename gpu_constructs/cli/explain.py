@@ -203,7 +203,11 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
 
 
 def _asked(task: Task) -> str:
-    asked = [_gpus(task), f"{task.cpu} CPU units", f"{task.memory_mib} MiB of memory"]
+    asked = [
+        _gpus(task),
+        f"{task.cpu} CPU units",
+        f"{task.memory_mib} MiB of memory",
+    ]
     if task.gpu_memory_mib is not None:
         asked.append(f"{task.gpu_memory_mib} MiB on each GPU")
     return and_list(asked)

@@ -107,7 +107,10 @@ def vcpus_of(pool: Pool, hosts: int | Unknown) -> Iterator[tuple[Counted, int]]:
         if each.quota is None:
             continue
         quota = each.quota
-        ways = ((on_demand, quota.on_demand_code, "on-demand", None), (spot, quota.spot_code, "spot", quota.spot_note))
+        ways = (
+            (on_demand, quota.on_demand_code, "on-demand", None),
+            (spot, quota.spot_code, "spot", quota.spot_note),
+        )
         for most, code, way, doubt in ways:
             if most and code is not None:
                 key = Counted(code, quota.group, way, doubt, place), most

@@ -144,7 +144,12 @@ class PoolLoad:
         """A key that two of them have in common only if the pools are alike and the same comes to both."""
         pool = self.pool
         hosts = pool.kind, pool.min_instances, pool.hosts_at_most, pool.managed_scaling, pool.has_provider
-        return (self.offer, hosts, self.is_crowded, tuple([each.likeness for each in self.tenants]))
+        return (
+            self.offer,
+            hosts,
+            self.is_crowded,
+            tuple([each.likeness for each in self.tenants]),
+        )
 
     def room(self, assumption: Assumption) -> Room | None:
         """What each host has left for others than its daemons; None where that is not known."""

@@ -29,7 +29,15 @@ _TLS_POLICY = elbv2.SslPolicy.TLS13_12_RES_PQ
 _LONGEST_SILENCE = cdk.Duration.minutes(10)
 _HTTPS_PORT, _HTTP_PORT = 443, 80
 _OF_RULE = ("priority", "conditions")
-_OF_NEW_LISTENER = ("certificate", "protocol", "port", "open", "internet_facing", "vpc_subnets", "access_logs_bucket")
+_OF_NEW_LISTENER = (
+    "certificate",
+    "protocol",
+    "port",
+    "open",
+    "internet_facing",
+    "vpc_subnets",
+    "access_logs_bucket",
+)
 
 
 _Balancer = TypeVar("_Balancer", elbv2.ApplicationLoadBalancer, elbv2.NetworkLoadBalancer)

@@ -259,7 +259,11 @@ def _linux_parameters(
     paths = plan.container.devices
     if given is None and not (plan.shared_memory_mib or paths or plan.capabilities):
         return None
-    parameters = given or ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
+    parameters = given or ecs.LinuxParameters(
+        task_definition,
+        parameters_id,
+        shared_memory_size=plan.shared_memory_mib,
+    )
     if paths:
         parameters.add_devices(
             *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in paths)

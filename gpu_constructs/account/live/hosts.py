@@ -168,7 +168,11 @@ def _of_attributes(demand: Demand, host: RegisteredHost, needed: tuple[str, ...]
             fix="a newer ECS agent or the configuration that brings the attribute, see "
             "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
         )
-    seen = Host(attributes=dict(host.attributes), agent_connected=host.is_connected, ec2_instance_id=host.instance_id)
+    seen = Host(
+        attributes=dict(host.attributes),
+        agent_connected=host.is_connected,
+        ec2_instance_id=host.instance_id,
+    )
     for expression in demand.expressions:
         try:
             holds = evaluate(parse(expression), seen)

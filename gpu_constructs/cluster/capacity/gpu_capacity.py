@@ -55,7 +55,13 @@ class ImportedGpuCapacity(ProviderCapacity):
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, choice: CapacityChoice) -> None:
         stack_of(scope)
         plan = plan_capacity(choice, hosts)
-        super().__init__(scope, construct_id, hosts=hosts, pool=plan.pool, instance_type_names=plan.instance_types)
+        super().__init__(
+            scope,
+            construct_id,
+            hosts=hosts,
+            pool=plan.pool,
+            instance_type_names=plan.instance_types,
+        )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
         self.capacity_provider_name = cast("str", choice.capacity_provider_name)
 
@@ -104,7 +110,13 @@ class GpuCapacity(ProviderCapacity):
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
-        super().__init__(scope, construct_id, hosts=hosts, pool=plan.pool, instance_type_names=plan.instance_types)
+        super().__init__(
+            scope,
+            construct_id,
+            hosts=hosts,
+            pool=plan.pool,
+            instance_type_names=plan.instance_types,
+        )
         before_join, after_join = host_lines(
             plan.machine_image.host_image.image.operating_system,
             cluster_name=None if hosts.association.is_written_by_cdk else hosts.cluster_name,

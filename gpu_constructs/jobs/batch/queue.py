@@ -220,7 +220,13 @@ class GpuBatchQueue(Construct):
                 a start may cost more than `max_cost_usd`.
         """
         self.require_share(options.get("share"), options.get("scheduling_priority"))
-        plan = plan_job(construct_id, options, gpus=gpus, efa=efa, pools=self.pools)
+        plan = plan_job(
+            construct_id,
+            options,
+            gpus=gpus,
+            efa=efa,
+            pools=self.pools,
+        )
         job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command)
         self._jobs.append(job)
         return job

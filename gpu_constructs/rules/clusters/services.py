@@ -234,9 +234,15 @@ def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
     for item in strategy:
         for name, value, most in (("weight", item.weight, MAX_WEIGHT), ("base", item.base, MAX_BASE)):
             if not isinstance(value, Unknown) and not 0 <= value <= most:
-                yield (f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed", f"{name}={most}")
+                yield (
+                    f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed",
+                    f"{name}={most}",
+                )
     if len(strategy) == 1 and strategy[0].weight == 0 and strategy[0].base == 0:
-        yield (f"gives its only provider, {strategy[0].provider}, a weight of 0 and no base", "a weight above 0")
+        yield (
+            f"gives its only provider, {strategy[0].provider}, a weight of 0 and no base",
+            "a weight above 0",
+        )
     if len(strategy) > 1 and all(item.weight == 0 for item in strategy):
         yield (
             f"gives all of its {len(strategy)} providers a weight of 0, and at least one of several must have more",

@@ -83,7 +83,11 @@ def counted(context: Context) -> tuple[Copies, ...]:
     ECS Managed Instances launch hosts for all copies. Where not even one copy can run, other rules report it.
     """
     return tuple(
-        Copies(assignment=each, certain=_slots(each, Assumption.WORST), possible=_slots(each, Assumption.BEST))
+        Copies(
+            assignment=each,
+            certain=_slots(each, Assumption.WORST),
+            possible=_slots(each, Assumption.BEST),
+        )
         for each in context.assignments
         if each.workload.is_service
         and each.workload.daemon is False

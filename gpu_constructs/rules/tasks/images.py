@@ -53,7 +53,10 @@ def recent_driver(context: Context) -> Problems:
                 message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
                 f"of {each.pool.name} have {drivers} ({there.image.name})",
                 fix=f"{newer}, or {_OLDER}",
-                ways=(*one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)), (Way(text=_OLDER),)),
+                ways=(
+                    *one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)),
+                    (Way(text=_OLDER),),
+                ),
                 property_name="Image",
             )
 

@@ -211,7 +211,11 @@ def _instances(group: Resource, of: Reservation) -> int | Unknown | None:
     return UNKNOWN
 
 
-_MANUFACTURERS = {"amazon-web-services": Architecture.ARM64, "amd": Architecture.X86_64, "intel": Architecture.X86_64}
+_MANUFACTURERS = {
+    "amazon-web-services": Architecture.ARM64,
+    "amd": Architecture.X86_64,
+    "intel": Architecture.X86_64,
+}
 _LISTS = {field: name for field, name in REQUIREMENTS.items() if field not in (*RANGES, "local_storage")}
 _LOCAL_STORAGE = frozenset({"required", "excluded"})
 

@@ -23,7 +23,15 @@ _TWO = 2
 _FLAGS: Final = {"true": True, "false": False}
 # Below these keys a text may be a password or a token, so that reports never quote what is there.
 _CONFIDENTIAL: Final = frozenset(
-    {"Command", "EntryPoint", "Environment", "LogConfiguration", "RepositoryCredentials", "Secrets", "UserData"}
+    {
+        "Command",
+        "EntryPoint",
+        "Environment",
+        "LogConfiguration",
+        "RepositoryCredentials",
+        "Secrets",
+        "UserData",
+    }
 )
 
 Notes = list[Remark]
