@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "Memory": "memory_limit_mib"}
 _REFUSED_WARNINGS = ("GPU047",)
-_LEAST_UNITS = 128  # that somebody may mean
+_LEAST_UNITS = 64  # that somebody may mean, though large hosts have as many vCPUs
 
 
 def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools: Sequence[Pool]) -> Container:

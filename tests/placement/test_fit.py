@@ -153,6 +153,10 @@ class TestConstraints:
         pool = a_pool("g6.xlarge", user_data=told(ECS_INSTANCE_ATTRIBUTES=text))
         assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == prod"),)).answer is UNKNOWN
 
+    def test_a_list_of_log_drivers_that_batch_may_write_over_says_nothing(self) -> None:
+        data = told(ECS_AVAILABLE_LOGGING_DRIVERS="[awslogs]")
+        assert profile_of(a_pool("g6.xlarge", kind=PoolKind.BATCH, user_data=data)).capability_settings == ()
+
     def test_types_that_are_excluded_may_stop_scale_out_and_are_no_refusal(self) -> None:
         pool = a_pool("g6.xlarge", "g6.2xlarge")
         found = fit(a_task("1"), pool, constraints=(member_of("attribute:ecs.instance-type == g6.2xlarge"),))

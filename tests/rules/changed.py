@@ -24,21 +24,26 @@ USER_DATA = """  Template:
 """A part of a template in YAML: the user data of the examples' hosts with one more command."""
 
 
-def severities(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[str]:
+def severities(rule: str, properties: dict[str, Any] | None = None, **more: Any) -> list[str]:
     """Severities of a rule's findings in its wrong example, see `changed`."""
-    return [each.severity.value for each in changed(rule, properties, **resources)]
+    return [each.severity.value for each in changed(rule, properties, **more)]
 
 
-def changed(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[Finding]:
+def changed(
+    rule: str, properties: dict[str, Any] | None = None, of: str = "", exported: str = "", **resources: Any
+) -> list[Finding]:
     """A rule's findings in its wrong example after a change.
 
     Args:
         rule: Its id.
         properties: Properties by the logical id of a resource of the example; None takes one away.
+        of: The rule whose example it is; by default the same.
+        exported: The logical id of a resource that is exported under this name.
         resources: Resources that the example has besides, or instead.
     """
-    template: Any = deepcopy(example_of(rule).template(example_of(rule).wrong))
+    template: Any = deepcopy(example_of(of or rule).template(example_of(of or rule).wrong))
     template["Resources"].update(resources)
+    template["Outputs"] = {"Of": {"Value": {"Ref": exported}, "Export": {"Name": exported}}} if exported else {}
     for name, changes in (properties or {}).items():
         _put(template["Resources"][name].setdefault("Properties", {}), changes)
     found = check_files(["-"], stdin=json.dumps(template).encode()).findings

@@ -131,9 +131,10 @@ def test_cpu_in_vcpus_is_a_warning(site: Site, cpu: int, said: list[str]) -> Non
     assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
 
 
-def test_the_cpu_of_a_share_is_not_taken_for_vcpus(site: Site) -> None:
+def test_cpu_that_is_little_by_a_share_or_on_purpose_is_not_taken_for_vcpus(site: Site) -> None:
     task = site.task(site.capacity("p5.48xlarge"))
     task.add_gpu_container("small", image=site.image, gpus=GpuShare(memory_mib=512))
+    task.add_gpu_container("large", image=site.image, gpus=GpuShare(memory_mib=512), cpu=64)
     assert [each for each in site.warnings() if "CPU units, of which" in each] == []
 
 

@@ -268,7 +268,7 @@ _STARTERS = {
 }
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
-_KEY = "AWS::KMS::Key"
+_KEY, _PERMISSION = "AWS::KMS::Key", "Custom::KeyPermission"
 _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 
 
@@ -281,7 +281,7 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
     "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
     "that does not allow ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts "
     "has no permission for keys of yours, and their volumes need one in the policy of the key: Client error on launch",
-    softer="of AWS Batch, of whose hosts no page says it, and where other files may have a grant for that role",
+    softer="of AWS Batch, of whose hosts no page says it, and where something else may have a grant for that role",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
 def may_start_hosts(context: Context) -> Problems:
@@ -325,13 +325,15 @@ def may_start_hosts(context: Context) -> Problems:
 
 def _with_key(context: Context) -> Problems:
     """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
-    granted = [one for each in context.index.of_custom_types() for one in references_in(each.properties)]
+    index, granted = context.index, context.index.of_functions
+    is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
     for pool, data in launched(context):
         disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
-        named = [context.index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
+        named = [index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
         for key in {each.reference: each for each in named if each and each.reference not in granted}.values():
-            is_left_out = context.of_files(Roles).are_left_out(key.properties.get("KeyPolicy"))
-            if is_left_out and pool.kind is not PoolKind.INSTANCE:
+            if pool.kind is not PoolKind.INSTANCE and context.of_files(Roles).are_left_out(
+                key.properties.get("KeyPolicy")
+            ):
                 yield Problem(
                     about=pool,
                     property_name="BlockDeviceMappings.Ebs.KmsKeyId",
@@ -339,7 +341,7 @@ def _with_key(context: Context) -> Problems:
                     f"{key.logical_id}, the key of their volumes, does not name",
                     fix=f"statements in the policy of the key for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
-                    is_certain=pool.kind is not PoolKind.BATCH and context.fleet.is_whole,
+                    is_certain=is_known and pool.kind is not PoolKind.BATCH and key.reference not in index.exported,
                 )
 
 

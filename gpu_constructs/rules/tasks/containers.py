@@ -287,7 +287,9 @@ def _blind(context: Context) -> Problems:
     """
     for route in context.routed(lambda task: task.wants_gpu and any(map(_exports, task.containers))):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
-        for container in filter(_exports, route.task.containers if is_plain else ()):
+        section = context.section(route.task)
+        files = section and any(each.has("EnvironmentFiles") for each in section.sections("ContainerDefinitions"))
+        for container in filter(_exports, route.task.containers if is_plain and not files else ()):
             yield Problem(
                 about=route.task,
                 container=container,
@@ -299,7 +301,8 @@ def _blind(context: Context) -> Problems:
 
 def _exports(container: Container) -> bool:
     """Whether it certainly reads GPUs by itself: it has no other way to them, and asks no DCGM that runs elsewhere."""
-    asks = any(str(word).startswith(("-r", "--remote")) for word in container.command)
+    words = " ".join(map(str, (*container.entry_point, *container.command))).split()
+    asks = any(word.startswith(("-r", "--remote")) for word in words)
     has = asks or container.wants_gpu or container.devices or container.privileged is True or container.relations.mounts
     names = {_VISIBLE, "DCGM_REMOTE_HOSTENGINE_INFO"}.intersection(name for name, _ in container.environment)
     return isinstance(container.image, str) and "/dcgm-exporter:" in container.image and not has and not names

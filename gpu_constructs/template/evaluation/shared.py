@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Place, Remark
-from gpu_constructs.template.model import Text, Value, begin_of, end_of
+from gpu_constructs.template.model import Reference, Text, Value, begin_of, end_of, references_in
 
 
 class Publisher(Protocol):
@@ -71,6 +71,11 @@ class Exports:
             found = _in_place(exact, place) or _in_place(self._fitting(name), place)
             self._found[name, place] = found[0] if len(found) == 1 else None
         return self._found[name, place]
+
+    def left_by(self, stack: Publisher) -> Iterator[Reference]:
+        """What a stack exports, and no import that was met leads to."""
+        found = set(self._found.values())
+        return references_in([stack.output(key) for _, key in stack.exports() if (stack, key) not in found])
 
     @property
     def missing(self) -> Iterator[str]:

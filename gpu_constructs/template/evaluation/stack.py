@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.template.documents.node import Node, listed, members, under
@@ -84,7 +84,8 @@ def stack_of(evaluator: Evaluator) -> Stack:
         if (resource := _resource(evaluator, logical_id, declaration)) is not None
     }
     root = evaluator.source.document.file
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root)
+    exported = partial(evaluator.shared.exports.left_by, evaluator)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root, exported=exported)
 
 
 def _resource(evaluator: Evaluator, logical_id: str, declaration: Node) -> Resource | None:

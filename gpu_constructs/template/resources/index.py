@@ -173,6 +173,7 @@ class Index:
         tasks: Sequence[Resource] = (),
         regions: Mapping[str, str | None] | None = None,
     ) -> None:
+        self._stacks = stacks
         self._by_key: dict[tuple[str, str], Resource] = {}
         self._by_type: dict[str, list[Resource]] = {}
         for resource in chain.from_iterable((*(stack.resources.values() for stack in stacks), tasks)):
@@ -192,6 +193,18 @@ class Index:
     def of_custom_types(self) -> Iterable[Resource]:
         """Every resource that a function of somebody makes."""
         return self.all(*(each for each in self._by_type if each.startswith(_CUSTOM)))
+
+    @cached_property
+    def of_functions(self) -> frozenset[Reference]:
+        """What functions of somebody are given, be it by its alias or in their environment: they may add to it."""
+        given = {one for each in self.of_custom_types() for one in references_in(each.properties)}
+        steps = (each for each in self.all("AWS::KMS::Alias", "AWS::Lambda::Function") if each.reference in given)
+        return frozenset(given).union(one for each in steps for one in references_in(each.properties))
+
+    @cached_property
+    def exported(self) -> frozenset[Reference]:
+        """What is exported to stacks that these files do not show, which may add to it."""
+        return frozenset(one for each in self._stacks for one in each.exported())
 
     def where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.

@@ -85,9 +85,11 @@ class SecurityGroups:
 
     def may_let_in(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something in at a port; groups that are not known may."""
-        rules = self._rules(groups, INGRESS)
+        rules, given = self._rules(groups, INGRESS), self._index.of_functions | self._index.exported
         # A dynamic block of Terraform may write rules of which its plan says nothing.
-        is_open = any(INGRESS not in each.properties and "." in each.logical_id for each in groups)
+        is_open = any(
+            (INGRESS not in one.properties and "." in one.logical_id) or one.reference in given for one in groups
+        )
         return not groups or rules is None or is_open or any(low <= port <= high for _, (low, high), _ in rules)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
@@ -329,8 +331,7 @@ class Networks:
         is_nameless = endpoint.text("VpcEndpointType") == "Interface" and is_off(endpoint.get("PrivateDnsEnabled"))
         if is_nameless and _service(endpoint.get("ServiceName")) != "logs":
             return any(self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
-        groups = self._security.listed(endpoint, "SecurityGroupIds")
-        return not endpoint.has("SecurityGroupIds") or self._security.may_let_in(groups, _HTTPS)
+        return self._security.may_let_in(self._security.listed(endpoint, "SecurityGroupIds"), _HTTPS)
 
     @cached_property
     def _are_unclear(self) -> bool:
@@ -340,5 +341,5 @@ class Networks:
 
 def _service(name: Value) -> str | None:
     """The end of the name of a service: ``ecs-agent`` of ``com.amazonaws.us-east-1.ecs-agent``, or ``ecr.api``."""
-    before, dot, last = end_of(name).removesuffix("-fips").rpartition(".")
+    before, dot, last = end_of(name).replace("-fips", "").rpartition(".")
     return f"ecr.{last}" if before.endswith(".ecr") else last if dot else None

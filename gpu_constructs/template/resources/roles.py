@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of, references_in
+from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
 
@@ -80,10 +80,8 @@ class Roles:
 
     def _names_no_other(self, statement: Value) -> bool:
         principal = statement.get("Principal") if isinstance(statement, Mapping) else None
-        return (
-            isinstance(principal, Mapping)
-            and {"AWS", "Service"}.issuperset(principal)
-            and all(end_of(each).endswith(":root") or self.named(each) for each in _listed(principal, "AWS"))
+        return isinstance(principal, Mapping) and all(
+            end_of(each).endswith(":root") or self.named(each) for each in _listed(principal, "AWS")
         )
 
     @cached_property
@@ -148,8 +146,7 @@ def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:
 
 def roles_with_policies(index: Index) -> frozenset[Reference | None]:
     """The roles that a policy or a function of somebody may give more to; None for one that is not known."""
-    of_functions = (one for each in index.of_custom_types() for one in references_in(each.properties))
-    roles: set[Reference | None] = {role.reference for each in of_functions if (role := index.find(each, ROLE))}
+    roles: set[Reference | None] = {*index.of_functions}
     for policy in index.all(*_POLICIES):
         named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
         roles.update([index.reference(each, ROLE) for each in named if each is not None] if is_list(named) else [None])

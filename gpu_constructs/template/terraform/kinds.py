@@ -275,12 +275,13 @@ aws_kms_grant aws_kms_key_policy = Custom::KeyPermission
 aws_ssm_parameter = AWS::SSM::Parameter
     insecure_value = Value
 """
-# Which subnets have the default or the main route table is not said, so it may be any.
+# Which subnets have the default or main route table is not said, nor which group an endpoint gets: it may be any.
 _ONLY_THERE = """
 aws_batch_scheduling_policy = AWS::Batch::SchedulingPolicy
 aws_vpc = AWS::EC2::VPC
 aws_internet_gateway = AWS::EC2::InternetGateway
 aws_route53_resolver_rule_association aws_route53_zone aws_route53_zone_association = AWS::Route53::HostedZone
+aws_vpc_endpoint_security_group_association = AWS::EC2::SecurityGroupIngress
 aws_vpc_endpoint_private_dns = AWS::Route53::HostedZone
 aws_route53profiles_association aws_vpc_dhcp_options_association = AWS::EC2::VPCDHCPOptionsAssociation
 aws_vpn_gateway_route_propagation = AWS::EC2::VPNGatewayRoutePropagation

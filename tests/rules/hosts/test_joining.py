@@ -12,7 +12,6 @@ from gpu_constructs.check.report import check_files
 from tests.rules.changed import changed, severities
 from tools.rule_examples import example_of
 
-_EXAMPLE = example_of("GPU228")
 _ANYWHERE = {"CidrIp": "0.0.0.0/0"}
 _CLOSED = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
 
@@ -89,6 +88,20 @@ def test_an_internet_gateway_is_for_hosts_with_a_public_address(
 
 _ACCOUNT: Any = {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
 _OF_AWS = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+_DISK = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}}
+_OF_JOBS = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}}
+_JOBS = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"Type": "MANAGED", "ComputeResources": _OF_JOBS}}
+
+
+def _custom(name: str) -> dict[str, Any]:
+    return {"Type": "Custom::Own", "Properties": {"Of": {"Ref": name}}}
+
+
+def _key_findings(principals: list[Any], **others: Any) -> list[str]:
+    statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
+    key = {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": statements}}}
+    with_disk = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_DISK]}}}
+    return severities("GPU190", with_disk, of="GPU228", **{"Key": key, "R": {"Type": "AWS::IAM::Role"}, **others})
 
 
 @pytest.mark.parametrize(
@@ -99,20 +112,25 @@ _OF_AWS = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAuto
         ([_ACCOUNT, {"AWS": {"Fn::Sub": f"arn:aws:iam::${{AWS::AccountId}}:{_OF_AWS}"}}], {}, []),
         ([_ACCOUNT, {"AWS": "*"}], {}, []),
         ([_ACCOUNT, {"AWS": {"Ref": "Role"}}], {}, []),
-        ([_ACCOUNT], {"Grant": {"Type": "Custom::Grant", "Properties": {"Key": {"Ref": "Key"}}}}, []),
+        ([_ACCOUNT], {"Grant": _custom("Key")}, []),
+        ([_ACCOUNT], {"Grant": _custom("Alias"), "Alias": {**_custom("Key"), "Type": "AWS::KMS::Alias"}}, []),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": {**_custom("Key"), "Type": "AWS::Lambda::Function"}}, []),
+        ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
+        ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
+        ([_ACCOUNT], {"Host": _ec2("Instance", InstanceType="g6.xlarge", BlockDeviceMappings=[_DISK])}, ["error"]),
+        ([_ACCOUNT], {"Jobs": _JOBS}, ["error", "warning"]),
     ],
 )
 def test_the_key_of_volumes_lets_auto_scaling_in(
     principals: list[Any], others: dict[str, Any], expected: list[str]
 ) -> None:
-    statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
-    template: Any = deepcopy(_EXAMPLE.template(_EXAMPLE.wrong))
-    disk = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}}
-    template["Resources"]["Template"]["Properties"]["LaunchTemplateData"]["BlockDeviceMappings"] = [disk]
-    key = {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": statements}}}
-    template["Resources"] |= {"Key": key, "R": {"Type": "AWS::IAM::Role", "Properties": {}}, **others}
-    said = check_files(["-"], stdin=json.dumps(template).encode()).findings
-    assert [each.severity.value for each in said if each.rule == "GPU190"] == expected
+    assert _key_findings(principals, **others) == expected
+
+
+def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
+    assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
+    stored = {"Type": "AWS::SSM::Parameter", "Properties": {"Value": {"Fn::ImportValue": "Key"}}}
+    assert _key_findings([_ACCOUNT], exported="Key", Stored=stored) == ["error"]
 
 
 def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:
@@ -207,6 +225,8 @@ def test_the_security_group_of_an_endpoint_lets_hosts_in(ingress: Any, is_closed
     agent = endpoint("ecs-agent")
     agent["Properties"]["SecurityGroupIds"] = [{"Ref": "Group"} if ingress is not None else "sg-1"]
     assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry")) == ("ecs-agent" if is_closed else "")
+    assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry"), Rules=_custom("Group")) == ""
+    assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry"), exported="Group") == ""
 
 
 _PUBLIC, _OTHER, _PRIVATE = {"Ref": "Public"}, {"RouteTableId": {"Ref": "Table"}}, {"ConnectivityType": "private"}

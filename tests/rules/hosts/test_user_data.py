@@ -103,6 +103,7 @@ ATTRIBUTES = 'ECS_INSTANCE_ATTRIBUTES={"gpu":"l4"}'
         ([CONFIGURATION, "ECS_CLUSTER = gpu", "E"], "the user data has 'ECS_CLUSTER = gpu', which the agent does not"),
         ([NAMES, f"echo {ATTRIBUTES} >> /etc/ecs/ecs.config"], "={gpu:l4}' into /etc/ecs/ecs.config, which is no"),
         ([NAMES, "echo 'ECS_INSTANCE_ATTRIBUTES={\"gpu\":1}' >> /etc/ecs/ecs.config"], "the agent does not start"),
+        ([NAMES, "echo 'ECS_INSTANCE_ATTRIBUTES={\"gpu\":null}' >> /etc/ecs/ecs.config"], ""),
         (['echo ECS_CLUSTER="gpu" >> /etc/ecs/ecs.config'], ""),
         ([NAMES, "cat <<E > /etc/profile.d/ecs.sh", 'ECS_CLUSTER="gpu"', "export ECS_CLUSTER=gpu", "E"], ""),
         ([NAMES, f"echo '{ATTRIBUTES}' >> /etc/ecs/ecs.config"], ""),

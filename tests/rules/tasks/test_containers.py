@@ -17,6 +17,7 @@ from gpu_constructs.rules.tasks.containers import (
     stop_in_time,
 )
 from gpu_constructs.rules.tasks.images import all_used
+from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 
 
@@ -134,6 +135,7 @@ def test_what_is_right_or_may_be_meant_is_silent(rule: Rule, fleets: list[Fleet]
         ({}, "", True),
         ({"environment": (("NVIDIA_VISIBLE_DEVICES", "all"),)}, "", False),
         ({"command": ("-r", "172.17.0.1:5555")}, "", False),
+        ({"command": ("sh", "-c", "dcgm-exporter --remote-hostengine-info=172.17.0.1")}, "", False),
         ({}, '{"default-runtime": "nvidia"}', False),
     ],
 )
@@ -141,3 +143,10 @@ def test_an_exporter_beside_a_gpu_container_sees_gpus(changes: dict[str, Any], t
     beside = replace(container(), name="dcgm", image="nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", **changes)
     pool, task = a_pool(user_data=UserData(text=text)), task_of(container(gpu("1")), beside)
     assert bool(said(asked_of_ecs, running_on(pool, task=task))) is is_found
+
+
+@pytest.mark.parametrize(("more", "said"), [({}, ["warning"]), ({"EnvironmentFiles": [{"Type": "s3"}]}, [])])
+def test_a_file_may_say_which_dcgm_an_exporter_asks(more: dict[str, Any], said: list[str]) -> None:
+    gpu = {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+    dcgm = {"Name": "dcgm", "Image": "nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", "Memory": 256, **more}
+    assert severities("GPU025", {"Task": {"ContainerDefinitions": [gpu, dcgm]}}, of="GPU257") == said

@@ -12,6 +12,7 @@ from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
+from tests.rules.hosts.test_joining import endpoint
 from tools.rule_examples import example_of
 
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
@@ -106,26 +107,28 @@ _LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
 
 
 @pytest.mark.parametrize(
-    ("container", "without", "expected"),
+    ("container", "others", "expected"),
     [
-        ({}, ["LayersEndpoint"], ["error"]),
-        ({}, ["RegistryEndpoint"], ["error"]),
-        ({"Image": _OF_CDK}, ["ImagesEndpoint"], ["error"]),
-        ({"Image": {"Fn::Sub": "${Repository.RepositoryUri}:1"}}, ["ImagesEndpoint"], ["error"]),
-        ({"Image": {"Fn::ImportValue": "Image"}}, ["ImagesEndpoint"], []),
-        ({"Image": "registry.example.com/vllm:1"}, ["ImagesEndpoint"], []),
-        ({"LogConfiguration": _LOGS}, [], ["warning"]),  # no log arrives
-        ({"LogConfiguration": {**_LOGS, "Options": {"mode": "blocking"}}}, [], ["error"]),
-        ({"LogConfiguration": {"LogDriver": "json-file"}}, [], []),
-        ({}, [], []),
+        ({}, {"LayersEndpoint": None}, ["error"]),
+        ({}, {"RegistryEndpoint": None}, ["error"]),
+        ({"Image": _OF_CDK}, {"ImagesEndpoint": None}, ["error"]),
+        ({"Image": {"Fn::Sub": "${Repository.RepositoryUri}:1"}}, {"ImagesEndpoint": None}, ["error"]),
+        ({"Image": {"Fn::ImportValue": "Image"}}, {"ImagesEndpoint": None}, []),
+        ({"Image": "registry.example.com/vllm:1"}, {"ImagesEndpoint": None}, []),
+        ({"LogConfiguration": _LOGS}, {}, ["warning"]),  # no log arrives
+        ({"LogConfiguration": {**_LOGS, "Options": {"mode": "blocking"}}}, {}, ["error"]),
+        ({"LogConfiguration": {"LogDriver": "json-file"}}, {}, []),
+        ({}, {"ImagesEndpoint": endpoint("ecr-fips.dkr")}, []),
+        ({}, {"LayersEndpoint": None, "Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
+        ({}, {}, []),
     ],
 )
-def test_images_and_logs_take_endpoints(container: dict[str, Any], without: list[str], expected: list[str]) -> None:
+def test_images_and_logs_take_endpoints(container: dict[str, Any], others: dict[str, Any], expected: list[str]) -> None:
     resources: Any = example_of("GPU208").template(example_of("GPU208").right)["Resources"]
     (written,) = resources["Task"]["Properties"]["ContainerDefinitions"]
-    others = {"LayersEndpoint": resources["LayersEndpoint"], "Repository": {"Type": "AWS::ECR::Repository"}}
-    others |= {each: {"Type": "AWS::SNS::Topic"} for each in without}
-    assert severities("GPU208", {"Task": {"ContainerDefinitions": [{**written, **container}]}}, **others) == expected
+    found = {"LayersEndpoint": resources["LayersEndpoint"], "Repository": {"Type": "AWS::ECR::Repository"}}
+    found |= {name: each or {"Type": "AWS::SNS::Topic"} for name, each in others.items()}
+    assert severities("GPU208", {"Task": {"ContainerDefinitions": [{**written, **container}]}}, **found) == expected
 
 
 @pytest.mark.parametrize(
@@ -135,8 +138,3 @@ def test_images_and_logs_take_endpoints(container: dict[str, Any], without: list
 def test_hosts_may_have_the_image_or_a_proxy(line: str, expected: list[str]) -> None:
     data = {"Fn::Base64": {"Fn::Sub": f"#!/bin/bash\necho ECS_CLUSTER=${{Cluster}} >> /etc/ecs/ecs.config\n{line}"}}
     assert severities("GPU208", {"Template": {"LaunchTemplateData": {"UserData": data}}}) == expected
-
-
-def test_hosts_may_have_the_image_on_a_volume_from_a_snapshot() -> None:
-    disk = {"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}
-    assert severities("GPU208", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [disk]}}}) == ["warning"]

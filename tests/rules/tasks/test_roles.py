@@ -11,6 +11,11 @@ from tests.rules.changed import severities
 _EXECUTION = "arn:aws:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
 
 
+_ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
+_FROM_SNAPSHOT = {"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}
+_ELSEWHERE = {each: {"Type": "AWS::SNS::Topic"} for each in ("Hosts", "Provider", "Association", "Service")}
+
+
 def _container(**properties: Any) -> dict[str, Any]:
     gpu = {"Type": "GPU", "Value": "1"}
     return {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [gpu], **properties}
@@ -44,6 +49,10 @@ def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, ex
     assert severities("GPU257", {"Task": {"ContainerDefinitions": [getting]}}) == expected
 
 
+_PULLS: Any = {"Task": {"ContainerDefinitions": [_container(Image=_ECR)]}, "ExecutionRole": {"ManagedPolicyArns": None}}
+_HAS_IMAGES: Any = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_FROM_SNAPSHOT]}}}
+
+
 def _without_role(**container: Any) -> dict[str, Any]:
     return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
 
@@ -60,6 +69,8 @@ def _without_role(**container: Any) -> dict[str, Any]:
         (_without_role(RepositoryCredentials={"CredentialsParameter": "a"}), {}, ["error"]),
         (_without_role(EnvironmentFiles=[{"Type": "s3", "Value": "arn:aws:s3:::a/b.env"}]), {}, ["error"]),
         (_without_role(EnvironmentFiles={"Fn::ImportValue": "Files"}), {}, []),
+        ({**_PULLS, **_HAS_IMAGES}, {}, ["warning"]),
+        (_PULLS, _ELSEWHERE, ["warning"]),
         # RegisterTaskDefinition says that.
         (_without_role(Secrets=[{"Name": "A", "ValueFrom": "/a"}]), {}, []),
     ],
@@ -85,9 +96,6 @@ def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
     assert severities("GPU275", trust) == expected
     own = {"Task": {"TaskRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}, "ExecutionRoleArn": None}}
     assert severities("GPU275", {**trust, **own}) == expected
-
-
-_ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
 
 
 @pytest.mark.parametrize(
