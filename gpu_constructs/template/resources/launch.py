@@ -280,7 +280,7 @@ def _interface(section: Section) -> NetworkInterface:
 def _vcpus(options: Section) -> int | Unknown | None:
     cores, threads = options.integer("CoreCount"), options.integer("ThreadsPerCore")
     if cores is None or threads is None:  # EC2 takes both or none
-        return UNKNOWN if options.is_unknown else None
+        return None
     return UNKNOWN if isinstance(cores, Unknown) or isinstance(threads, Unknown) else cores * threads
 
 

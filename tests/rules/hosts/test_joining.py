@@ -89,6 +89,7 @@ def test_an_internet_gateway_is_for_hosts_with_a_public_address(
 _ACCOUNT: Any = {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
 _OF_AWS = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 _DISK = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}}
+_JOINS = {"Fn::Base64": {"Fn::Sub": "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"}}
 _OF_JOBS = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}}
 _JOBS = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"Type": "MANAGED", "ComputeResources": _OF_JOBS}}
 
@@ -107,7 +108,7 @@ def _key_findings(principals: list[Any], **others: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("principals", "others", "expected"),
     [
-        ([_ACCOUNT], {}, ["error"]),
+        ([_ACCOUNT], {"Alias": {**_custom("Key"), "Type": "AWS::KMS::Alias"}}, ["error"]),
         ([_ACCOUNT, {"Service": "logs.us-east-1.amazonaws.com"}, {"AWS": {"Fn::GetAtt": ["R", "Arn"]}}], {}, ["error"]),
         ([_ACCOUNT, {"AWS": {"Fn::Sub": f"arn:aws:iam::${{AWS::AccountId}}:{_OF_AWS}"}}], {}, []),
         ([_ACCOUNT, {"AWS": "*"}], {}, []),
@@ -117,7 +118,7 @@ def _key_findings(principals: list[Any], **others: Any) -> list[str]:
         ([_ACCOUNT], {"Grant": _custom("By"), "By": {**_custom("Key"), "Type": "AWS::Lambda::Function"}}, []),
         ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
         ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
-        ([_ACCOUNT], {"Host": _ec2("Instance", InstanceType="g6.xlarge", BlockDeviceMappings=[_DISK])}, ["error"]),
+        ([_ACCOUNT], {"Host": _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[_DISK])}, ["error"]),
         ([_ACCOUNT], {"Jobs": _JOBS}, ["error", "warning"]),
     ],
 )
@@ -195,7 +196,7 @@ _TABLE = {"Ref": "Routes"}
 
 def found(**resources: Any) -> list[str]:
     """Messages about the example with other resources; None for one that is left out."""
-    written = {name: _NOTHING_OF_ECS if each is None else each for name, each in resources.items()}
+    written: dict[str, Any] = {name: _NOTHING_OF_ECS if each is None else each for name, each in resources.items()}
     return [each.message for each in changed("GPU228", **written)]
 
 
