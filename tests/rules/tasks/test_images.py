@@ -13,8 +13,8 @@ from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, s
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
 from tests.rules.hosts.test_joining import endpoint
-from tools.rule_examples import example_of
 
+_ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _LIBRARIES = "nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04"
 
@@ -93,7 +93,7 @@ def test_hosts_without_a_route_out_pull_no_image_of_the_internet(image: str, reg
         (recent_driver, [_on(_old("g5.xlarge"), "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.4")]),
         (recent_driver, [_on(_old("g5.xlarge"), "nvcr.io/nvidia/tritonserver:25.08-py3")]),
         (recent_driver, [_on(a_pool("g5.xlarge"), _CUDA_13), _on(a_pool("g5.xlarge", image=UNKNOWN), _CUDA_13)]),
-        (pulls_its_images, [_pulling("111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1")]),
+        (pulls_its_images, [_pulling(_ECR)]),
         (pulls_its_images, [_pulling("localhost/vllm:1"), _pulling("ubuntu", isolated=False)]),
         (pulls_its_images, [_pulling("ubuntu", proxy="http://10.0.0.4:3128")]),
     ],
@@ -124,9 +124,8 @@ _LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
     ],
 )
 def test_images_and_logs_take_endpoints(container: dict[str, Any], others: dict[str, Any], expected: list[str]) -> None:
-    resources: Any = example_of("GPU208").template(example_of("GPU208").right)["Resources"]
-    (written,) = resources["Task"]["Properties"]["ContainerDefinitions"]
-    found = {"LayersEndpoint": resources["LayersEndpoint"], "Repository": {"Type": "AWS::ECR::Repository"}}
+    written = {"Name": "vllm", "Image": _ECR, "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+    found = {"LayersEndpoint": endpoint("s3"), "Repository": {"Type": "AWS::ECR::Repository"}}
     found |= {name: each or {"Type": "AWS::SNS::Topic"} for name, each in others.items()}
     assert severities("GPU208", {"Task": {"ContainerDefinitions": [{**written, **container}]}}, **found) == expected
 

@@ -12,7 +12,7 @@ _EXECUTION = "arn:aws:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePol
 
 
 _ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
-_FROM_SNAPSHOT = {"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}
+_FROM_SNAPSHOT = {"BlockDeviceMappings": [{"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}]}
 _ELSEWHERE = {each: {"Type": "AWS::SNS::Topic"} for each in ("Hosts", "Provider", "Association", "Service")}
 
 
@@ -50,7 +50,6 @@ def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, ex
 
 
 _PULLS: Any = {"Task": {"ContainerDefinitions": [_container(Image=_ECR)]}, "ExecutionRole": {"ManagedPolicyArns": None}}
-_HAS_IMAGES: Any = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_FROM_SNAPSHOT]}}}
 
 
 def _without_role(**container: Any) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def _without_role(**container: Any) -> dict[str, Any]:
         (_without_role(RepositoryCredentials={"CredentialsParameter": "a"}), {}, ["error"]),
         (_without_role(EnvironmentFiles=[{"Type": "s3", "Value": "arn:aws:s3:::a/b.env"}]), {}, ["error"]),
         (_without_role(EnvironmentFiles={"Fn::ImportValue": "Files"}), {}, []),
-        ({**_PULLS, **_HAS_IMAGES}, {}, ["warning"]),
+        ({**_PULLS, "Template": {"LaunchTemplateData": _FROM_SNAPSHOT}}, {}, ["warning"]),
         (_PULLS, _ELSEWHERE, ["warning"]),
         # RegisterTaskDefinition says that.
         (_without_role(Secrets=[{"Name": "A", "ValueFrom": "/a"}]), {}, []),

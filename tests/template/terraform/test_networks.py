@@ -108,15 +108,11 @@ def hosts_in_a_group(at: str, rule: dict[str, Any] | None, **of_group: Any) -> d
     return written
 
 
-MORE = [planned("aws_vpc_endpoint_security_group_association.more", {"security_group_id": "sg-1"})]
-
-
-@pytest.mark.parametrize(
-    ("port", "more", "is_closed"), [(80, [], True), (80, MORE, False), (443, [], False), (0, [], False)]
-)
+@pytest.mark.parametrize(("port", "more", "is_closed"), [(80, 0, True), (80, 1, False), (443, 0, False), (0, 0, False)])
 def test_endpoints_are_open_where_a_group_lets_hosts_in_or_a_dynamic_block_may(
-    port: int, more: list[dict[str, Any]], *, is_closed: bool
+    port: int, more: int, *, is_closed: bool
 ) -> None:
+    others = [planned("aws_vpc_endpoint_security_group_association.more", {"security_group_id": "sg-1"})] * more
     group, rule = "aws_security_group.endpoints", {"from_port": port, "to_port": port, "protocol": "tcp"}
     inline: dict[str, Any] = {"ingress": [{**rule, "cidr_blocks": ["10.0.0.0/16"]}]} if port else {}
     pairs = [endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")]
@@ -125,7 +121,7 @@ def test_endpoints_are_open_where_a_group_lets_hosts_in_or_a_dynamic_block_may(
         names["expressions"]["security_group_ids"] = refers(f"{group}.id", group)
     of_group = planned(group, inline, **({} if port else {"ingress": True}))
     written = network(
-        *(each for each, _ in pairs), of_group, *more, expressions=(*(each for _, each in pairs), configured(group))
+        *(each for each, _ in pairs), of_group, *others, expressions=(*(each for _, each in pairs), configured(group))
     )
     assert ("GPU228" in found(written)) is is_closed
 
