@@ -32,16 +32,16 @@ test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a pa
 	@PYTHONPATH=$(CURDIR)/.floor pytest -n0 $(ON_OLDEST) $(WHERE_CDK_IS_MET_MOST)
 
 # Only the whole suite looks at its end for what tests left open: that takes each worker three seconds.
-unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our commands and linters run as users run them
-	@pytest --ignore tests/e2e -p no:unraisableexception
+# tests/e2e runs the emulator, cdk, our commands and linters as users run them; the others go through every combination.
+unit: $(READY) ## the tests without those of whole programs, of the matrix and of the benchmarks
+	@pytest --ignore tests/e2e --ignore tests/matrix --ignore tests/bench -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
-	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py tests/test_reaching.py
+	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
-ON_OLDEST := -k "not (a_block_runs and security) and not on_a_new_cdk" --ignore tests/cluster/security/test_aws_solutions.py
-OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks) \
-    $(filter-out tests/test_lint.py,$(wildcard tests/test_*.py))
+ON_OLDEST := -k "not (a_block_runs and security) and not on_a_new_cdk"
+OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks matrix/test_reaching.py) $(wildcard tests/test_*.py)
 # Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
 WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py cdk/test_validation.py test_cluster_in_cdk.py \
     test_existing_clusters.py \
@@ -55,7 +55,8 @@ floor: $(OLDEST) ## run all tests of the constructs with the oldest aws-cdk-lib 
 newest: $(READY) ## run them with the newest aws-cdk-lib that the package index has, which may be newer than the locked one
 	@rm -rf .newest
 	@$(BESIDE) --target .newest "aws-cdk-lib<3"
-	@PYTHONPATH=$(CURDIR)/.newest pytest $(OF_CONSTRUCTS) tests/e2e/test_cdks_own_validation.py
+	@PYTHONPATH=$(CURDIR)/.newest pytest $(OF_CONSTRUCTS) \
+	    $(addprefix tests/e2e/test_,cdks_own_validation.py aws_solutions.py)
 
 lint: $(READY)
 	@ruff check .

@@ -67,16 +67,16 @@ _OF_LINTERS = (
     *_OF_EXAMPLES,
     "tests/check/test_configuration.py",
     "tests/check/test_retired_ids.py",
-    "tests/cluster/security/test_aws_solutions.py",
     "tests/e2e/matrix/test_capacity.py",
     "tests/e2e/matrix/test_jobs.py",
     "tests/e2e/matrix/test_tasks.py",
+    "tests/e2e/test_aws_solutions.py",
+    "tests/e2e/test_lint.py",
     "tests/jobs/batch/test_queue.py",
     "tests/policies/test_roles.py",
     "tests/properties/test_five_doors.py",
     "tests/stacks/test_reference_stacks.py",
     "tests/test_encryption.py",
-    "tests/test_lint.py",
 )
 """Files that ask cfn-lint or cdk-nag, whose rules one process loads once, or read what was made for them."""
 
@@ -123,7 +123,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "tests/e2e/emulator/test_installed.py",
         "tests/e2e/test_all_reduce.py",
         "tests/e2e/test_updates.py",
-        "tests/test_reaching.py",
+        "tests/matrix/test_reaching.py",
         "tests/test_sharing_services.py",
     )
     first = (*_OF_LINTERS, *_ON_THE_STAGE, *alone, *_OF_STORIES, *_OF_REPORTS)

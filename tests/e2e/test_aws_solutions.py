@@ -20,7 +20,6 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
-
 from gpu_constructs import (
     GpuCluster,
     GpuConstructsError,
@@ -33,6 +32,7 @@ from gpu_constructs import (
     ModelServer,
     acknowledge_aws_solutions,
 )
+
 from tests.synthesis import app_in
 
 _IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai")

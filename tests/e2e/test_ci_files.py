@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-
 from gpu_constructs.cli import main
+
 from tests.cli.templates import template, written
 from tests.synthesis import ROOT
 

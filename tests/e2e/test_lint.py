@@ -6,27 +6,27 @@ import json
 import re
 from typing import Any
 
+import gpu_constructs.lint
 import pytest
+from bench.fuzz_texts import TEMPLATE_TEXTS
 from cfnlint.config import ConfigMixIn, ManualArgs
 from cfnlint.decode.decode import decode_str
 from cfnlint.rules import Rules
 from cfnlint.runner import run_template_by_data
 from cfnlint.template import Template
-from hypothesis import HealthCheck, given, settings
-
-import gpu_constructs.lint
-from bench.fuzz_texts import TEMPLATE_TEXTS
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.template import UnreadableError
+from hypothesis import HealthCheck, given, settings
+from tools.rule_examples import example_of
+from tools.rule_pages import WHO_ELSE, rule_pages
+
 from tests.acceptance.recall import BROKEN, FOUND_BY_CFN_LINT
 from tests.checked_templates import BAD, GOOD
 from tests.examples import times
 from tests.linting import found_by
-from tools.rule_examples import example_of
-from tools.rule_pages import WHO_ELSE, rule_pages
 
 PACK = "gpu_constructs.lint"
 PACKED = Rules.create_from_module(PACK)
