@@ -189,6 +189,7 @@ def difference_lines(found: PlanDifference, update: Update, plans: Sequence[Flee
         ("CloudFormation replaces services", update.replaced),
         ("Tasks stay where they are", update.staying),
         ("URLs change", update.balancers),
+        ("Stacks stay deployed", update.left),
     ):
         if changes:
             yield []
@@ -251,6 +252,7 @@ def _difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new
         "replaced": update.replaced,
         "staying": update.staying,
         "balancers": update.balancers,
+        "left": update.left,
         "old": facts_of(old),
         "new": facts_of(new),
     }

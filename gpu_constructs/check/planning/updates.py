@@ -9,10 +9,11 @@ Stacks are the same by their names; one template alone on each side is the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from gpu_constructs.check.planning.left_stacks import left_stacks
 from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
@@ -53,12 +54,14 @@ class Update:
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
         staying: The services whose strategy changes and whose tasks do not move.
         balancers: The load balancers that are others now, and what that means for who calls them.
+        left: The stacks that are in the old files alone, which no deploy deletes.
     """
 
     refused: tuple[Refusal, ...] = ()
     replaced: tuple[str, ...] = ()
     staying: tuple[str, ...] = ()
     balancers: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
@@ -73,6 +76,7 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
         replaced=tuple(found.replaced_services()),
         staying=tuple(found.staying()),
         balancers=tuple(found.new_balancers()),
+        left=tuple(each.said for each in found.left),
     )
 
 
@@ -123,11 +127,13 @@ class _Update:
         self._replaced: dict[Id, bool] = {}
         self._told: set[Id] = set()
         self._steps = 0
+        self.left = [*left_stacks(old, new, self._old.stack)]
 
     def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
             yield from self._taken(each)
-        yield from self._providers_in_use()
+        yield from (refusal for each in self.left for refusal in each.refused)
+        yield from self._providers_in_use(but_of={each.name for each in self.left if each.refused})
 
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
@@ -278,14 +284,14 @@ class _Update:
                     key = tuple(self._key(side, each) for each in (value, *around))
                     yield side.id_of(resource.reference), key, shown
 
-    def _providers_in_use(self) -> Iterator[Refusal]:
-        """Capacity providers that leave the list of a cluster while services use them."""
+    def _providers_in_use(self, but_of: Container[str]) -> Iterator[Refusal]:
+        """Capacity providers that leave the list of a cluster while services use them, but for those of some stacks."""
         users = defaultdict[Id | str, list[Resource]](list)
         for service in self._old.index.all(SERVICE):
             for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
                 named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
                 provider = self._provider(self._old, named)
-                if provider is not None:
+                if provider is not None and service.stack not in but_of:
                     users[provider].append(service)
         for kind in (ASSOCIATIONS, _CLUSTER):
             for listing in self._old.index.all(kind):

@@ -101,6 +101,37 @@ def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
 
 
 @pytest.mark.parametrize(
+    ("imported", "by", "after"),
+    [
+        ("A", True, {"A": "B"}),
+        ("A", True, {"A": {"Ref": "AWS::NoValue"}}),
+        ("A", True, {}),
+        ("Z", True, {"A": "A"}),
+        ("A", False, {"A": "B"}),
+    ],
+)
+def test_a_stack_that_leaves_the_files_stays_and_holds_what_it_imports(
+    imported: str, by: bool, after: Mapping[str, Any], tmp_path: Path
+) -> None:
+    exports = {key: {"Value": "a", "Export": {"Name": name}} for key, name in after.items()}
+    uses = {"Chat": service(ref("Old"), ServiceName={"Fn::ImportValue": imported})} if by else {}
+    top = {"Resources": {**CLUSTER, "Old": provider(), **uses}}
+    sides = [{"base": {"Resources": CLUSTER, "Outputs": {"A": {"Value": "a", "Export": {"Name": "A"}}}}, "top": top}]
+    sides += [{"base": {"Resources": CLUSTER, "Outputs": exports}, "next": {"Resources": CLUSTER}}]
+    stacks = []
+    for side in sides:
+        for name, body in side.items():
+            (tmp_path / f"{name}.json").write_text(json.dumps(body))
+        stacks.append(Inputs([tmp_path / f"{name}.json" for name in side]).stacks())
+    found = update_of(*stacks)
+    (left,) = found.left
+    assert left.startswith("top is in the old files alone, and no deploy deletes it: what it runs and costs goes on")
+    refused = imported == "A" and by and all(isinstance(each, str) for each in after.values())
+    said = "base drops an export, and top imports it: no deploy changes or deletes top"
+    assert [each.change for each in found.refused] == [said] * refused
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         pytest.param(ON_OLD, {**BOTH, "Chat": service(ref("New"))}, id="the first deploy of a move"),

@@ -1,0 +1,71 @@
+"""Stacks that are in the old files alone: no deploy of the new ones changes or deletes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gpu_constructs.check.planning.update_table import EXPORTED, Refusal
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.template.documents.node import members, nodes_in, under
+from gpu_constructs.template.evaluation import Stacks
+from gpu_constructs.template.evaluation.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftStack:
+    """A stack that a deploy leaves as it is.
+
+    Attributes:
+        name: Its name, unique among the old files.
+        said: What becomes of it.
+        refused: The exports that it imports and that the new files drop.
+    """
+
+    name: str
+    said: str
+    refused: tuple[Refusal, ...]
+
+
+def left_stacks(old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iterator[LeftStack]:
+    """The stacks that only the old files have, without nested ones; `name_of` says what the new files call one."""
+    names = {each.name for each in new.stacks}
+    for each in old.evaluators:
+        if each.file == each.source.document.file and name_of(each.name) not in names:
+            name = brief(each.name, NAME)
+            stack = brief(each.stack_name or each.name, NAME)
+            delete = (
+                f"cdk destroy {stack} while the app has it, or aws cloudformation delete-stack --stack-name {stack}"
+            )
+            said = (
+                f"{name} is in the old files alone, and no deploy deletes it: what it runs and costs goes on, and what "
+                f"it imports is held, until you delete it: {delete}"
+            )
+            refused = tuple(
+                replace(
+                    EXPORTED,
+                    change=f"{by} drops {count}, and {name} imports {which}: no deploy changes or deletes {name}",
+                    answer=EXPORTED.answer.format("deleted", name),
+                    steps=(delete, f"deploy {by}"),
+                )
+                for by, dropped in _dropped(each, old, new, name_of)
+                for count, which in [("an export", "it") if dropped == 1 else (f"{dropped} exports", "them")]
+            )
+            yield LeftStack(name=each.name, said=said, refused=refused)
+
+
+def _dropped(left: Evaluator, old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iterator[tuple[str, int]]:
+    """The stacks that drop exports which one imports, and how many."""
+    there = [each for each in left.resources.values() if left.exists(members(each)) is True]
+    written = {str(each): each for one in there for node in nodes_in(one) if (each := under(node, "Fn::ImportValue"))}
+    imported = {name for each in written.values() if isinstance(name := left.value(each), str)}
+    now = {each.name: each for each in new.evaluators}
+    for was in old.evaluators:
+        after = now.get(name_of(was.name))
+        if after is not None and was.place.may_be(left.place):
+            kept = [name for name, _ in after.exports()]
+            gone = [name for name, _ in was.exports() if name in imported and name not in kept]
+            if gone and all(isinstance(each, str) for each in kept):
+                yield brief(after.name, NAME), len(gone)
