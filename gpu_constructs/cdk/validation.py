@@ -24,6 +24,7 @@ import jsii
 from constructs import IConstruct
 
 from gpu_constructs.cdk.calls import written_if_refused
+from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.errors import InvalidValueError, __version__, shown, unexpected
 from gpu_constructs.fleet import METADATA_KEY
@@ -190,6 +191,7 @@ class GpuBudget:
 
     @staticmethod
     @written_if_refused
+    @names_checked
     def add_to(scope: IConstruct, *, usd_per_hour: float) -> None:
         """Holds all hosts of the app of a scope against a budget at every synth.
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gpu_constructs.errors import InvalidValueError, argument_named, arguments_written, shown
 from gpu_constructs.facts import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
+from gpu_constructs.facts.drivers import gib_of
 from gpu_constructs.facts.values import dataclass
 
 _MIB_PER_GIB = 1024
@@ -178,4 +179,4 @@ def as_written(field: str, value: object) -> str:
 def _bound(read: Callable[[str], Any], value: float | tuple[int, int]) -> str:
     if isinstance(value, tuple):
         return f"{value[0]}.{value[1]}"
-    return f"{value * 10 // _MIB_PER_GIB / 10:g}" if read == _MEMORY else f"{value:g}"
+    return f"{gib_of(value):g}" if read == _MEMORY else f"{value:g}"

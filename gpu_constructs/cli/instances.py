@@ -21,6 +21,7 @@ from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceNeeds, Offer, choose, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.facts.drivers import gib_of
 from gpu_constructs.facts.filters import SORT_ORDERS, Condition, Step, needs_like
 from gpu_constructs.facts.prices import Price
 from gpu_constructs.facts.values import dataclass
@@ -142,7 +143,6 @@ def _tokens(argument: str, text: str) -> int:
     return count
 
 
-_MIB_PER_GIB = 1024
 _MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs have longer ones
 
 
@@ -202,7 +202,7 @@ def _row(found: Listing, offer: Offer, letters: Mapping[tuple[str, str], str]) -
         offer.instance_type.label,
         "" if devices is None else _count(found, offer, devices),
         model if len(model) <= _MODEL_WIDTH else f"{model[: _MODEL_WIDTH - 1]}…",
-        "" if memory is None else f"{memory * 10 // _MIB_PER_GIB / 10:.1f}",  # rounded down: it may be asked for
+        "" if memory is None else f"{gib_of(memory):.1f}",
         str(offer.instance_type.vcpus),
         _dollars(offer.usd_per_hour),
         _dollars(offer.usd_per_accelerator_hour),

@@ -245,6 +245,11 @@ def cuda_memory_mib(instance_type: InstanceType) -> int | None:
     return _SHOWN_BY_CUDA.get((devices.model, reported), reported)
 
 
+def gib_of(memory_mib: float) -> float:
+    """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to a tenth that may be asked."""
+    return memory_mib * 10 // 1024 / 10
+
+
 def most_gpu_memory_mib(instance_type: InstanceType) -> int | None:
     """The most that a GPU of a type can have in MiB: as EC2 reports it, or as the driver shows it; None if unknown."""
     devices, reported = instance_type.accelerators, instance_type.gpu_memory_mib

@@ -13,7 +13,7 @@ from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.facts import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import runs_on
-from gpu_constructs.facts.drivers import most_gpu_memory_mib
+from gpu_constructs.facts.drivers import gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import (
     MPS_FIRST_AGENT,
     MPS_FIRST_RELEASE,
@@ -227,7 +227,7 @@ class UnmetNeed:
 
     Attributes:
         asked: How much, in words: ``40 GiB``.
-        has: What the GPUs of the host have, in words: ``22.35 GiB (L4)``.
+        has: What the GPUs of the host have, in words: ``22.3 GiB (L4)``.
         container: Name of the container that needs it.
     """
 
@@ -259,7 +259,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         return
     memory = devices.memory_mib
     if needs.memory_mib is not None and needs.memory_mib > (most_gpu_memory_mib(instance_type) or memory or 0):
-        has = f"{gib_of(memory)} GiB" if memory is not None else "an unknown amount"
+        has = f"{gib_of(memory):g} GiB" if memory is not None else "an unknown amount"
         yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
     here = "an unknown one" if capability is None else f"{_dotted(capability)} ({devices.model})"
@@ -281,13 +281,8 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
 
 
-def gib_of(memory_mib: int) -> str:
-    """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to what may be asked."""
-    return f"{memory_mib * 100 // 1024 / 100:g}"
-
-
 def _gib_asked(memory_mib: int) -> str:
-    """The same of what is asked, which was rounded up to whole MiB."""
+    """What is asked in GiB, which was rounded up to whole MiB."""
     return f"{-(-(memory_mib - 1) * 100 // 1024) / 100:g}"
 
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import is_positive, known_number
-from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
@@ -154,6 +154,7 @@ class ScaleBy:
         return ScaleBy(name="Average", metric=metric, target=_positive("target", target))
 
     @classmethod
+    @names_checked
     def gpu_utilization(cls, *, percent: float) -> ScaleBy:
         """By the use of the GPUs that its tasks have.
 
@@ -168,6 +169,7 @@ class ScaleBy:
         return ScaleBy(name=_GPU_USE, of_gpus="GPUUtilization", target=_positive("percent", percent, most=100))
 
     @classmethod
+    @names_checked
     def gpu_memory(cls, *, percent: float) -> ScaleBy:
         """By the memory of the GPUs in use, where `gpu_utilization` is measured.
 

@@ -18,7 +18,7 @@ from gpu_constructs.check.planning.model_memory import (
 from gpu_constructs.check.planning.model_shapes import model_named
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
 from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
-from gpu_constructs.facts.drivers import cuda_memory_mib, most_gpu_memory_mib
+from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.container_options import GpuContainerOptions
@@ -75,13 +75,13 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 rule="GPU064",
             )
         most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
+        has = most if isinstance(gpus, GpuShare) else instance_type.gpu_memory_mib or most
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
         there = f"{_counted(count)} of {instance_type}"
         if weights * 1024 > count * most * _MARGIN:
             raise DoesNotFitError(
                 f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
-                f"{'has' if count == 1 else 'have'} {count * most / 1024:.1f}"
-                f"{'' if isinstance(gpus, GpuShare) else ' by its driver'}",
+                f"{'has' if count == 1 else 'have'} {gib_of(count * has):g}",
                 argument="gpus",
                 value=gpus,
                 fix=_fix(memory, instance_type, count),

@@ -232,7 +232,7 @@ def test_types_of_a_plan_of_terraform_are_told_with_prices_and_what_memory_is_lo
     (tmp_path / "plan.json").write_text(json.dumps(as_plan({"Resources": {"Old": of_batch}})))
     assert main(["doctor", str(tmp_path)]) == 1
     said = re.sub(r"\s+", " ", capsys.readouterr().out)
-    assert "g6, whose g6.4xlarge (1 x L4 of 22 GiB, $1.32 an hour in us-east-1)" in said
+    assert "g6, whose g6.4xlarge (1 x L4 of 22.3 GiB, $1.32 an hour in us-east-1)" in said
     assert "the host has 64 GiB of memory, and had 122 (not in the patch: Terraform writes the file)" in said
 
 

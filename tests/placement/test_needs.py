@@ -42,7 +42,7 @@ def test_needs_that_a_host_does_not_serve(
 
 def test_an_unmet_need_is_told_with_both_values() -> None:
     (found,) = unmet_needs(needing(GpuNeeds(memory_mib=40_960)), instance_type("g6.xlarge"))
-    assert str(found) == "memory per GPU: 40 GiB needed, g6.xlarge has 22.35 GiB (L4)"
+    assert str(found) == "memory per GPU: 40 GiB needed, g6.xlarge has 22.3 GiB (L4)"
 
 
 def test_the_types_that_would_do_serve_the_needs() -> None:

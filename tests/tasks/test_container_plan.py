@@ -57,7 +57,7 @@ REFUSED: list[Any] = [
     pytest.param(
         {"gpu_memory_gib": 24},
         DoesNotFitError,
-        "gpu_memory_gib: .*needs 24 GiB.*no higher than 22.35 GiB .*GPU064",
+        "gpu_memory_gib: .*needs 24 GiB.*no higher than 22.3 GiB .*GPU064",
         id="nominal instead of reported",
     ),
     pytest.param({"gpu_memory_gib": 0}, InvalidValueError, "got 0", id="no memory"),

@@ -22,7 +22,7 @@ from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.cuda import first_branch
 from gpu_constructs.facts.images import default_image, drivers_of
 from gpu_constructs.facts.values import dataclass, grouped
-from gpu_constructs.fleet import PlacementConstraint, Task
+from gpu_constructs.fleet import PlacementConstraint, Pool, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.finding import and_list
@@ -175,13 +175,20 @@ def _of_provider(
     if place.destination.answer is False:
         yield _never(place)
         return
-    here = [each for each in hosts if each.provider == pool.name]
+    here = [each for each in hosts if each.provider == pool.name and not _is_left_over(each, pool, asked)]
     refusals = asked.refusals(here)
     yield from _of_hosts(pool.name, refusals)
     if None not in refusals.values():
         has_busy = not refusals or any(each is not None and each.layer is Layer.BUSY for each in refusals.values())
         missing, more = asked.are_missing if has_busy else "", asked.hosts_for_them(here)
         yield from of_group(answers, provider, pool, hosts, missing=missing, more=more)
+
+
+def _is_left_over(host: RegisteredHost, pool: Pool, asked: _Asked) -> bool:
+    """Whether a host is of a type that its group launches no more, and is not meant for the task."""
+    is_of_group = not pool.types_are_known or host.instance_type in pool.instance_types
+    why_not = None if is_of_group else asked.refusals([host])[str(host)]
+    return why_not is not None and why_not.layer is Layer.ATTRIBUTE
 
 
 def _of_cluster(

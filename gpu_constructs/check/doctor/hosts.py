@@ -9,6 +9,7 @@ from functools import cache, partial
 from gpu_constructs.check.doctor.proposals import Proposal, below, member, resources
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import RECORDED, InstanceType, accelerated, instance_type
+from gpu_constructs.facts.drivers import gib_of
 from gpu_constructs.facts.prices import dollars, on_demand_price
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.template.documents.edits import EditError, TextEdits
@@ -200,7 +201,7 @@ def _to_2023(image: Path, name: str, left: Mapping[Path, str], text: TextEdits) 
 
 def _told(each: InstanceType) -> str:
     devices, price = each.accelerators, on_demand_price(each.name)
-    has = "" if devices is None else f"{devices.count} x {devices.model} of {(devices.memory_mib or 0) / 1024:.0f} GiB"
+    has = "" if devices is None else f"{devices.count} x {devices.model} of {gib_of(devices.memory_mib or 0):g} GiB"
     return f"{each} ({has}{'' if price is None else f', {dollars(price.usd_per_hour)} an hour in {price.region}'})"
 
 

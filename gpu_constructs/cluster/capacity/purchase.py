@@ -142,6 +142,7 @@ class Purchase(HostPart):
     target: str | None = field(default=None, init=False)
 
     @classmethod
+    @names_checked
     def on_demand(cls) -> Purchase:
         """On demand, by the second, in whatever capacity there is, open capacity reservations that match included."""
         return cls()

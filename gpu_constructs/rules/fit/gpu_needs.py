@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.drivers import gib_of
 from gpu_constructs.fleet import Container, Pool, Task
-from gpu_constructs.placement.machine import NeedKind, UnmetNeed, gib_of, unmet_needs
+from gpu_constructs.placement.machine import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.finding import Text, Way, Word, and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, warning
@@ -101,7 +102,7 @@ def _undeclared(unmet: UnmetNeed) -> str:
 
 def _with_less_memory(task: Task, container: Container, most: int) -> tuple[Way, ...]:
     needs = container.needs and replace(container.needs, memory_mib=most)
-    text = f"memory on each GPU no higher than {gib_of(most)} GiB"
+    text = f"memory on each GPU no higher than {gib_of(most):g} GiB"
     return (Way(text=text, things=(with_container(task, container, replace(container, needs=needs)),)),)
 
 

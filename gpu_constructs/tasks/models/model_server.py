@@ -13,7 +13,7 @@ from typing_extensions import TypedDict, Unpack
 
 from gpu_constructs.cdk.arguments import known_seconds, require_kind, seconds_of, texts, variables, whole_number
 from gpu_constructs.cdk.calls import naming
-from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
@@ -51,6 +51,7 @@ class ServerOptions(TypedDict, total=False):
     arguments: Sequence[str]
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
     """A model server, for `GpuTaskDefinition.add_model_server`.

@@ -49,6 +49,14 @@ STARTED: Answer = {"StatusCode": "Successful", "Description": "Launching a new E
 FULL: Answer = {"MaxSize": 1, "DesiredCapacity": 1}
 
 
+def of_other_types(**more: Any) -> Answer:
+    """A task for hosts of g6e.xlarge, in a group that launches these and still has a host of g6.xlarge."""
+    constraint = {"type": "memberOf", "expression": "attribute:ecs.instance-type in [g6e.xlarge]"}
+    policy = {"LaunchTemplate": {"Overrides": [{"InstanceType": "g6e.xlarge"}]}}
+    group = {"MixedInstancesPolicy": policy, **more}
+    return cluster(group=group, definition={"placementConstraints": [constraint]})
+
+
 def layers_of(answer: Answer) -> list[Layer]:
     found = answers([answer])
     return [each.layer for each in why(found, subject_called(found, "chat"), region="us-east-1").causes]
@@ -76,6 +84,8 @@ def layers_of(answer: Answer) -> list[Layer]:
         (cluster(host={"ec2InstanceId": "i-2"}), [Layer.NOT_JOINED, Layer.BUSY]),
         (cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]}), [Layer.NOT_SCALED, Layer.BUSY]),
         (cluster(definition={"cpu": "8192"}), [Layer.NEVER_FITS]),
+        (of_other_types(), [Layer.STARTING]),
+        (of_other_types(**FULL), [Layer.GROUP_MAXIMUM]),
     ],
 )
 def test_each_layer_is_told_from_the_others(answer: Answer, expected: list[Layer]) -> None:

@@ -123,7 +123,7 @@ def test_a_stack_that_leaves_the_files_stays_and_holds_what_it_imports(
         for name, body in side.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(body))
         stacks.append(Inputs([tmp_path / f"{name}.json" for name in side]).stacks())
-    found = update_of(*stacks)
+    found = update_of(stacks[0], stacks[1])
     (left,) = found.left
     assert left.startswith("top is in the old files alone, and no deploy deletes it: what it runs and costs goes on")
     refused = imported == "A" and by and all(isinstance(each, str) for each in after.values())

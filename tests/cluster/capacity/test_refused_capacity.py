@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
+    GpuBudget,
     GpuCluster,
     GpuConstructsError,
     GpuMachineImage,
@@ -16,7 +17,9 @@ from gpu_constructs import (
     HostStorage,
     IncompatibleError,
     InvalidValueError,
+    ModelServer,
     Purchase,
+    ScaleBy,
     UnknownNameError,
 )
 from tests.synthesis import Ground, Site
@@ -115,6 +118,10 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(ground: Ground, name: str)
     [
         (HostScaling, "target", "target_capacity_percent"),
         (Purchase.spot, "percentage", "on_demand_percentage"),
+        (Purchase.on_demand, "on_demand_base", ""),
+        (GpuBudget.add_to, "budget", ""),
+        (ModelServer, "health", "health_path"),
+        (ScaleBy.gpu_memory, "percents", "percent"),
         (GpuMachineImage.custom, "driver", "driver_branch"),
         (GpuCluster.add_capacity, "max_instance", "did you mean max_instances?"),
         (GpuCluster.add_capacity, "spot", "did you mean purchase=Purchase.spot()?"),

@@ -256,7 +256,7 @@ def test_what_a_declaration_does_not_say_is_to_be_stated_there(needs: dict[str, 
 def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
     mixed = a_pool("g6.xlarge", "g6e.xlarge")
     finding = only(FIT_RULES, running_on(mixed, task=needing(memory_mib=40_960)))
-    assert "g6.xlarge of Hosts, which it may be placed on, has 22.35 GiB" in finding.message
+    assert "g6.xlarge of Hosts, which it may be placed on, has 22.3 GiB" in finding.message
 
 
 def test_a_task_that_does_not_fit_at_all_is_not_told_of_its_needs_too() -> None:
