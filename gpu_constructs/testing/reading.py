@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gpu_constructs.check.configuration import Configuration, configuration_of
 from gpu_constructs.check.report import Report, check_files
@@ -15,10 +15,19 @@ from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.rules import check
 from gpu_constructs.testing.assertions import GpuAssertions
-from gpu_constructs.testing.snapshot import HasTemplate
 
 if TYPE_CHECKING:
     from aws_cdk import Stack, Stage
+
+AT_HAND = "a Template, a stack, an app, a template as a dictionary or a path"
+
+
+@runtime_checkable
+class HasTemplate(Protocol):
+    """What can give its template as plain data, such as `aws_cdk.assertions.Template`."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The template."""
 
 
 def gpus(
@@ -52,12 +61,7 @@ def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str 
     if isinstance(source, Fleet):
         return Report(fleet=source, findings=check(source))
     _require_parameters(parameters)
-    if isinstance(source, HasTemplate):
-        source = source.to_json()
-    if isinstance(source, str | Path | Mapping):
-        path, own_region = source, None
-    else:
-        path, own_region = _synthesized(source)
+    path, own_region = at_hand(source, "source", f"{AT_HAND}, or a fleet")
     return check_files(
         [path],
         parameters=parameters or said.parameters,
@@ -77,8 +81,14 @@ def _require_parameters(parameters: object) -> None:
         )
 
 
-def _synthesized(source: object) -> tuple[str, str | None]:
-    """Where CDK wrote the templates, and the region of a stack that says it."""
+def at_hand(
+    source: object, argument: str, allowed: str = AT_HAND
+) -> tuple[str | Path | Mapping[str, object], str | None]:
+    """A template or where it is, such as where CDK wrote it, and the region of a stack that says it."""
+    if isinstance(source, HasTemplate):
+        return source.to_json(), None
+    if isinstance(source, str | Path | Mapping):
+        return source, None
     # Whoever holds a construct has imported CDK; everybody else is spared the start of Node.
     cdk = sys.modules.get("aws_cdk")
     if cdk is not None and isinstance(source, cdk.Stage):
@@ -89,7 +99,7 @@ def _synthesized(source: object) -> tuple[str, str | None]:
         return str(Path(assembly.directory, source.template_file)), region if is_region(region) else None
     raise InvalidValueError(
         f"nothing to read in {shown(source)}",
-        argument="source",
+        argument=argument,
         value=source,
-        allowed="a Template, a stack, an app, a template as a dictionary, a path or a fleet",
+        allowed=allowed,
     )

@@ -7,18 +7,16 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts import IMAGES
+from gpu_constructs.template import Inputs
+from gpu_constructs.testing.reading import HasTemplate, at_hand
 
-
-@runtime_checkable
-class HasTemplate(Protocol):
-    """What can give its template as plain data, such as `aws_cdk.assertions.Template`."""
-
-    def to_json(self) -> Mapping[str, Any]:
-        """The template."""
+if TYPE_CHECKING:
+    from aws_cdk import Stack, Stage
 
 
 # What CDK adds to a template besides the constructs of the app, by section.
@@ -51,7 +49,7 @@ _WORD = re.compile(r"[0-9A-Za-z]+")
 _SECTIONS_WITH_IDS = ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings")
 
 
-def normalized(template: Mapping[str, Any] | HasTemplate) -> dict[str, Any]:
+def normalized(template: HasTemplate | Stack | Stage | Mapping[str, Any] | str | Path) -> dict[str, Any]:
     """A template without what changes from one synth, account or release to the next, ready for a snapshot.
 
     Asset hashes are ``<asset>``, account ids ``<account>``, releases of machine images ``<release>``, AMI ids
@@ -62,16 +60,19 @@ def normalized(template: Mapping[str, Any] | HasTemplate) -> dict[str, Any]:
         assert normalized(Template.from_stack(stack)) == snapshot(extension_class=JSONSnapshotExtension)
 
     Args:
-        template: The template, as data or as anything with ``to_json()``.
+        template: What `gpus` takes, but for a fleet. Of an app, a stage or a directory, the templates of all stacks
+            by their names.
     """
-    data = template.to_json() if isinstance(template, HasTemplate) else template
-    if not isinstance(data, Mapping):
-        raise InvalidValueError(
-            f"got {shown(template)}",
-            argument="template",
-            value=template,
-            allowed="a template as a mapping, or aws_cdk.assertions.Template",
-        )
+    found, _ = at_hand(template, "template")
+    if isinstance(found, Mapping):
+        return _normalized(found)
+    stacks = Inputs([found]).stacks()
+    if not Path(found).is_dir():
+        return _normalized(stacks.documents[str(found)].object())
+    return {each.name: _normalized(stacks.documents[each.file].object()) for each in stacks.evaluators}
+
+
+def _normalized(data: Mapping[str, Any]) -> dict[str, Any]:
     kept = _without_additions(data)
     renamed = _new_ids(_ids(kept))
 

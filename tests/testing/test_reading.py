@@ -15,7 +15,7 @@ from aws_cdk import assertions
 from gpu_constructs import GpuService
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.template.model import UnreadableError
-from gpu_constructs.testing import gpus
+from gpu_constructs.testing import gpus, normalized
 from tests.synthesis import Site
 
 
@@ -68,6 +68,16 @@ def test_whatever_a_cdk_test_has_at_hand_is_read(site: Site, given: Callable[[cd
     found = gpus(given(service_on_l4(site)))
     found.has_gpu_task("Chat", gpus=1, on=["g6.xlarge", "g6.2xlarge"])
     found.every_gpu_task_is_placeable().scales_to_zero().has_no_findings(at_least="error")
+
+
+def test_a_snapshot_is_made_of_whatever_is_at_hand(site: Site) -> None:
+    stack = service_on_l4(site)
+    template = normalized(assertions.Template.from_stack(stack))
+    assembly = Path(site.app.synth().directory)
+    assert [normalized(each) for each in (stack, assembly / stack.template_file)] == [template] * 2
+    assert [normalized(each) for each in (site.app, assembly)] == [{stack.stack_name: template}] * 2
+    with pytest.raises(InvalidValueError, match=r"template: nothing to read in 3; allowed: .* or a path"):
+        normalized(3)  # type: ignore[arg-type]
 
 
 def test_an_app_is_read_with_what_its_stacks_import_from_each_other(site: Site) -> None:
