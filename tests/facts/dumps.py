@@ -6,33 +6,17 @@ import gzip
 import json
 from functools import cache
 from importlib import resources
-from typing import TypeAlias
+from typing import Any
 
-__all__ = ["Json", "instance_types", "offerings", "published_images", "whole"]
-
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
-
-
-def _load(*path: str) -> Json:
-    file = resources.files("moto")
-    for part in path:
-        file = file / part
-    loaded: Json = json.loads(gzip.decompress(file.read_bytes()))
-    return loaded
-
-
-def whole(value: Json) -> int:
-    """A number of the dump, which must be one."""
-    assert isinstance(value, int)
-    return value
+__all__ = ["below", "instance_types", "offerings", "published_images"]
 
 
 @cache
-def instance_types() -> dict[str, dict[str, Json]]:
+def instance_types() -> dict[str, dict[str, Any]]:
     """DescribeInstanceTypes, by name."""
-    loaded = _load("ec2", "resources", "instance_types.json.gz")
-    assert isinstance(loaded, dict)
-    return {name: info for name, info in loaded.items() if isinstance(info, dict)}
+    file = resources.files("moto") / "ec2" / "resources" / "instance_types.json.gz"
+    loaded: dict[str, dict[str, Any]] = json.loads(gzip.decompress(file.read_bytes()))
+    return loaded
 
 
 @cache
@@ -46,10 +30,17 @@ def offerings() -> dict[str, frozenset[str]]:
 
 
 @cache
-def published_images() -> dict[str, dict[str, Json]]:
+def published_images() -> dict[str, dict[str, Any]]:
     """The tree of public SSM parameters below /aws/service/ecs/optimized-ami, by region."""
-    found: dict[str, dict[str, Json]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for file in (resources.files("moto") / "ssm" / "resources" / "ecs" / "optimized_amis").iterdir():
         loaded = json.loads(gzip.decompress(file.read_bytes()))
         found[file.name.partition(".")[0]] = loaded["aws"]["service"]["ecs"]["optimized-ami"]
     return found
+
+
+def below(tree: dict[str, Any], *path: str) -> dict[str, Any]:
+    """What a tree has at a path; nothing where it has none."""
+    for part in path:
+        tree = tree.get(part, {})
+    return tree

@@ -18,7 +18,7 @@ from cfnlint.data.schemas.extensions import aws_ec2_instance
 
 from gpu_constructs.facts import InstanceType
 
-from .dumps import Json, instance_types, whole
+from .dumps import instance_types
 
 __all__ = ["FIELDS", "SETS", "Statement", "header", "priced_regions", "reviewed", "statements"]
 
@@ -50,10 +50,9 @@ def _sold_device_memory(each: InstanceType) -> Stated:
 
 def _pods(each: InstanceType) -> Stated:
     """The catalogue does not have the addresses of an interface, so they are those of the dump."""
-    network = instance_types().get(each.name, {}).get("NetworkInfo")
-    if not isinstance(network, dict) or each.network.max_interfaces_card_0 is None:
+    if each.name not in instance_types() or each.network.max_interfaces_card_0 is None:
         return None
-    addresses = whole(network["Ipv4AddressesPerInterface"])
+    addresses = instance_types()[each.name]["NetworkInfo"]["Ipv4AddressesPerInterface"]
     return frozenset({each.network.max_interfaces_card_0 * (addresses - 1) + 2})
 
 
@@ -88,7 +87,7 @@ def statements(source: str) -> tuple[Statement, ...]:
     return tuple(_read(source))
 
 
-def header(source: str) -> dict[str, Json]:
+def header(source: str) -> dict[str, Any]:
     """Where a source is from."""
     return {key: value for key, value in _content(source).items() if key != "families"}
 

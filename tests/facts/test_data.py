@@ -21,7 +21,7 @@ from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 from gpu_constructs.facts.records import read
 from tools import build_catalogue, ec2_dump
 
-from .dumps import Json, instance_types, offerings
+from .dumps import instance_types, offerings
 from .table import ACCELERATED
 
 DATA = Path(gpu_constructs.facts.__file__).with_name("data")
@@ -37,19 +37,7 @@ EVERY = (*accelerated(), *general())
 IN_DUMP = tuple(each for each in EVERY if each.name in instance_types())
 
 
-def field(info: Json, *path: str | int) -> Json:
-    """Follow keys and indexes into the dump; None where one is missing."""
-    for step in path:
-        if isinstance(info, dict) and isinstance(step, str):
-            info = info.get(step)
-        elif isinstance(info, list) and isinstance(step, int):
-            info = info[step]
-        else:
-            return None
-    return info
-
-
-def devices_of(name: str) -> list[dict[str, Json]]:
+def devices_of(name: str) -> list[dict[str, Any]]:
     """The devices the dump gives a type, from whichever block holds them."""
     blocks = {
         "GpuInfo": "Gpus",
@@ -58,21 +46,13 @@ def devices_of(name: str) -> list[dict[str, Json]]:
         "InferenceAcceleratorInfo": "Accelerators",
         "MediaAcceleratorInfo": "Accelerators",
     }
-    for block, key in blocks.items():
-        found = field(instance_types()[name], block, key)
-        if isinstance(found, list):
-            return [each for each in found if isinstance(each, dict)]
-    return []
+    info = instance_types()[name]
+    return next((info[block][key] for block, key in blocks.items() if block in info), [])
 
 
-def cards_that_take(interface: str, cards: list[Json]) -> tuple[Json, ...]:
+def cards_that_take(interface: str, cards: list[dict[str, Any]]) -> tuple[int, ...]:
     """Indexes of the cards that list an interface type."""
-    found = []
-    for card in cards:
-        types = field(card, "InterfaceTypes")
-        if isinstance(types, list) and interface in types:
-            found.append(field(card, "NetworkCardIndex"))
-    return tuple(found)
+    return tuple(each["NetworkCardIndex"] for each in cards if interface in each.get("InterfaceTypes", ()))
 
 
 @pytest.fixture(scope="module")
@@ -137,33 +117,26 @@ def test_stop_codes_are_those_of_the_api() -> None:
 def test_every_type_equals_the_dump_in_what_the_dump_says() -> None:
     for each in IN_DUMP:
         info = instance_types()[each.name]
-        assert each.vcpus == field(info, "VCpuInfo", "DefaultVCpus"), each
-        assert each.memory_mib == field(info, "MemoryInfo", "SizeInMiB"), each
-        architectures = field(info, "ProcessorInfo", "SupportedArchitectures")
-        assert isinstance(architectures, list), each
-        assert each.architecture.value in architectures, each
-        assert each.current_generation is field(info, "CurrentGeneration"), each
-        assert each.bare_metal is field(info, "BareMetal"), each
-        classes = field(info, "SupportedUsageClasses")
-        assert isinstance(classes, list), each
-        assert {bought.value for bought in each.purchase_classes} == set(classes), each
-        assert each.local_storage_gb == (field(info, "InstanceStorageInfo", "TotalSizeInGB") or 0), each
+        assert each.vcpus == info["VCpuInfo"]["DefaultVCpus"], each
+        assert each.memory_mib == info["MemoryInfo"]["SizeInMiB"], each
+        assert each.architecture.value in info["ProcessorInfo"]["SupportedArchitectures"], each
+        assert each.current_generation is info["CurrentGeneration"], each
+        assert each.bare_metal is info["BareMetal"], each
+        assert {bought.value for bought in each.purchase_classes} == set(info["SupportedUsageClasses"]), each
+        assert each.local_storage_gb == info.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0), each
 
 
 def test_every_network_equals_the_dump() -> None:
     for each in IN_DUMP:
-        info = field(instance_types()[each.name], "NetworkInfo")
-        network = each.network
-        assert network.performance == field(info, "NetworkPerformance"), each
-        assert network.cards == field(info, "MaximumNetworkCards"), each
-        assert network.max_interfaces == field(info, "MaximumNetworkInterfaces"), each
-        assert network.max_interfaces_card_0 == field(info, "NetworkCards", 0, "MaximumNetworkInterfaces"), each
-        assert network.efa_supported is field(info, "EfaSupported"), each
-        assert network.max_efa_interfaces == (field(info, "EfaInfo", "MaximumEfaInterfaces") or 0), each
-        cards = field(info, "NetworkCards")
-        assert isinstance(cards, list)
-        assert network.efa_cards == cards_that_take("efa", cards), each
-        assert network.efa_only_cards == cards_that_take("efa-only", cards), each
+        info, network = instance_types()[each.name]["NetworkInfo"], each.network
+        assert network.performance == info["NetworkPerformance"], each
+        assert network.cards == info["MaximumNetworkCards"], each
+        assert network.max_interfaces == info["MaximumNetworkInterfaces"], each
+        assert network.max_interfaces_card_0 == info["NetworkCards"][0]["MaximumNetworkInterfaces"], each
+        assert network.efa_supported is info["EfaSupported"], each
+        assert network.max_efa_interfaces == info.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0), each
+        assert network.efa_cards == cards_that_take("efa", info["NetworkCards"]), each
+        assert network.efa_only_cards == cards_that_take("efa-only", info["NetworkCards"]), each
 
 
 def test_every_accelerated_type_takes_an_adapter_on_each_card_that_can() -> None:
@@ -188,25 +161,22 @@ def test_the_devices_equal_the_dump_or_say_what_was_corrected() -> None:
         corrected = {of["field"]: of["reported"] for of in row_of(each.name).get("corrections", ())}
         assert (devices.model, devices.count) == (reported["Name"], reported["Count"]), each
         memory = corrected.get("accelerators.memory_mib", devices.memory_mib)
-        assert memory == field(reported, "MemoryInfo", "SizeInMiB"), each
+        assert memory == reported.get("MemoryInfo", {}).get("SizeInMiB"), each
         assert devices.logical_count == reported.get("LogicalGpuCount", reported["Count"]), each
         assert devices.partition == reported.get("GpuPartitionSize", 1.0), each
-        assert devices.cores == field(reported, "CoreInfo", "Count"), each
+        assert devices.cores == reported.get("CoreInfo", {}).get("Count"), each
 
 
-@pytest.mark.parametrize("name", ["trn2.3xlarge", "trn2.48xlarge"])
-def test_the_memory_of_trainium2_is_a_visible_correction(name: str) -> None:
-    found = instance_type(name)
-    (correction,) = row_of(name)["corrections"]
-    assert (correction["reported"], correction["corrected"]) == (524288, 98304)
-    assert correction["reason"]
-    assert correction["source"].startswith("https://")
-    assert found.accelerators is not None
-    assert found.accelerators.memory_mib == 98304
-
-
-def test_only_the_known_errors_of_the_api_are_corrected() -> None:
-    assert [each.name for each in EVERY if "corrections" in row_of(each.name)] == ["trn2.3xlarge", "trn2.48xlarge"]
+def test_only_the_memory_of_trainium2_is_corrected_and_that_is_visible() -> None:
+    corrected = [each for each in EVERY if "corrections" in row_of(each.name)]
+    assert [each.name for each in corrected] == ["trn2.3xlarge", "trn2.48xlarge"]
+    for each in corrected:
+        (correction,) = row_of(each.name)["corrections"]
+        assert (correction["reported"], correction["corrected"]) == (524288, 98304)
+        assert correction["reason"]
+        assert correction["source"].startswith("https://")
+        assert each.accelerators is not None
+        assert each.accelerators.memory_mib == 98304
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.releases import ReleaseLine, recorded_number
 
-from .dumps import published_images
+from .dumps import below, published_images
 
 AL2023 = "al2023-ami-ecs-gpu-hvm-2023.0.{}-kernel-6.1-x86_64-ebs"
 AL2 = "amzn2-ami-ecs-gpu-hvm-2.0.{}-x86_64-ebs"
@@ -58,17 +58,12 @@ def a_release(each: Image, name: str) -> str:
 def test_every_recorded_release_is_in_the_table_with_its_agent(name: str, folder: tuple[str, ...]) -> None:
     line = the_line(image(name))
     for tree in published_images().values():
-        node = dict(tree)
-        for part in folder:
-            below = node[part]
-            assert isinstance(below, dict)
-            node = below
-        for release, value in node.items():
+        recorded = below(tree, *folder)
+        assert recorded
+        for release, value in recorded.items():
             number = release_number(image(name), release)
             if number is not None:
-                recorded = value["Value"] if isinstance(value, dict) else None
-                assert isinstance(recorded, dict)
-                assert line.releases[number].agent_version == recorded["ecs_agent_version"], release
+                assert line.releases[number].agent_version == value["Value"]["ecs_agent_version"], release
 
 
 @pytest.mark.parametrize("each", NVIDIA, ids=str)

@@ -19,8 +19,7 @@ DESCRIBED = sorted(EVERY.keys() & instance_types().keys())
 
 def described(name: str) -> dict[str, Any]:
     """``NetworkInfo`` of DescribeInstanceTypes."""
-    info = instance_types()[name]["NetworkInfo"]
-    assert isinstance(info, dict)
+    info: dict[str, Any] = instance_types()[name]["NetworkInfo"]
     return info
 
 
