@@ -182,7 +182,8 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     # A rule of a room that is not asked has found nothing.
     others = [each for each in _rules_about(context) if each.id in preferred - found.keys()] if preferred else []
     found |= {each.id: tuple(islice(each.problems(context), FOUND)) for each in others}
-    causes = {id_: Causes(found.get(id_, ())) for id_ in preferred}
+    causes = {id_: Causes(found[id_]) for id_ in preferred if found.get(id_)}
+    named_better = {each.id: [causes[id_] for id_ in each.unless if id_ in causes] for each in yielding}
     trials = Trials(fleet, _grave)
     if beyond := [id_ for id_, problems in found.items() if len(problems) == FOUND]:
         cut = [
@@ -194,7 +195,7 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked
         for problem in found[each.id]
-        if not any(causes[id_].include(problem) for id_ in each.unless)
+        if not any(cause.include(problem) for cause in named_better.get(each.id, ()))
     )
     marked = _marked(fleet, dict.fromkeys(findings))
     return tuple(sorted(marked, key=lambda each: (each.severity.rank, each.rule)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -96,29 +96,33 @@ def counted(context: Context) -> tuple[Copies, ...]:
     )
 
 
-def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
+def wanted_copies(context: Context) -> Sequence[tuple[Copies, int]]:
     """Those whose pools are all known, with the copies that they certainly keep: a known desired count or more.
 
     Application Auto Scaling scales a service out to its MinCapacity if it has fewer copies
     (https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html).
     """
+    found = []
     for each in context.once(counted):
         desired, least = each.workload.desired_count, each.workload.min_count
         wanted = max((known(each, otherwise=-1) for each in (desired, least) if each is not None), default=-1)
         if wanted < 0:
             continue
         if all(item.pool is not None for item in each.workload.strategy):
-            yield each, wanted
+            found.append((each, wanted))
+    return found
 
 
-def most_copies(context: Context) -> Iterator[tuple[Copies, int]]:
+def most_copies(context: Context) -> Sequence[tuple[Copies, int]]:
     """Those that are scaled above their desired count, with the most copies that scaling asks for."""
+    found = []
     for each in context.once(counted):
         desired, most = each.workload.desired_count, each.workload.max_count
         if isinstance(most, Unknown) or most is None or most <= known(desired):
             continue
         if all(item.pool is not None for item in each.workload.strategy):
-            yield each, most
+            found.append((each, most))
+    return found
 
 
 def at_maximum(context: Context) -> Proof:

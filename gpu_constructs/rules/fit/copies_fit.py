@@ -39,7 +39,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
     unless=("GPU083", "GPU084"),
 )
 def room_for_all_copies(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
+    for each, wanted in context.once(wanted_copies):
         slots = total(each.possible)
         if isinstance(slots, Unknown):
             continue
@@ -150,7 +150,7 @@ def known_room(context: Context) -> Problems:
     changes="MaxSize",
 )
 def a_host_for_each_copy(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
+    for each, wanted in context.once(wanted_copies):
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             shared = tuple(one for one in each.workload.constraints if one.type != "distinctInstance")
             yield Problem(
@@ -196,7 +196,7 @@ def _open(copies: Copies) -> list[str]:
 
 def _of_copies(context: Context) -> Problems:
     yield from {each.message: each for each in _of_agents(context)}.values()
-    for each, wanted in wanted_copies(context):
+    for each, wanted in context.once(wanted_copies):
         ports = each.ports
         if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(

@@ -44,7 +44,7 @@ def room_to_deploy(context: Context) -> Problems:
 
 
 def _at_desired_counts(context: Context) -> Problems:
-    for each, wanted, slots, percent in _running(wanted_copies(context)):
+    for each, wanted, slots, percent in _running(context.once(wanted_copies)):
         if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
             trunk = slots == wanted and is_short_of_interfaces(each, slots)
             fit = f"{_running_now(wanted)}, {slots} {'fits' if slots == 1 else 'fit'} at "
@@ -55,7 +55,7 @@ def _at_desired_counts(context: Context) -> Problems:
                 message=Text(_NO_STEP, fit, each.limit, f"{f' ({ON_TRUNK})' if trunk else ''}, {within}{why}"),
                 fix=_step(each, wanted, slots, percent),
             )
-    yield from _filled_together(context, wanted_copies(context), context.proof, when="")
+    yield from _filled_together(context, context.once(wanted_copies), context.proof, when="")
 
 
 @warning(
@@ -65,7 +65,7 @@ def _at_desired_counts(context: Context) -> Problems:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-blue-green.html",
 )
 def room_for_both_versions(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
+    for each, wanted in context.once(wanted_copies):
         slots = total(each.possible)
         if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or wanted > slots:
             continue
@@ -104,7 +104,7 @@ def _at_most_copies(context: Context) -> Problems:
     Scaling does not scale in while ECS deploys
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html).
     """
-    for each, most, slots, percent in _running(most_copies(context)):
+    for each, most, slots, percent in _running(context.once(most_copies)):
         room = known(total(each.possible), otherwise=2 * most)
         once = f"once scaling has asked for {most} tasks, "
         there = Text(f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at ", each.limit)
@@ -123,9 +123,9 @@ def _at_most_copies(context: Context) -> Problems:
                 fix=_step(each, most, slots, percent),
             )
     if context.once(_scaled):
-        fixed = ((each, wanted) for each, wanted in wanted_copies(context) if each.workload.scaling is None)
+        fixed = ((each, wanted) for each, wanted in context.once(wanted_copies) if each.workload.scaling is None)
         when = "once scaling has asked for the most tasks, "
-        yield from _filled_together(context, (*most_copies(context), *fixed), context.once(at_maximum), when=when)
+        yield from _filled_together(context, (*context.once(most_copies), *fixed), context.once(at_maximum), when=when)
 
 
 def _running(copies: Iterable[tuple[Copies, int]]) -> Iterator[tuple[Copies, int, int, Rollout]]:
