@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from gpu_constructs.check.report import Report, check_files, report_in
 from gpu_constructs.facts.budget import READINGS, STEPS
 from gpu_constructs.rules import Context, Problem, catalogue, error, warning
 from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
+from tests.check.test_acknowledgements import app
 from tests.cli.templates import acknowledged, template, with_choice, written
 
 
@@ -151,10 +151,8 @@ def test_regions_are_tried_where_nothing_says_which_it_is(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["InstanceType", "t:InstanceType"])
 def test_a_parameter_that_is_given_is_not_tried_with_other_values(name: str, tmp_path: Path) -> None:
     body = with_choice("g5.xlarge", "g6.2xlarge")
-    assert [each.rule for each in reviewed(body, tmp_path, parameters={name: "g6.2xlarge"}).findings] == [
-        "GPU902",
-        "GPU902",
-    ]
+    found = reviewed(body, tmp_path, parameters={name: "g6.2xlarge"}).findings
+    assert [each.rule for each in found] == ["GPU902"] * 2
     assert ("GPU901", "error", "g5.xlarge is not a g6") in told(
         reviewed(body, tmp_path, parameters={name: "g5.xlarge"})
     )
@@ -169,23 +167,23 @@ def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
     assert result.untried == {"InstanceType": 5}
 
 
-def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = len(template()["Resources"]) + 1
-    monkeypatch.setattr(other_values, "_STEPS_OF_RESOURCE", STEPS // size // 3 - 1_000)
+@pytest.mark.parametrize(
+    ("of", "steps", "untried"),
+    [
+        ((other_values, "_STEPS_OF_RESOURCE"), STEPS // (len(template()["Resources"]) + 1) // 3 - 1_000, 2),
+        # Two findings each time; the last reading ends without work that is left.
+        ((catalogue, "_STEPS_OF_PROBLEM"), STEPS // 8, 3),
+    ],
+    ids=["a large app", "many findings"],
+)
+def test_what_uses_time_up_leaves_others_that_count_as_not_tried(
+    of: tuple[object, str], steps: int, untried: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*of, steps)
     readings = _readings(monkeypatch)
     result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
     assert len(readings) == 3
-    assert result.untried == {"InstanceType": 2}
-
-
-def test_what_is_found_with_the_values_uses_time_up_too_and_then_the_others_count_as_not_tried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(catalogue, "_STEPS_OF_PROBLEM", STEPS // 8)  # two findings each time
-    readings = _readings(monkeypatch)
-    result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
-    assert len(readings) == 3, "the last one ends without work that is left"
-    assert result.untried == {"InstanceType": 3}
+    assert result.untried == {"InstanceType": untried}
 
 
 def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
@@ -216,8 +214,8 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) ->
 
 
 NOTES = {
-    "/App/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Chat"}],
-    "/App/Train": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU905": "we want it"}}],
+    "/Demo/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Chat"}],
+    "/Demo/Train": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU905": "we want it"}}],
 }
 
 
@@ -226,22 +224,10 @@ def no_task(context: Context) -> Iterator[Problem]:
     yield from (Problem(about=each, message=f"{each.name} is there") for each in context.fleet.tasks)
 
 
-def assembly(tmp_path: Path) -> Path:
-    artifact = {
-        "type": "aws:cloudformation:stack",
-        "properties": {"templateFile": "App.template.json"},
-        "additionalMetadataFile": "App.metadata.json",
-    }
-    written({"version": "1", "artifacts": {"App": artifact}}, tmp_path / "manifest.json")
+def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
     body = template()
     del body["Resources"]["Chat"]["Metadata"]
-    written(body, tmp_path / "App.template.json")
-    return tmp_path
-
-
-def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
-    folder = assembly(tmp_path)
-    (folder / "App.metadata.json").write_text(json.dumps(NOTES))
+    folder = app(tmp_path, NOTES, body=body)
     (found,) = report_in([folder], rules=[no_task]).findings
     assert (found.subject, found.message) == ("Train", "Train is there")
     seen = check_files([folder], rules=[no_task])

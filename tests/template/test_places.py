@@ -11,6 +11,7 @@ import pytest
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Origin, SourceLine
 from gpu_constructs.template import Inputs, Places
+from tests.check.test_acknowledgements import app
 from tests.pace import paces
 
 HOSTS = """\
@@ -133,25 +134,16 @@ def test_a_task_definition_in_json_has_lines_too(content: Any) -> None:
 FRAMES = ["...new Queue2 in aws-cdk-lib...", "make ({}/lib/stack.ts:3:25)", "<anonymous> ({}/bin/app.ts:4:1)"]
 
 
-def assembly(folder: Path, entry: dict[str, Any]) -> str:
-    stack = {
-        "type": "aws:cloudformation:stack",
-        "properties": {"templateFile": "Demo.template.json"},
-        "metadata": {"/Demo/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Train"}, entry]},
-    }
+def source(folder: Path, entry: dict[str, Any]) -> SourceLine | None:
+    notes = {"/Demo/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Train"}, entry]}
     container = {"Name": "train", "Image": "train:1", "ResourceRequirements": [{"Type": "GPU", "Value": "1.5"}]}
     task = {
         "Type": "AWS::ECS::TaskDefinition",
         "Properties": {"ContainerDefinitions": [container]},
         "Metadata": {"aws:cdk:path": "Demo/Train/Resource"},
     }
-    (folder / "manifest.json").write_text(json.dumps({"version": "55.0.0", "artifacts": {"Demo": stack}}))
-    (folder / "Demo.template.json").write_text(json.dumps({"Resources": {"Train": task}}, indent=1))
-    return str(folder)
-
-
-def source(folder: Path, entry: dict[str, Any]) -> SourceLine | None:
-    (found,) = [each for each in check_files([assembly(folder, entry)]).findings if each.rule == "GPU020"]
+    report = check_files([app(folder, notes, body={"Resources": {"Train": task}}, in_manifest=True)])
+    (found,) = [each for each in report.findings if each.rule == "GPU020"]
     assert found.origin is not None
     assert found.origin.construct_path == "Demo/Train/Resource"
     assert found.origin.line is not None
