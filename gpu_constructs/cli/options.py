@@ -29,8 +29,8 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help=f"a configuration in YAML or JSON, instead of the nearest {CONFIGURATION_FILES[0]}; options "
-        "given here replace what it says",
+        help=f"a configuration in YAML, JSON or TOML, instead of the nearest {CONFIGURATION_FILES[0]} or "
+        "pyproject.toml; options given here replace what it says",
     )
 
 

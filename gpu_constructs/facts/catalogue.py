@@ -24,7 +24,7 @@ from gpu_constructs.facts.names import letters_of, name_problem, nearest_familie
 from gpu_constructs.facts.records import InstanceTypes, read
 from gpu_constructs.facts.values import grouped
 
-CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
+CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json", "gpu-constructs.toml")
 """Files of the working directory that the command line and cfn-lint read."""
 
 CONFIGURATION_TABLE = r"""(?m)^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*["']?gpu[-_]constructs\b"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -136,7 +137,7 @@ class ScaleBy:
             metric: The total, with a value each minute.
             per_task: How much of it one task is enough for.
         """
-        return _backlog(f"{_TOTAL} / {_positive('per_task', per_task)!r}", {_TOTAL: metric})
+        return _backlog(f"{_TOTAL} / {_positive('per_task', per_task, usual=1000)!r}", {_TOTAL: metric})
 
     @classmethod
     @checked
@@ -151,7 +152,7 @@ class ScaleBy:
                 metric math here.
             target: The value that it should have.
         """
-        return ScaleBy(name="Average", metric=metric, target=_positive("target", target))
+        return ScaleBy(name="Average", metric=metric, target=_positive("target", target, usual=5))
 
     @classmethod
     @names_checked
@@ -292,13 +293,14 @@ def _known(argument: str, value: int, *, unit: str, usual: int) -> int:
     )
 
 
-def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> float:
+def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER, usual: int = 70) -> float:
     if not is_positive(value, most):
+        is_number = isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value)
         raise unexpected(
             argument,
             value,
             "a number",
             allowed="above 0" if most == LARGEST_INTEGER else f"above 0, up to {most:g}",
-            fix=f"{argument}=70",
+            fix=f"{argument}={value if is_number and is_positive(float(value), most) else usual}",
         )
     return value

@@ -126,8 +126,8 @@ def test_what_is_wrong_is_told_at_its_line(text: str, words: str, capsys: pytest
 
 def test_two_configurations_are_refused() -> None:
     Path("gpu-constructs.yaml").write_text("partial: true")
-    Path("gpu-constructs.json").write_text("{}")
-    with pytest.raises(UnreadableError, match="gpu-constructs.yaml: there is gpu-constructs.json too; .*--config"):
+    Path("gpu-constructs.toml").write_text("partial = true")
+    with pytest.raises(UnreadableError, match="gpu-constructs.yaml: there is gpu-constructs.toml too; .*--config"):
         found_configuration()
 
 

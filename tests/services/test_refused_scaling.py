@@ -80,7 +80,9 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (lambda _: ScaleBy.queue(queue="work", messages_per_task=1), "queue: expects"),  # type: ignore[arg-type]
         (lambda site: queue_of(site, 0), "messages_per_task: "),
         (lambda site: queue_of(site, site.number("N")), "messages_per_task: .*known"),
-        (lambda _: ScaleBy.backlog(metric=tokens(), per_task=-1.5), "per_task: "),
+        (lambda _: ScaleBy.backlog(metric=tokens(), per_task=-1.5), "per_task: .*per_task=1000"),
+        (lambda _: ScaleBy.backlog(metric=tokens(), per_task="5"), "per_task: .*per_task=5$"),  # type: ignore[arg-type]
+        (lambda _: ScaleBy.gpu_memory(percent="500"), "percent: .*percent=70$"),  # type: ignore[arg-type]
         (lambda _: ScaleBy.backlog(metric="Tokens", per_task=1), "metric: expects"),  # type: ignore[arg-type]
         (lambda _: ScaleBy.average(metric=tokens(), target=0), "target: "),
         (_plain(scale_in_cooldown=cdk.Duration.days(30_000)), "scale_in_cooldown: .*0 to 2147483647"),
