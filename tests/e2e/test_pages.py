@@ -1,4 +1,4 @@
-"""Apps of pages on the emulator: the mixed cluster of an existing one, and the pipeline and the sweep of jobs."""
+"""Apps of pages on the emulator: uploads on EFS, the mixed cluster of an existing one, a pipeline and a sweep."""
 
 from __future__ import annotations
 
@@ -53,6 +53,16 @@ def test_tasks_without_gpus_run_on_cpu_hosts_of_the_default_strategy(cloud: Loca
     ]
     cloud.account.stop_all("mixed")
     cloud.destroy(stack)
+
+
+def test_a_task_with_a_volume_for_uploads_runs(cloud: Local, tmp_path: Path) -> None:
+    stack = _deployed(cloud, tmp_path, "guide", "Captions")
+    (cluster,) = cloud.account.client("ecs").list_clusters()["clusterArns"]
+    assert [each.status for each in cloud.account.tasks(cluster.rpartition("/")[2])] == ["RUNNING"]
+    cloud.destroy(stack)
+    efs = cloud.account.client("efs")
+    (kept,) = efs.describe_file_systems()["FileSystems"]  # as CDK keeps it
+    efs.delete_file_system(FileSystemId=kept["FileSystemId"])
 
 
 def test_a_pipeline_has_a_step_without_gpus_on_a_cpu_host_and_two_with(cloud: Local, tmp_path: Path) -> None:
