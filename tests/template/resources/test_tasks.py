@@ -1,4 +1,4 @@
-"""None"""
+"""Task definitions and their containers, as templates write them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from gpu_constructs.fleet import (
     PlacementConstraint,
     ResourceRequirement,
     Task,
-    Unknown,
 )
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.tasks import amount_of
-from tests.template.resources.declared import fleet, only_task
+from tests.template.resources.declared import fleet, only_task, resource
 
 
 def container(**keys: Any) -> Container:
@@ -52,17 +51,15 @@ def test_a_requirement_is_read_as_it_was_written(written: Any, read: ResourceReq
     assert container(ResourceRequirements=[written]).requirements == (read,)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [(512.0, 512), ({"Unknown": 0}, UNKNOWN)],
-)
+@pytest.mark.parametrize(("written", "read"), [("512", 512), (512.0, 512), ({"Unknown": 0}, UNKNOWN)])
 def test_numbers_may_be_texts(written: Any, read: Any) -> None:
     found = container(Cpu=written, Memory=written, MemoryReservation=written)
     assert (found.cpu, found.memory_limit_mib, found.memory_reservation_mib) == (read, read, read)
 
 
-def test_what_a_container_leaves_out_has_ecs_own_defaults() -> None:
+def test_what_a_container_leaves_out_has_ecs_own_defaults_and_no_name() -> None:
     assert container() == Container(name="c")
+    assert only_task({"ContainerDefinitions": [{"Image": "a"}]}).containers == (Container(name="", image="a"),)
 
 
 def test_a_container_of_which_nothing_is_known_is_never_taken_for_a_fit() -> None:
@@ -168,29 +165,16 @@ def test_needs_that_cloudformation_has_no_property_for_come_from_the_metadata() 
     ],
 )
 def test_metadata_that_cannot_be_read_is_remarked_and_asks_for_nothing(metadata: Any) -> None:
-    resource = {
-        "Type": "AWS::ECS::TaskDefinition",
-        "Properties": {"ContainerDefinitions": [{"Name": "c"}]},
-        "Metadata": metadata,
-    }
-    found = fleet({"Task": resource})
+    task = resource("ECS::TaskDefinition", ContainerDefinitions=[{"Name": "c"}])
+    found = fleet({"Task": {**task, "Metadata": metadata}})
     assert found.tasks[0].containers[0].needs in {None, GpuNeeds()}
     (remark,) = found.remarks
     assert remark.origin.path[:4] == ("Resources", "Task", "Metadata", "gpu-constructs")
 
 
 def read(*containers: dict[str, Any], **properties: Any) -> tuple[Task, list[str]]:
-    resource = {
-        "Type": "AWS::ECS::TaskDefinition",
-        "Properties": {"ContainerDefinitions": list(containers), **properties},
-    }
-    found = fleet({"Task": resource})
+    found = fleet({"Task": resource("ECS::TaskDefinition", ContainerDefinitions=list(containers), **properties)})
     return found.tasks[0], [each.text for each in found.remarks]
-
-
-def test_a_container_without_a_name_has_none() -> None:
-    (container,) = only_task({"ContainerDefinitions": [{"Image": "a"}]}).containers
-    assert (container.name, container.image) == ("", "a")
 
 
 def test_what_a_container_waits_for_is_read_as_far_as_it_is_known() -> None:
@@ -199,8 +183,7 @@ def test_what_a_container_waits_for_is_read_as_far_as_it_is_known() -> None:
         {"ContainerName": {"Unknown": 0}},
         {"Condition": "START"},
     ]
-    (container,) = only_task({"ContainerDefinitions": [{"Name": "a", "DependsOn": waits}]}).containers
-    assert container.relations.depends_on == (Dependency(container="init", condition="SUCCESS"),)
+    assert container(DependsOn=waits).relations.depends_on == (Dependency(container="init", condition="SUCCESS"),)
 
 
 @pytest.mark.parametrize("written", ["1-5", "5-1", "a-b", ""])
@@ -236,7 +219,7 @@ def test_a_number_that_is_far_too_large_stays_a_number(number: int, as_text: boo
     [({"Command": ["CMD", "true"]}, True), ({"Command": ["NONE"]}, False), ({"Unknown": 0}, UNKNOWN)],
 )
 def test_a_health_check_is_one_with_a_command(check: Any, has: Any) -> None:
-    assert read({"Name": "a", "HealthCheck": check})[0].containers[0].has_health_check is has
+    assert container(HealthCheck=check).has_health_check is has
 
 
 @pytest.mark.parametrize(
@@ -248,17 +231,9 @@ def test_a_health_check_is_one_with_a_command(check: Any, has: Any) -> None:
     ],
 )
 def test_a_container_may_have_devices_that_are_not_known(written: dict[str, Any], may_have: bool) -> None:
-    task, _ = read({"Name": "main", **written})
-    assert task.containers[0].may_have_other_devices is may_have
-
-
-UNITS = {"": 1, "vCPU": 1024}
-
-
-def amount(text: str, units: dict[str, int]) -> int | Unknown | None:
-    return amount_of(Section({}, Origin(resource="Task")), "Cpu", text, units)
+    assert container(**written).may_have_other_devices is may_have
 
 
 @pytest.mark.parametrize("text", ["", "GB", "1 GB", "1" + " " * 9**5 + "!"])
 def test_any_other_text_is_no_amount(text: str) -> None:
-    assert amount(text, UNITS) is UNKNOWN
+    assert amount_of(Section({}, Origin(resource="Task")), "Cpu", text, {"": 1, "vCPU": 1024}) is UNKNOWN
