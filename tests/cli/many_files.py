@@ -38,40 +38,35 @@ def make(root: Path, number: int) -> dict[str, int]:
     return wrong
 
 
-def _put(path: Path, body: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(body if isinstance(body, str) else json.dumps(body, indent=1), encoding="utf-8")
-
-
 def _cdk(folder: Path, place: int, gpus: str) -> None:
     manifest = folder / "manifest.json"
     artifacts = json.loads(manifest.read_text(encoding="utf-8"))["artifacts"] if manifest.exists() else {}
     file = f"Stack{place}.template.json"
     artifacts[f"Stack{place}"] = {"type": "aws:cloudformation:stack", "properties": {"templateFile": file}}
-    _put(folder / file, template(gpus=gpus))
-    _put(manifest, {"version": "55.0.0", "artifacts": artifacts})
+    put(folder / file, template(gpus=gpus))
+    put(manifest, {"version": "55.0.0", "artifacts": artifacts})
 
 
 def _cloudformation(folder: Path, place: int, gpus: str) -> None:
     # JSON is YAML as well; a key without quotes makes it YAML alone.
-    _put(folder / f"stack{place}.yaml", f"Description: of a team\n{_yaml(template(gpus=gpus))}")
+    put(folder / f"stack{place}.yaml", f"Description: of a team\n{_yaml(template(gpus=gpus))}")
 
 
 def _sam(folder: Path, place: int, gpus: str) -> None:
     transform = "Transform: AWS::Serverless-2016-10-31\n"
-    _put(folder / f"template{place}.yml", f"{transform}{_yaml(template(gpus=gpus))}")
+    put(folder / f"template{place}.yml", f"{transform}{_yaml(template(gpus=gpus))}")
 
 
 def _copilot(folder: Path, place: int, gpus: str) -> None:
     needs = [{"type": "GPU", "value": gpus}]
     container = {"name": "a", "image": "b", "memory": 512, "resourceRequirements": needs}
-    _put(folder / f"task{place}.json", {"family": f"t{place}", "containerDefinitions": [container]})
+    put(folder / f"task{place}.json", {"family": f"t{place}", "containerDefinitions": [container]})
 
 
 def _batch(folder: Path, place: int, gpus: str) -> None:
     needs = [{"type": "GPU", "value": gpus}, {"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "512"}]
     properties = {"image": "b", "resourceRequirements": needs}
-    _put(
+    put(
         folder / f"job{place}.json",
         {"jobDefinitionName": f"j{place}", "type": "container", "containerProperties": properties},
     )
@@ -81,14 +76,14 @@ def _terraform(folder: Path, place: int, gpus: str) -> None:
     body = template(gpus=gpus)
     for each in body["Resources"].values():
         each.pop("Metadata", None)  # which a plan has not
-    _put(folder / f"plan{place}.json", as_plan(body))
+    put(folder / f"plan{place}.json", as_plan(body))
 
 
 def _yaml(body: Mapping[str, Any]) -> str:
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in body.items())
 
 
-def put(path: str, body: object) -> None:
+def put(path: str | Path, body: object) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
 

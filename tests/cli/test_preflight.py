@@ -53,19 +53,12 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     of_moto = asking.asker
 
     def with_quota(profile: str | None, deadline: Deadline) -> Callable[[str], Ask]:
-        made = of_moto(profile, deadline)
+        def ask(region: str, call: str, arguments: Mapping[str, object]) -> Answer:
+            if call.startswith("servicequotas:"):
+                return Answer(call, ({"Quota": {"Value": 16.0}},))
+            return of_moto(profile, deadline)(region)(call, arguments)
 
-        def of_region(region: str) -> Ask:
-            ask = made(region)
-
-            def asked(call: str, arguments: Mapping[str, object]) -> Answer:
-                if call.startswith("servicequotas:"):
-                    return Answer(call, ({"Quota": {"Value": 16.0}},))
-                return ask(call, arguments)
-
-            return asked
-
-        return of_region
+        return lambda region: partial(ask, region)
 
     with mock_aws():
         ec2 = boto3.client("ec2", region_name=REGION)

@@ -12,33 +12,16 @@ import pytest
 from gpu_constructs.cli import inputs, main, program
 from tests.template.large import large_json
 
-COMMANDS = (
-    "check",
-    "completion",
-    "doctor",
-    "explain",
-    "init",
-    "instances",
-    "new",
-    "plan",
-    "preflight",
-    "rules",
-    "run-self-test",
-    "stop-tasks",
-    "verify",
-    "why",
-)
-
 
 def test_each_command_is_listed_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     output = capsys.readouterr().out
-    assert all(f"    {each} " in output or f"    {each}\n" in output for each in COMMANDS)
+    assert all(f"    {each} " in output or f"    {each}\n" in output for each in program.COMMANDS)
     assert "gpu-constructs check cdk.out" in output
     assert "exit codes:" in output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", program.COMMANDS)
 def test_each_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     output = capsys.readouterr().out

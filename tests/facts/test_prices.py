@@ -20,13 +20,11 @@ def test_the_list_is_what_its_tool_writes() -> None:
 
 
 def test_every_row_of_the_table_is_found_again() -> None:
-    with (CURATED / "prices.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 1215
-    for row in rows:
-        price = on_demand_price(row["instance_type"], row["region"])
+    assert len(_rows()) == 1215
+    for (name, region), usd in _rows().items():
+        price = on_demand_price(name, region)
         assert price is not None
-        assert (price.usd_per_hour, price.region) == (float(row["on_demand_usd_per_hour"]), row["region"])
+        assert (price.usd_per_hour, price.region) == (usd, region)
 
 
 def test_a_price_is_of_a_region_that_has_the_type() -> None:

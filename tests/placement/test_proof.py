@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
     Container,
     Fleet,
     Pool,
-    PoolKind,
     PurchaseOption,
     ResourceRequirement,
     ServiceScaling,
@@ -26,20 +24,13 @@ from gpu_constructs.placement.costs import cost_of
 from gpu_constructs.placement.proof import Counts, Proof
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reach import split
+from tests.placement.given import a_pool
 
 
-def pool(
-    *types: str, most: int | Unknown = 4, name: str = "L4", least: int = 0, kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
-) -> Pool:
-    return Pool(
-        name=name,
-        instance_types=tuple(map(instance_type, types or ("g6.12xlarge",))),  # 4 GPUs, 48 vCPU, 192 GiB
-        image=UNKNOWN,
-        min_instances=least,
-        max_instances=most,
-        cluster="gpu",
-        kind=kind,
-    )
+def pool(*types: str, most: int | Unknown = 4, name: str = "L4", least: int = 0) -> Pool:
+    """A pool of hosts with 4 GPUs, 48 vCPUs and 192 GiB, where no types are given."""
+    given = {"name": name, "cluster": "gpu", "min_instances": least, "max_instances": most}
+    return a_pool(*(types or ("g6.12xlarge",)), **given)
 
 
 def task(

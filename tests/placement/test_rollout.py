@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.facts import instance_type
 from gpu_constructs.facts.values import Identical
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies
 from gpu_constructs.placement.rollout import PoolNeed, _slots_per_copy, rollout, rollout_percentages, task_slots
+from tests.placement.given import a_pool, a_task
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
@@ -92,31 +92,18 @@ def test_a_maximum_without_room_for_a_whole_task_lets_one_stop_first(
 
 
 @pytest.mark.parametrize(
-    ("asked", "assumption", "slots"),
+    ("gpus", "memory_mib", "assumption", "slots"),
     [
-        ({"gpus": 1}, Assumption.WORST, 8),
-        ({"gpus": 1, "memory": 48_000}, Assumption.BEST, 8),
-        pytest.param({"gpus": UNKNOWN}, Assumption.WORST, UNKNOWN, id="a number of the deploy"),
+        ("1", 1024, Assumption.WORST, 8),
+        ("1", 48_000, Assumption.BEST, 8),
+        pytest.param(UNKNOWN, 1024, Assumption.WORST, UNKNOWN, id="a number of the deploy"),
     ],
 )
 def test_slots_of_a_pool_at_its_maximum(
-    asked: dict[str, int | Unknown], assumption: Assumption, slots: int | Unknown
+    gpus: str | Unknown, memory_mib: int, assumption: Assumption, slots: int | Unknown
 ) -> None:
-    gpus, port = asked["gpus"], asked.get("port")
-    container = Container(
-        name="c",
-        requirements=(ResourceRequirement.gpus(gpus),) if gpus else (),
-        memory_limit_mib=asked.get("memory", 1024),
-        host_ports=((port, "tcp"),) if isinstance(port, int) else (),
-    )
-    hosts = Pool(
-        name="L4",
-        instance_types=(instance_type("g6.12xlarge"),),
-        image=UNKNOWN,
-        min_instances=0,
-        max_instances=asked.get("most", 2),
-    )
-    assert task_slots(Task(name="t", containers=(container,)), hosts, assumption=assumption) == slots
+    hosts = a_pool("g6.12xlarge", max_instances=2)
+    assert task_slots(a_task(gpus, memory_mib=memory_mib), hosts, assumption=assumption) == slots
 
 
 def test_what_a_copy_displaces_is_what_every_number_of_copies_says() -> None:

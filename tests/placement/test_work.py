@@ -83,14 +83,18 @@ def test_beyond_the_budget_nothing_is_judged_and_that_is_said() -> None:
     assert said[0].startswith("whether task2-service and 1 more fit their hosts was not checked")
 
 
+def _of_two_sizes(pool: Pool, **of_service: Any) -> Fleet:
+    """Two services on one pool, whose tasks differ in memory."""
+    tasks = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
+    workloads = tuple(service(each, pool, name=each.name, **of_service) for each in tasks)
+    return replace(fleet_of(*tasks, workloads=workloads), pools=(pool,))
+
+
 def test_tasks_that_are_too_many_and_too_different_are_not_packed_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, packed: list[int]
 ) -> None:
     monkeypatch.setattr(prover, "SQUARES_OF_STEP", 1)
-    (pool,) = _pools(1)
-    small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
-    workloads = tuple(service(each, pool, name=each.name) for each in (small, large))
-    fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
+    fleet = _of_two_sizes(*_pools(1))
     with one_call(2 * STEPS_OF_PAIR + 3):
         proof = prove(fleet)
         (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
@@ -102,10 +106,7 @@ def test_tasks_that_are_too_many_and_too_different_are_not_packed_and_that_is_sa
 
 def test_that_they_have_no_room_is_said_though_they_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prover, "SQUARES_OF_STEP", 1)
-    pool = replace(_pools(1)[0], max_instances=2)
-    small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
-    workloads = tuple(service(each, pool, name=each.name, desired_count=2) for each in (small, large))
-    fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
+    fleet = _of_two_sizes(replace(_pools(1)[0], max_instances=2), desired_count=2)
     with one_call(2 * STEPS_OF_PAIR + 3):
         (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
     assert "need 4 hosts for GPUs, and MaxSize is 2" in said

@@ -191,16 +191,15 @@ def test_a_text_that_multiplies_is_unknown_before_it_is_made() -> None:
     tracemalloc.stop()
 
 
-def test_texts_that_are_made_too_often_are_unknown() -> None:
-    parameters = {"Long": {"Type": "String", "Default": "x" * 1_000_000}}
-    found = in_service(read([{"Fn::Sub": "${Long}y"}] * 100, Parameters=parameters))
+@pytest.mark.parametrize(
+    ("long", "function", "made"),
+    [
+        ("x" * 1_000_000, {"Fn::Sub": "${Long}y"}, "x" * 1_000_000 + "y"),
+        ("," * 100_000, {"Fn::Split": [",", {"Ref": "Long"}]}, [""] * 100_001),
+    ],
+    ids=["Sub", "Split"],
+)
+def test_what_is_made_too_often_is_unknown(long: str, function: Any, made: object) -> None:
+    found = in_service(read([function] * 100, Parameters={"Long": {"Type": "String", "Default": long}}))
     assert isinstance(found, list)
-    assert found[0] == "x" * 1_000_000 + "y"
-    assert found[-1] is UNKNOWN
-
-
-def test_lists_that_are_split_too_often_are_unknown() -> None:
-    parameters = {"Long": {"Type": "String", "Default": "," * 100_000}}
-    found = in_service(read([{"Fn::Split": [",", {"Ref": "Long"}]}] * 100, Parameters=parameters))
-    assert isinstance(found, list)
-    assert found[-1] is UNKNOWN
+    assert (found[0] == made, found[-1]) == (True, UNKNOWN)

@@ -75,20 +75,13 @@ def test_the_examples_of_aws_are_read() -> None:
     # Its task definition is another one than that which AWS describes as an example.
     with pytest.raises(GpuConstructsError, match="the task definition 'hello_world:6' is not described"):
         subject_called(answers(examples()), "ecs-simple-service")
-    definition = {"taskDefinition": {**hello(), "taskDefinitionArn": of_service()["taskDefinition"]}}
+    (service,) = of_aws("ecs", "DescribeServices")[0]["services"]
+    (hello,) = of_aws("ecs", "DescribeTaskDefinition")
+    definition = {"taskDefinition": {**hello["taskDefinition"], "taskDefinitionArn": service["taskDefinition"]}}
     found = answers([*examples(), definition])
     diagnosis = why(found, subject_called(found, "ecs-simple-service"))
     assert diagnosis.state == "runs 0 of 1 tasks"
     assert "is already using a port required by your task" in " ".join(diagnosis.events)
-
-
-def of_service() -> Answer:
-    (service,) = of_aws("ecs", "DescribeServices")[0]["services"]
-    return dict(service)
-
-
-def hello() -> Answer:
-    return dict(of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"])
 
 
 @given(st.deferred(lambda: st.sampled_from(examples())), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)

@@ -10,6 +10,7 @@ from gpu_constructs.check.planning.model_memory import (
     BITS,
     Basis,
     ModelMemory,
+    Part,
     gpus_that_hold,
     may_split,
     memory_of_model,
@@ -69,14 +70,14 @@ KIB_PER_TOKEN = [
 ]
 
 
-def part(memory: ModelMemory, name: str) -> float:
-    return next(each.gib for each in memory.parts if each.name == name)
+def part(memory: ModelMemory, name: str) -> Part:
+    return next(each for each in memory.parts if each.name == name)
 
 
 @pytest.mark.parametrize("row", WEIGHTS)
 def test_weights_are_those_that_were_published(row: tuple[str, str, int, float, float, str]) -> None:
     name, precision, gpus, published, off, source = row
-    ours = part(memory_of_model(model_shape(name), precision=precision), "weights") / gpus
+    ours = part(memory_of_model(model_shape(name), precision=precision), "weights").gib / gpus
     assert (ours / published - 1) * 100 == pytest.approx(off, abs=0.1), source
 
 
@@ -99,7 +100,7 @@ def test_a_checkpoint_of_several_formats_has_its_published_size(
 
 @pytest.mark.parametrize(("name", "kib"), KIB_PER_TOKEN)
 def test_a_token_takes_what_was_published(name: str, kib: float) -> None:
-    cache = part(memory_of_model(model_shape(name), context=1), "KV cache")
+    cache = part(memory_of_model(model_shape(name), context=1), "KV cache").gib
     assert cache * GIB == pytest.approx(kib * 1024)
 
 
@@ -111,13 +112,13 @@ def test_a_token_takes_what_was_published(name: str, kib: float) -> None:
     ],
 )
 def test_a_cache_holds_as_many_tokens_as_vllm_says(name: str, gpus: int, gib: float, tokens: int) -> None:
-    cache = next(each for each in memory_of_model(model_shape(name), context=tokens).parts if each.name == "KV cache")
+    cache = part(memory_of_model(model_shape(name), context=tokens), "KV cache")
     assert cache.on_each(gpus) == pytest.approx(gib, rel=0.001)
 
 
 def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
     gemma = model_shape("gemma-3-27b")
-    short, long = (part(memory_of_model(gemma, context=each), "KV cache") for each in (1024, 131_072))
+    short, long = (part(memory_of_model(gemma, context=each), "KV cache").gib for each in (1024, 131_072))
     assert short == pytest.approx(496 / 1024)
     assert long == pytest.approx((10 * 131_072 + 52 * 1024) * 8192 / GIB)
 
@@ -202,9 +203,9 @@ def test_gpus_that_share_a_model_divide_its_heads(name: str, numbers: list[int])
 
 
 def test_heads_beyond_those_with_keys_and_a_latent_are_copied_to_each_gpu() -> None:
-    four_heads = next(each for each in memory_of_model(model_shape("qwen3-30b-a3b")).parts if each.name == "KV cache")
+    four_heads = part(memory_of_model(model_shape("qwen3-30b-a3b")), "KV cache")
     assert four_heads.on_each(8) == four_heads.on_each(4) == four_heads.gib / 4
-    latent = next(each for each in memory_of_model(model_shape("deepseek-v3")).parts if each.name == "KV cache")
+    latent = part(memory_of_model(model_shape("deepseek-v3")), "KV cache")
     assert latent.on_each(8) == latent.gib
 
 

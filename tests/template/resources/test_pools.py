@@ -52,16 +52,11 @@ def test_an_override_without_a_type_has_that_of_its_launch_template() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("properties", "expected"),
-    [
-        ({"DesiredCapacityType": "vcpu", "MinSize": "4", "MaxSize": "48"}, (UNKNOWN, UNKNOWN)),
-        ({"DesiredCapacityType": {"Ref": "P"}, "MinSize": 1, "MaxSize": 4}, (UNKNOWN, UNKNOWN)),
-    ],
-)
-def test_sizes_in_vcpus_are_unknown_hosts(properties: dict[str, Any], expected: tuple[object, ...]) -> None:
-    pool = pool_of_data({"InstanceType": "g6.xlarge"}, properties)
-    assert (pool.min_instances, pool.max_instances) == expected
+@pytest.mark.parametrize("unit", ["vcpu", {"Ref": "P"}])
+def test_sizes_in_vcpus_are_unknown_hosts(unit: object) -> None:
+    sizes = {"DesiredCapacityType": unit, "MinSize": "4", "MaxSize": "48"}
+    pool = pool_of_data({"InstanceType": "g6.xlarge"}, sizes)
+    assert (pool.min_instances, pool.max_instances) == (UNKNOWN, UNKNOWN)
 
 
 @pytest.mark.parametrize("weights", [(2, 2), (1, 4)])

@@ -51,7 +51,10 @@ def test_a_requirement_is_read_as_it_was_written(written: Any, read: ResourceReq
     assert container(ResourceRequirements=[written]).requirements == (read,)
 
 
-@pytest.mark.parametrize(("written", "read"), [("512", 512), (512.0, 512), ({"Unknown": 0}, UNKNOWN)])
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("512", 512), (512.0, 512), ({"Unknown": 0}, UNKNOWN)],
+)
 def test_numbers_may_be_texts(written: Any, read: Any) -> None:
     found = container(Cpu=written, Memory=written, MemoryReservation=written)
     assert (found.cpu, found.memory_limit_mib, found.memory_reservation_mib) == (read, read, read)
