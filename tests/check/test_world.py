@@ -12,6 +12,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from tests.cli.templates import template
+from tests.template.resources.declared import resource
 
 Body = dict[str, Any]
 EIGHT = {
@@ -55,19 +56,15 @@ def job() -> Body:
     order = [{"Order": 1, "ComputeEnvironment": {"Ref": "Environment"}}]
     return {
         "Resources": {
-            "Environment": of("AWS::Batch::ComputeEnvironment", Type="MANAGED", ComputeResources=hosts),
-            "Queue": of("AWS::Batch::JobQueue", Priority=1, ComputeEnvironmentOrder=order),
-            "Job": of(
-                "AWS::Batch::JobDefinition",
+            "Environment": resource("Batch::ComputeEnvironment", Type="MANAGED", ComputeResources=hosts),
+            "Queue": resource("Batch::JobQueue", Priority=1, ComputeEnvironmentOrder=order),
+            "Job": resource(
+                "Batch::JobDefinition",
                 Type="container",
                 ContainerProperties={"Image": "x", "ResourceRequirements": needs},
             ),
         }
     }
-
-
-def of(kind: str, **properties: Any) -> Body:
-    return {"Type": kind, "Properties": properties}
 
 
 def said(*inputs: Any, **more: Any) -> set[tuple[str, str]]:
@@ -119,11 +116,11 @@ def with_a_strategy_that_names_one(body: Body) -> None:
 def with_hosts_whose_cluster_is_not_known(body: Body) -> None:
     data = {"InstanceType": "p5.48xlarge", "ImageId": "ami-0123456789abcdef0"}
     version = {"LaunchTemplateName": "other", "Version": "1"}
-    body["Resources"]["OtherLaunch"] = of(
-        "AWS::EC2::LaunchTemplate", LaunchTemplateName="other", LaunchTemplateData=data
+    body["Resources"]["OtherLaunch"] = resource(
+        "EC2::LaunchTemplate", LaunchTemplateName="other", LaunchTemplateData=data
     )
-    body["Resources"]["OtherHosts"] = of(
-        "AWS::AutoScaling::AutoScalingGroup",
+    body["Resources"]["OtherHosts"] = resource(
+        "AutoScaling::AutoScalingGroup",
         MinSize="0",
         MaxSize="1",
         VPCZoneIdentifier=["subnet-1"],
@@ -140,7 +137,7 @@ def with_hosts_whose_cluster_is_not_known(body: Body) -> None:
         with_a_strategy_that_names_one,
         with_hosts_whose_cluster_is_not_known,
         lambda body: body["Resources"].update(
-            Fleet=of("AWS::EC2::SpotFleet", SpotFleetRequestConfigData={"TargetCapacity": 1})
+            Fleet=resource("EC2::SpotFleet", SpotFleetRequestConfigData={"TargetCapacity": 1})
         ),
     ],
 )
@@ -164,7 +161,7 @@ def test_hosts_without_an_agent_or_too_small_leave_nothing_open(image: str | Non
         "InstanceType": "t3.nano",
         "ImageId": f"{{{{resolve:ssm:{image}}}}}" if image else "ami-0123456789abcdef0",
     }
-    body["Resources"]["Bastion"] = of("AWS::EC2::Instance", **bastion)
+    body["Resources"]["Bastion"] = resource("EC2::Instance", **bastion)
     assert said(body) == {("GPU060", "error")}
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.template.resources.declared import of, resource
+
 AMI = (
     "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/al2023-ami-ecs-gpu-hvm-2023.0.20260929-kernel-6.1-x86_64-ebs"
 )
@@ -43,80 +45,63 @@ def written(body: Mapping[str, Any], path: Path) -> str:
 
 
 def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
+    joins = "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"
+    data = {
+        "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
+        "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100}}],
+        "InstanceType": instance_type,
+        "ImageId": f"{{{{resolve:ssm:{AMI}/image_id}}}}",
+        "UserData": {"Fn::Base64": {"Fn::Sub": joins}},
+    }
+    scaled = {
+        "AutoScalingGroupArn": {"Ref": "Hosts"},
+        "ManagedScaling": {"Status": "ENABLED"},
+        "ManagedTerminationProtection": "DISABLED",
+    }
+    container = {
+        "Name": "vllm",
+        "Image": "vllm/vllm-openai:v0.11.0",
+        "Cpu": 2048,
+        "Memory": 8192,
+        "ResourceRequirements": [{"Type": "GPU", "Value": gpus}],
+    }
     return {
         "Cluster": {"Type": "AWS::ECS::Cluster"},
-        "LaunchTemplate": {
-            "Type": "AWS::EC2::LaunchTemplate",
-            "Properties": {
-                "LaunchTemplateData": {
-                    "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
-                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100}}],
-                    "InstanceType": instance_type,
-                    "ImageId": f"{{{{resolve:ssm:{AMI}/image_id}}}}",
-                    "UserData": {
-                        "Fn::Base64": {"Fn::Sub": "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"}
-                    },
-                }
-            },
-        },
-        "Hosts": {
-            "Type": "AWS::AutoScaling::AutoScalingGroup",
-            "Properties": {
-                "MinSize": "0",
-                "MaxSize": "4",
-                "LaunchTemplate": {
-                    "LaunchTemplateId": {"Ref": "LaunchTemplate"},
-                    "Version": {"Fn::GetAtt": ["LaunchTemplate", "LatestVersionNumber"]},
-                },
-                "VPCZoneIdentifier": ["subnet-1", "subnet-2"],
-                "NewInstancesProtectedFromScaleIn": False,
-            },
-        },
-        "Provider": {
-            "Type": "AWS::ECS::CapacityProvider",
-            "Properties": {
-                "AutoScalingGroupProvider": {
-                    "AutoScalingGroupArn": {"Ref": "Hosts"},
-                    "ManagedScaling": {"Status": "ENABLED"},
-                    "ManagedTerminationProtection": "DISABLED",
-                }
-            },
-        },
-        "Association": {
-            "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-            "Properties": {
-                "Cluster": {"Ref": "Cluster"},
-                "CapacityProviders": [{"Ref": "Provider"}],
-                "DefaultCapacityProviderStrategy": [],
-            },
-        },
+        "LaunchTemplate": resource("EC2::LaunchTemplate", LaunchTemplateData=data),
+        "Hosts": resource(
+            "AutoScaling::AutoScalingGroup",
+            MinSize="0",
+            MaxSize="4",
+            LaunchTemplate=of("LaunchTemplate"),
+            VPCZoneIdentifier=["subnet-1", "subnet-2"],
+            NewInstancesProtectedFromScaleIn=False,
+        ),
+        "Provider": resource("ECS::CapacityProvider", AutoScalingGroupProvider=scaled),
+        "Association": resource(
+            "ECS::ClusterCapacityProviderAssociations",
+            Cluster={"Ref": "Cluster"},
+            CapacityProviders=[{"Ref": "Provider"}],
+            DefaultCapacityProviderStrategy=[],
+        ),
         "Chat": {
-            "Type": "AWS::ECS::TaskDefinition",
             "Metadata": {"aws:cdk:path": "Demo/Chat/Resource"},
-            "Properties": {
-                "Family": "chat-family",
-                "RequiresCompatibilities": ["EC2"],
-                "NetworkMode": "bridge",
-                "ContainerDefinitions": [
-                    {
-                        "Name": "vllm",
-                        "Image": "vllm/vllm-openai:v0.11.0",
-                        "Cpu": 2048,
-                        "Memory": 8192,
-                        "ResourceRequirements": [{"Type": "GPU", "Value": gpus}],
-                    }
-                ],
-            },
+            **resource(
+                "ECS::TaskDefinition",
+                Family="chat-family",
+                RequiresCompatibilities=["EC2"],
+                NetworkMode="bridge",
+                ContainerDefinitions=[container],
+            ),
         },
         "Service": {
-            "Type": "AWS::ECS::Service",
             "DependsOn": "Association",
-            "Properties": {
-                "Cluster": {"Ref": "Cluster"},
-                "TaskDefinition": {"Ref": "Chat"},
-                "DesiredCount": 1,
-                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}, "Weight": 1}],
-                "DeploymentConfiguration": {"MinimumHealthyPercent": 0, "MaximumPercent": 200},
-            },
+            **resource(
+                "ECS::Service",
+                Cluster={"Ref": "Cluster"},
+                TaskDefinition={"Ref": "Chat"},
+                DesiredCount=1,
+                CapacityProviderStrategy=[{"CapacityProvider": {"Ref": "Provider"}, "Weight": 1}],
+                DeploymentConfiguration={"MinimumHealthyPercent": 0, "MaximumPercent": 200},
+            ),
         },
     }

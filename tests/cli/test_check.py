@@ -36,10 +36,6 @@ def found(*severities: Severity) -> Report:
     )
 
 
-def _stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-
-
 def test_a_good_template_has_no_error(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", good]) == 0
     output = capsys.readouterr()
@@ -83,7 +79,7 @@ def test_json_is_the_whole_output(good: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_template_comes_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    _stdin(monkeypatch, json.dumps(template()).encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(template()).encode())))
     assert main(["check", "-", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["pools"] == 1
 

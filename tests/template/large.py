@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.template.resources.declared import of, resource
+
 AMI = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
 
 
@@ -22,68 +24,52 @@ def large_template(resources: int = 500) -> dict[str, Any]:
     }
 
 
-def large_json(resources: int = 500) -> str:
-    return json.dumps(large_template(resources), indent=1)
+def large_json() -> str:
+    return json.dumps(large_template(), indent=1)
 
 
 def _block(index: int) -> dict[str, Any]:
+    joins = ["#!/bin/bash\necho ECS_CLUSTER=", {"Ref": "Cluster"}, " >> ecs.config\n" * 20]
+    data = {
+        "ImageId": f"{{{{resolve:ssm:{AMI}}}}}",
+        "InstanceType": "g6.xlarge",
+        "UserData": {"Fn::Base64": {"Fn::Join": ["", joins]}},
+        "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "VolumeSize": 100}}],
+    }
+    launches = {
+        "LaunchTemplateSpecification": of(f"Launch{index}"),
+        "Overrides": [{"InstanceType": name} for name in ("g6.xlarge", "g6.2xlarge", "g6.4xlarge")],
+    }
     return {
         "Task": {
-            "Type": "AWS::ECS::TaskDefinition",
-            "Properties": {
-                "Family": {"Fn::Sub": f"task-${{AWS::Region}}-{index}"},
-                "ContainerDefinitions": [_container(name) for name in ("server", "metrics", "proxy")],
-                "RequiresCompatibilities": ["EC2"],
-                "Tags": [{"Key": f"key{each}", "Value": "value"} for each in range(5)],
-            },
+            **resource(
+                "ECS::TaskDefinition",
+                Family={"Fn::Sub": f"task-${{AWS::Region}}-{index}"},
+                ContainerDefinitions=[_container(name) for name in ("server", "metrics", "proxy")],
+                RequiresCompatibilities=["EC2"],
+                Tags=[{"Key": f"key{each}", "Value": "value"} for each in range(5)],
+            ),
             "Metadata": {"aws:cdk:path": f"Stack/Task{index}/Resource"},
         },
         "Service": {
-            "Type": "AWS::ECS::Service",
             "Condition": "Many",
-            "Properties": {
-                "Cluster": {"Fn::ImportValue": "network:Cluster"},
-                "TaskDefinition": {"Ref": f"Task{index}"},
-                "DesiredCount": {"Fn::If": ["Many", {"Ref": "Count"}, 1]},
-                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": f"Group{index}"}, "Weight": 1}],
-                "NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": [{"Ref": "A"}, {"Ref": "B"}]}},
-            },
+            **resource(
+                "ECS::Service",
+                Cluster={"Fn::ImportValue": "network:Cluster"},
+                TaskDefinition={"Ref": f"Task{index}"},
+                DesiredCount={"Fn::If": ["Many", {"Ref": "Count"}, 1]},
+                CapacityProviderStrategy=[{"CapacityProvider": {"Ref": f"Group{index}"}, "Weight": 1}],
+                NetworkConfiguration={"AwsvpcConfiguration": {"Subnets": [{"Ref": "A"}, {"Ref": "B"}]}},
+            ),
         },
-        "Group": {
-            "Type": "AWS::AutoScaling::AutoScalingGroup",
-            "Properties": {
-                "MaxSize": "4",
-                "MinSize": "0",
-                "MixedInstancesPolicy": {
-                    "LaunchTemplate": {
-                        "LaunchTemplateSpecification": {
-                            "LaunchTemplateId": {"Ref": f"Launch{index}"},
-                            "Version": {"Fn::GetAtt": [f"Launch{index}", "LatestVersionNumber"]},
-                        },
-                        "Overrides": [{"InstanceType": name} for name in ("g6.xlarge", "g6.2xlarge", "g6.4xlarge")],
-                    }
-                },
-                "Tags": [{"Key": "Name", "PropagateAtLaunch": True, "Value": f"Stack/Group{index}"}],
-            },
-        },
-        "Launch": {
-            "Type": "AWS::EC2::LaunchTemplate",
-            "Properties": {
-                "LaunchTemplateData": {
-                    "ImageId": f"{{{{resolve:ssm:{AMI}}}}}",
-                    "InstanceType": "g6.xlarge",
-                    "UserData": {
-                        "Fn::Base64": {
-                            "Fn::Join": [
-                                "",
-                                ["#!/bin/bash\necho ECS_CLUSTER=", {"Ref": "Cluster"}, " >> ecs.config\n" * 20],
-                            ]
-                        }
-                    },
-                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "VolumeSize": 100}}],
-                }
-            },
-        },
+        "Group": resource(
+            "AutoScaling::AutoScalingGroup",
+            MaxSize="4",
+            MinSize="0",
+            MixedInstancesPolicy={"LaunchTemplate": launches},
+            Tags=[{"Key": "Name", "PropagateAtLaunch": True, "Value": f"Stack/Group{index}"}],
+        ),
+        "Launch": resource("EC2::LaunchTemplate", LaunchTemplateData=data),
     }
 
 

@@ -51,15 +51,15 @@ def test_hosts_of_a_warm_pool_cost_and_count_against_the_quota() -> None:
     assert rows_of(off)["warm pool"] == "its hosts do not run, and cost only their disks, which are not in the plan"
 
 
-def batch(*types: str, low: int = 0, high: int = 64, **values: Any) -> Pool:
+def batch(*types: str, high: int = 64, **values: Any) -> Pool:
     sizes = [4 if each == "g6.xlarge" else 48 for each in types]
     return pool(
         *types,
         kind=PoolKind.BATCH,
         has_provider=False,
-        min_instances=-(-low // max(sizes)),
+        min_instances=0,
         max_instances=-(-high // min(sizes)),
-        min_vcpus=low,
+        min_vcpus=0,
         max_vcpus=high,
         **values,
     )
