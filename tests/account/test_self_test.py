@@ -114,17 +114,10 @@ MADE = ("Demo-ClusterL4Provider00D5-3CZ", "Demo-ClusterSpotL40sProvider999E-COJ"
     ],
 )
 def test_a_capacity_provider_that_may_be_several_is_not_chosen(name: str, problem: str) -> None:
-    with pytest.raises(UnknownNameError) as refused:
-        targets_of(answers([with_providers(*MADE)]), Request(cluster="demo", capacity=(name,)))
-    assert problem in str(refused.value)
-
-
-def with_providers(*names: str) -> dict[str, Any]:
-    """A cluster that has a host of each of these capacity providers."""
     (provider,) = cluster()["capacityProviders"]
-    hosts = [{**HOST, "containerInstanceArn": each, "capacityProviderName": each} for each in names]
-    return {
-        **cluster(),
-        "capacityProviders": [{**provider, "name": each} for each in names],
-        "containerInstances": hosts,
-    }
+    hosts = [{**HOST, "containerInstanceArn": each, "capacityProviderName": each} for each in MADE]
+    providers = [{**provider, "name": each} for each in MADE]
+    found = answers([{**cluster(), "capacityProviders": providers, "containerInstances": hosts}])
+    with pytest.raises(UnknownNameError) as refused:
+        targets_of(found, Request(cluster="demo", capacity=(name,)))
+    assert problem in str(refused.value)

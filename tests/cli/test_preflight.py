@@ -99,18 +99,13 @@ def test_what_is_there_is_ok_and_what_is_short_has_its_command(
 Account = Callable[..., None]
 
 
-def _same(page: object, region: str, arguments: object) -> object:
-    del region, arguments
-    return page
-
-
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Account:
     """Lets the command ask an account that has everything but what is given."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def of(**pages: object) -> None:
-        given: dict[str, Page] = {name: partial(_same, page) for name, page in pages.items()}
+        given: dict[str, Page] = {name: lambda *_, page=page: page for name, page in pages.items()}
         monkeypatch.setattr(asking, "asker", lambda *_: answered({**ACCOUNT, **given}))
 
     return of

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -50,14 +51,10 @@ def test_an_option_that_a_command_has_not_is_told_with_those_it_has(capsys: pyte
     assert said.endswith("gpu-constructs: unrecognized arguments: --memory 40\n")
 
 
-def _crash(*_: object, **__: object) -> None:
-    raise RuntimeError("half\nway")
-
-
 def test_a_crash_is_one_line_that_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(inputs, "check_worlds", _crash)
+    monkeypatch.setattr(inputs, "check_worlds", Mock(side_effect=RuntimeError("half\nway")))
     assert main(["check", "t.json"]) == 2
     output = capsys.readouterr()
     assert output.err == (
@@ -67,10 +64,7 @@ def test_a_crash_is_one_line_that_asks_for_a_report(
 
 
 def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(inputs, "check_worlds", interrupted)
+    monkeypatch.setattr(inputs, "check_worlds", Mock(side_effect=KeyboardInterrupt))
     assert main(["check", "t.json"]) == 130
     assert capsys.readouterr() == ("", "")
 

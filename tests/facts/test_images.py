@@ -251,13 +251,10 @@ def test_every_exception_is_about_families_that_exist_and_changes_an_answer() ->
             assert exception.reason in reasons, name
 
 
-UNDRIVEN = ["p2", "g2", "g4ad", "dl1", "dl2q", "f1", "f2", "vt1", "p6e-gb200"]
-
-
-def test_every_type_has_a_default_image_that_can_and_is_of_amazon_linux_where_there_is_no_gpu() -> None:
-    for each in (each for each in EVERY if each.family not in UNDRIVEN):
+def test_types_without_accelerators_have_a_default_image_that_can_of_amazon_linux_2023() -> None:
+    for each in general():
         chosen = default_image(each)
         assert compatibility(chosen, each).verdict is not Verdict.CANNOT, each
-        assert chosen.end_of_life is None or chosen.end_of_life > date(2027, 1, 1), each
+        assert chosen.end_of_life == END[OperatingSystem.AMAZON_LINUX_2023], each
     chosen_names = [default_image(instance_type(each)).name for each in ("c7i.2xlarge", "m7g.large")]
     assert chosen_names == ["al2023", "al2023-arm64"]

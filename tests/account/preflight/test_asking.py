@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -161,16 +161,11 @@ def test_a_service_out_of_reach_is_not_waited_for_again(answered: Callable[[Answ
     assert len(tries) == 4
 
 
-def _body(body: bytes, operation: str) -> tuple[int, bytes]:
-    del operation
-    return 200, body
-
-
 @pytest.mark.parametrize("call", [QUOTA, SUBNETS, ROLE])
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[", b"\xff", b"[[]]", b"<a/>", b"[" * 200_000])
 def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask], call: str, body: bytes) -> None:
     with pytest.raises(UnansweredError):
-        answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
+        answered(lambda _: (200, body))(call, arguments_of(call)).first.row("Any")
 
 
 def test_an_endpoint_that_hangs_is_left_after_the_deadline(answered: Callable[..., Ask], credentials: None) -> None:
@@ -284,15 +279,11 @@ def test_whatever_one_call_is_answered_the_other_checks_go_on(call: str) -> None
     for code in error_codes(*parts(call)):
         error = ClientError({"Error": {"Code": code, "Message": "why it does not answer"}}, operation)
         refused = unanswered(error, call, REGION)
-        pages: dict[str, account.Page] = {**account.ACCOUNT, operation: partial(_itself, refused)}
+        pages: dict[str, account.Page] = {**account.ACCOUNT, operation: lambda *_, page=refused: page}
         found = preflight(every_kind(), account.answered(pages), CHECKS)
         assert [(each.check, each.subject) for each in found] == [(each.check, each.subject) for each in whole]
         assert [each for each in found if each.check in others] == [each for each in whole if each.check in others]
         assert all(each.text for each in found)
-
-
-def _itself(page: object, *_: object) -> object:
-    return page
 
 
 def test_places_are_asked_about_one_by_one() -> None:

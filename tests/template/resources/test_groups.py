@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, HostUpdate, UpdateMethod, WarmPool
-from tests.template.resources.declared import fleet_of_data, only_pool, pool_of_data
+from tests.template.resources.declared import fleet_of_data, only_pool, pool_of_data, resource
 
 DATA = {"InstanceType": "g6.xlarge", "UserData": "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"}
 
@@ -42,10 +42,7 @@ def test_the_groups_own_policy_may_say_how_many_stay() -> None:
 
 
 def _warm(**properties: Any) -> dict[str, Any]:
-    return {
-        "Type": "AWS::AutoScaling::WarmPool",
-        "Properties": {"AutoScalingGroupName": {"Ref": "Group"}, **properties},
-    }
+    return resource("AutoScaling::WarmPool", **{"AutoScalingGroupName": {"Ref": "Group"}, **properties})
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,8 @@ def test_a_provider_is_associated_where_a_list_names_it(others: dict[str, Any], 
 
 
 def test_managed_instances_that_no_list_names_may_be_associated_all_the_same() -> None:
-    managed = {
-        "Type": "AWS::ECS::CapacityProvider",
-        "Properties": {"ClusterName": "prod", "ManagedInstancesProvider": {"InstanceLaunchTemplate": {}}},
-    }
+    launches: dict[str, Any] = {"InstanceLaunchTemplate": {}}
+    managed = resource("ECS::CapacityProvider", ClusterName="prod", ManagedInstancesProvider=launches)
     assert only_pool({"Managed": managed, "List": listing(["FARGATE"], cluster="prod")}).associated is UNKNOWN
     assert only_pool({"Managed": managed, "List": listing([{"Ref": "Managed"}], cluster="prod")}).associated is True
 

@@ -58,6 +58,7 @@ def items(found: Workload) -> list[tuple[Any, str | None, Any, Any]]:
 
 
 DEFAULT = [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": 1}]
+OWN = resource("ECS::Cluster", DefaultCapacityProviderStrategy=DEFAULT)
 LISTING = resource(
     "ECS::ClusterCapacityProviderAssociations",
     Cluster={"Ref": "Cluster"},
@@ -68,14 +69,12 @@ LISTING = resource(
 
 def test_the_strategy_of_the_cluster_holds_where_the_service_has_none() -> None:
     assert items(workload({"Listing": LISTING})) == [("Gpu", "Gpu", 1, 0)]
-    own = {"Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"DefaultCapacityProviderStrategy": DEFAULT}}}
-    assert items(workload(own)) == [("Gpu", "Gpu", 1, 0)]
+    assert items(workload({"Cluster": OWN})) == [("Gpu", "Gpu", 1, 0)]
 
 
 def test_associations_replace_the_strategy_that_the_cluster_has_itself() -> None:
-    own = {"Type": "AWS::ECS::Cluster", "Properties": {"DefaultCapacityProviderStrategy": DEFAULT}}
     empty = {"Type": LISTING["Type"], "Properties": {"Cluster": {"Ref": "Cluster"}, "CapacityProviders": []}}
-    assert workload({"Cluster": own, "Listing": empty}).strategy == ()
+    assert workload({"Cluster": OWN, "Listing": empty}).strategy == ()
 
 
 @pytest.mark.parametrize("own", [{"LaunchType": "EC2"}, {"LaunchType": {"Ref": "P"}}, {"SchedulingStrategy": "DAEMON"}])
@@ -84,15 +83,13 @@ def test_a_launch_type_and_a_daemon_have_no_strategy(own: dict[str, Any]) -> Non
 
 
 def target(resource_id: Any, most: Any = 8) -> dict[str, Any]:
-    return {
-        "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
-        "Properties": {
-            "ResourceId": resource_id,
-            "MaxCapacity": most,
-            "ScalableDimension": "ecs:service:DesiredCount",
-            "ServiceNamespace": "ecs",
-        },
-    }
+    return resource(
+        "ApplicationAutoScaling::ScalableTarget",
+        ResourceId=resource_id,
+        MaxCapacity=most,
+        ScalableDimension="ecs:service:DesiredCount",
+        ServiceNamespace="ecs",
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,14 +161,8 @@ def test_steps_in_percent_and_scheduled_actions_are_read() -> None:
 
 
 def test_the_default_strategy_of_a_cluster_is_read_once_for_all_of_its_services() -> None:
-    association = {
-        "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
-        "Properties": {
-            "Cluster": {"Ref": "Cluster"},
-            "CapacityProviders": [{"Ref": "Gpu"}],
-            "DefaultCapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": "many"}] * 50,
-        },
-    }
+    many = {"DefaultCapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": "many"}] * 50}
+    association = {**LISTING, "Properties": {**LISTING["Properties"], **many}}
     services = {f"Service{index}": service(Cluster={"Ref": "Cluster"}) for index in range(50)}
     read = fleet({"Cluster": CLUSTER, "Gpu": GPU, "Association": association, **services})
     assert len({id(each.strategy) for each in read.workloads}) == 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,15 +43,14 @@ def refers(*references: str) -> dict[str, Any]:
 
 def planned(address: str, after: Mapping[str, Any], **unknown: Any) -> dict[str, Any]:
     """A resource that is created; its address says its type, its name and its key."""
-    own = address.rsplit(".", 2)[-2:] if address[-1] != "]" else _own(address)
-    name, _, key = own[1].partition("[")
-    index = json.loads(key[:-1]) if key else None
+    own = re.fullmatch(r"(?:.*\.)?(\w+)\.([\w-]+)(?:\[(.*)\])?", address)
+    assert own is not None
     return {
         "address": address,
         "mode": "managed",
-        "type": own[0],
-        "name": name,
-        **({} if index is None else {"index": index}),
+        "type": own[1],
+        "name": own[2],
+        **({} if own[3] is None else {"index": json.loads(own[3])}),
         "change": {
             "actions": ["create"],
             "before": None,
@@ -59,12 +59,6 @@ def planned(address: str, after: Mapping[str, Any], **unknown: Any) -> dict[str,
             "after_sensitive": {},
         },
     }
-
-
-def _own(address: str) -> list[str]:
-    head, key = address[: address.rindex("[")], address[address.rindex("[") :]
-    kind, name = head.rsplit(".", 2)[-2:]
-    return [kind, name + key]
 
 
 def configured(address: str, expressions: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
