@@ -43,25 +43,7 @@ def test_needs_are_those_of_the_catalogue(capsys: pytest.CaptureFixture[str]) ->
     found = [each.instance_type for each in choose(needs).offers]
     assert set(listed) == {each.name for each in found if "spot" in map(str, each.purchase_classes)}
     assert "g6e.12xlarge" in listed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "there", "not_there"),
-    [
-        (["--model", "l4"], "g6.xlarge", "g5.xlarge"),
-        (["--gpu-memory-gib", "22.3", "--model", "L4"], "g6.xlarge", "g6f.large"),
-        (["--family", "g6"], "g6.48xlarge", "g6e.xlarge"),
-        (["--vendor", "neuron"], "inf2.xlarge", "g6.xlarge"),
-        (["--region", "eu-west-1"], "g5.xlarge", "p3.2xlarge"),
-        (["--arch", "arm64"], "g5g.xlarge", "g5.xlarge"),
-    ],
-)
-def test_a_need_leaves_out_what_does_not_satisfy_it(
-    arguments: Sequence[str], there: str, not_there: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    listed = names(capsys, *arguments)
-    assert there in listed
-    assert not_there not in listed
+    assert {name.partition(".")[0][:3] for name in names(capsys, "--vendor", "neuron")} == {"inf", "trn"}
 
 
 @pytest.mark.parametrize("page", [PAGE.read_text(), ""])

@@ -50,23 +50,14 @@ MIXED = [
     ("llama-3.1-405b", "fp8", 462.0, -18.4, "https://github.com/vllm-project/vllm/issues/6746"),
 ]
 
-# Bytes that a token takes in the cache, with 16 bits a value.
+# KiB that a token takes in the cache, with 16 bits a value; what others have follows from their shapes below.
 KIB_PER_TOKEN = [
-    ("llama-3.1-8b", 128),
-    ("llama-3.1-70b", 320),
     ("llama-3.1-405b", 504),  # the blog of Hugging Face has twice that, as vLLM does not
-    ("mistral-7b", 128),
-    ("mixtral-8x7b", 128),
-    ("qwen2.5-7b", 56),
-    ("qwen2.5-14b", 192),
-    ("qwen2.5-32b", 256),
     ("qwen2.5-72b", 320),  # 327 KB in the paper of DeepSeek-V3, table 1
-    ("qwen3-30b-a3b", 96),
     ("gemma-2-9b", 336),
     ("gemma-3-27b", 496),
     ("deepseek-v3", 68.625),  # 70.272 KB, as in that table
     ("gpt-oss-20b", 48),
-    ("gpt-oss-120b", 72),
 ]
 
 
