@@ -13,14 +13,10 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Subnet,
 )
-from gpu_constructs.template.model import Placeholder, Text
 from tests.template.resources.declared import fleet, mixed, of, only_pool, pool_of_data, resource
 
 OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"
 BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
-
-
-ZONE = Text((Placeholder("Stack", "Fn::GetAZs 1"),))
 
 
 def names(pool: Pool) -> list[str]:
@@ -70,15 +66,10 @@ def test_what_a_host_counts_in_a_group_with_weights_is_unknown(weights: tuple[in
 
 
 def test_overrides_with_an_image_of_their_own_leave_the_image_unknown() -> None:
-    pool = only_pool(
-        {
-            "Template": template(ImageId=f"resolve:ssm:{OPTIMIZED}/recommended/image_id", InstanceType="g6.xlarge"),
-            "Arm": template(ImageId=f"resolve:ssm:{BOTTLEROCKET}/latest/image_id"),
-            "Group": group(
-                **mixed({}, {"InstanceType": "g5g.xlarge", "LaunchTemplateSpecification": of("Arm")}), MaxSize=1
-            ),
-            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
-        }
+    pool = pool_of_data(
+        {"ImageId": f"resolve:ssm:{OPTIMIZED}/recommended/image_id", "InstanceType": "g6.xlarge"},
+        mixed({}, {"InstanceType": "g5g.xlarge", "LaunchTemplateSpecification": of("Arm")}),
+        Arm=template(ImageId=f"resolve:ssm:{BOTTLEROCKET}/latest/image_id"),
     )
     assert (pool.image, names(pool)) == (UNKNOWN, ["g6.xlarge", "g5g.xlarge"])
 
@@ -196,16 +187,8 @@ def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -
     ],
 )
 def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: tuple[Subnet, ...]) -> None:
-    pool = only_pool(
-        {
-            "A": resource("EC2::Subnet", AvailabilityZone="us-east-1a"),
-            "Given": resource("EC2::Subnet", AvailabilityZone=ZONE),
-            "T": template(InstanceType="g6.xlarge"),
-            "Group": group(LaunchTemplate=of("T"), **properties),
-            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
-        }
-    )
-    assert pool.subnets == subnets
+    subnet = resource("EC2::Subnet", AvailabilityZone="us-east-1a")
+    assert pool_of_data({"InstanceType": "g6.xlarge"}, properties, A=subnet).subnets == subnets
 
 
 def test_the_commands_of_cfn_init_name_the_cluster() -> None:
