@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from gpu_constructs.check.planning.update_table import EXPORTED, Refusal
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.values import dataclass
 from gpu_constructs.template.documents.node import members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftStack:
-    """A stack that a deploy leaves as it is.
-
-    Attributes:
-        name: Its name, unique among the old files.
-        said: What becomes of it.
-        refused: The exports that it imports and that the new files drop.
-    """
+class LeftStack(NamedTuple):
+    """A stack that a deploy leaves as it is, with what becomes of it, and the exports that it imports and that go."""
 
     name: str
     said: str
@@ -46,26 +39,24 @@ def left_stacks(old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iter
             refused = tuple(
                 replace(
                     EXPORTED,
-                    change=f"{by} drops {count}, and {name} imports {which}: no deploy changes or deletes {name}",
+                    change=f"{by} drops exports that {name} imports, and no deploy changes or deletes {name}",
                     answer=EXPORTED.answer.format("deleted", name),
                     steps=(delete, f"deploy {by}"),
                 )
-                for by, dropped in _dropped(each, old, new, name_of)
-                for count, which in [("an export", "it") if dropped == 1 else (f"{dropped} exports", "them")]
+                for by in _drop_exports(each, old, new, name_of)
             )
-            yield LeftStack(name=each.name, said=said, refused=refused)
+            yield LeftStack(each.name, said, refused)
 
 
-def _dropped(left: Evaluator, old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iterator[tuple[str, int]]:
-    """The stacks that drop exports which one imports, and how many."""
+def _drop_exports(left: Evaluator, old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iterator[str]:
+    """The stacks that drop exports which one imports."""
     there = [each for each in left.resources.values() if left.exists(members(each)) is True]
     written = {str(each): each for one in there for node in nodes_in(one) if (each := under(node, "Fn::ImportValue"))}
     imported = {name for each in written.values() if isinstance(name := left.value(each), str)}
     now = {each.name: each for each in new.evaluators}
     for was in old.evaluators:
-        after = now.get(name_of(was.name))
-        if after is not None and was.place.may_be(left.place):
+        if (after := now.get(name_of(was.name))) and was.place.may_be(left.place):
             kept = [name for name, _ in after.exports()]
             gone = [name for name, _ in was.exports() if name in imported and name not in kept]
             if gone and all(isinstance(each, str) for each in kept):
-                yield brief(after.name, NAME), len(gone)
+                yield brief(after.name, NAME)
