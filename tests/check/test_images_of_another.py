@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecr_assets as assets
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuService
+from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuService, MultiNodeTraining
 from gpu_constructs.check import check_files
 from gpu_constructs.rules import Severity
 from tests.synthesis import Site, app_in
@@ -41,3 +44,49 @@ def test_it_is_an_error(tmp_path: Path, host: str, platform: assets.Platform | N
     report = check_files([str(tmp_path / "cdk.out")])
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     assert [(each.rule, each.message.rpartition(": ")[2]) for each in errors] == [("GPU067", each) for each in found]
+
+
+def _nothing_runs_it(site: Site, image: ecs.ContainerImage) -> None:
+    site.task(site.capacity("g6.xlarge")).add_gpu_container("train", image=image, gpus=1)
+
+
+def _other_hosts_could(site: Site, image: ecs.ContainerImage) -> None:
+    _nothing_runs_it(site, image)
+    site.capacity("g5g.4xlarge", name="Arm")
+
+
+def _its_task_may_go_to_others(site: Site, image: ecs.ContainerImage) -> None:
+    _other_hosts_could(site, image)
+    task = site.stack.node.find_child("Task").node.default_child
+    assert isinstance(task, ecs.CfnTaskDefinition)
+    task.placement_constraints, task.runtime_platform = [], None
+
+
+def _job(site: Site, image: ecs.ContainerImage) -> None:
+    _queue(site).add_job("Job", image=image, timeout=cdk.Duration.hours(1))
+
+
+def _nodes(site: Site, image: ecs.ContainerImage) -> None:
+    MultiNodeTraining(site.stack, "Training", queue=_queue(site), hosts=2, image=image, command=["train"])
+
+
+def _queue(site: Site) -> GpuBatchQueue:
+    choice = CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=2, vpc_subnets=site.one_zone)
+    return GpuBatchQueue(site.stack, "Queue", vpc=site.vpc, environments=[choice])
+
+
+@pytest.mark.parametrize(
+    ("ask", "found"),
+    [(_nothing_runs_it, 1), (_other_hosts_could, 1), (_its_task_may_go_to_others, 0), (_job, 1), (_nodes, 1)],
+)
+def test_of_what_no_service_runs_as_well(
+    tmp_path: Path, ask: Callable[[Site, ecs.ContainerImage], None], found: int
+) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    app = app_in(tmp_path / "cdk.out")
+    site = Site(app, app)
+    ask(site, ecs.ContainerImage.from_asset(str(tmp_path), platform=ARM, exclude=["cdk.out"]))
+    with pytest.raises(RuntimeError, match="GPU067") if found else nullcontext():
+        app.synth()
+    findings = check_files([str(tmp_path / "cdk.out")]).findings
+    assert [each.rule for each in findings if each.severity is Severity.ERROR] == found * ["GPU067"]

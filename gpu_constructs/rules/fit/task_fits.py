@@ -144,14 +144,17 @@ def same_architecture(context: Context) -> Problems:
 
 def _images_of_another(context: Context) -> Iterator[Problem]:
     """ECS does not look into images: the container ends with ``exec format error`` on the host that it gets."""
-    for assignment in context.assignments:
-        task = assignment.task
-        for each in assignment.destinations:
-            wrong = {host: built_for_another(task, host) for host in each.types}
-            named = {container: host for host, found in wrong.items() for container in found}
+    for route in context.routed(_is_built_for_one):
+        task, places = route.task, [each for each in route.destinations if each.fit.answer is not False]
+        wrong = {each.pool.name: {host: built_for_another(task, host) for host in each.types} for each in places}
+        on_none = route.is_closed and all(found and all(found.values()) for found in wrong.values())
+        if route.workload is None and not on_none:
+            continue  # who runs it by hand may choose hosts that run it
+        for each in places:
+            named = {container: host for host, found in wrong[each.pool.name].items() for container in found}
             for container, host in named.items():
                 yield Problem(
-                    about=assignment.workload,
+                    about=route.sender,
                     involves=(task,),
                     message=f"container {container.name} of {task.name} cannot run on {each.pool.name}: {host} is "
                     f"{host.architecture}, and its image is built for {container.built_for}",
@@ -160,8 +163,12 @@ def _images_of_another(context: Context) -> Iterator[Problem]:
                     changes="Image",
                     origin=container.origin,
                     container=container,
-                    is_certain=assignment.every and all(wrong.values()) and not each.is_spared,
+                    is_certain=(route.every or on_none) and all(wrong[each.pool.name].values()) and not each.is_spared,
                 )
+
+
+def _is_built_for_one(task: Task) -> bool:
+    return any(each.built_for is not None for each in task.containers)
 
 
 @warning(

@@ -19,6 +19,7 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import (
     amount_of,
     architecture_of,
+    built_for,
     container_name,
     environment_of,
     has_open_name,
@@ -201,7 +202,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             origin=resource.origin,
         )
         ranges = nodes_of_job.sections("NodeRangeProperties")
-        read = [(each, _task(each, "Container", common)) for each in ranges]
+        read = [(each, _task(resource, each, "Container", common)) for each in ranges]
         types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
         speaker = next(
@@ -214,7 +215,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                 of_nodes = replace(task, node_types=types if number == speaker else (), origin=each.origin)
                 yield resource, named, _with_needs(of_nodes, resource, notes)
         # What has node properties is a multi-node job, whatever stands beside them.
-        task = None if read else _task(properties, "ContainerProperties", common)
+        task = None if read else _task(resource, properties, "ContainerProperties", common)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
 
@@ -231,23 +232,25 @@ def _node_types(section: Section) -> tuple[str | Unknown, ...]:
     return section.texts("InstanceTypes") or (() if older is None else (older,))
 
 
-def _task(section: Section, container_key: str, common: Task) -> Task | None:
+def _task(resource: Resource, section: Section, container_key: str, common: Task) -> Task | None:
     """The task of one container, or of several; None where it is none of ECS."""
     properties = section.section("EcsProperties").sections("TaskProperties")
     if properties:
         task = properties[0]
-        containers = tuple(job_container(each, container_name(each)) for each in task.sections("Containers"))
+        read = tuple((each, container_name(each)) for each in task.sections("Containers"))
         ipc = task.text("IpcMode")
     elif section.get(container_key) is not None:
         task = section.section(container_key)
-        containers = (job_container(task, _ONLY_CONTAINER),)
+        read = ((task, _ONLY_CONTAINER),)
         ipc = None
     else:
         return None
     platform = task.section("RuntimePlatform")
     return replace(
         common,
-        containers=containers,
+        containers=tuple(
+            replace(job_container(each, name), built_for=built_for(resource, each)) for each, name in read
+        ),
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=ipc,

@@ -79,7 +79,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         containers=tuple(
             replace(
                 container_of(each, network_mode=network_mode, needs=needs.get(container_name(each))),
-                built_for=_built_for(resource, each),
+                built_for=built_for(resource, each),
             )
             for each in properties.sections("ContainerDefinitions")
         ),
@@ -102,7 +102,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     )
 
 
-def _built_for(resource: Resource, container: Section) -> Architecture | None:
+def built_for(resource: Resource, container: Section) -> Architecture | None:
     """What the image of a container is built for, where the app builds it for a platform that it names."""
     image = container.get("Image")
     platform = resource.platform_of(end_of(image).rpartition(":")[2]) if isinstance(image, Text) else None
