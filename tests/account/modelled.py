@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import botocore.session
 
-__all__ = ["MODELS", "error_codes"]
-
 MODELS = botocore.session.get_session()
 
 _COMMON = (

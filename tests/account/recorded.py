@@ -7,8 +7,6 @@ from typing import Any
 
 from tests.account.live.given import cluster
 
-__all__ = ["Recorded"]
-
 
 class Recorded:
     """Answers what a small cluster answers; some calls it refuses.

@@ -29,9 +29,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
 def of_pool(path: Path, *, hosts: int = 2, subnets: object = ("subnet-0a1b2c3d",)) -> str:
     """A template whose hosts run in some subnets; those of a name are new, and their zones those of ``Fn::GetAZs``."""
     body: dict[str, Any] = json.loads(json.dumps(template()).replace('"Provider"', '"L4"'))
-    group = next(each for each in body["Resources"].values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup")
-    group["Properties"] |= {"VPCZoneIdentifier": subnets, "MaxSize": str(hosts)}
-    for name in (each["Ref"] for each in group["Properties"]["VPCZoneIdentifier"] if isinstance(each, dict)):
+    group = body["Resources"]["Hosts"]["Properties"]
+    group |= {"VPCZoneIdentifier": subnets, "MaxSize": str(hosts)}
+    for name in (each["Ref"] for each in group["VPCZoneIdentifier"] if isinstance(each, dict)):
         body["Resources"][name] = {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": FIRST}}
     return written(body, path / "template.json")
 

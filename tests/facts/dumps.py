@@ -8,8 +8,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["below", "instance_types", "offerings", "published_images"]
-
 
 @cache
 def instance_types() -> dict[str, dict[str, Any]]:

@@ -15,8 +15,6 @@ import gpu_constructs.facts
 from tools import build_catalogue, ec2_dump
 from tools.answers import InstanceTypeInfo
 
-__all__ = ["DATA", "TRAITS", "Facts"]
-
 DATA = Path(gpu_constructs.facts.__file__).with_name("data")
 SOURCE = {"source": "invented", "date": "2026-11-21"}
 TRAITS = {"released_after_2022": True, "managed_instances": True, "device_rdma": True}

@@ -20,8 +20,6 @@ from gpu_constructs.facts import InstanceType
 
 from .dumps import instance_types
 
-__all__ = ["FIELDS", "SETS", "Statement", "header", "priced_regions", "reviewed", "statements"]
-
 Value: TypeAlias = "int | float | str | None"
 Stated: TypeAlias = "frozenset[Value] | None"
 

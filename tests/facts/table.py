@@ -5,8 +5,6 @@ Name, whole devices, memory of one device in MiB (corrected for Trainium2), vCPU
 
 from __future__ import annotations
 
-__all__ = ["ACCELERATED"]
-
 ACCELERATED: tuple[tuple[str, int, int | None, int, int], ...] = (
     ("dl1.24xlarge", 8, 32768, 96, 786432),
     ("dl2q.24xlarge", 8, 16000, 96, 786432),

@@ -18,8 +18,6 @@ from gpu_constructs.fleet import (
     UserData,
 )
 
-__all__ = ["a_pool", "a_task", "asking", "member_of", "neuron", "shares", "told"]
-
 
 def a_pool(*types: str, **changes: Any) -> Pool:
     """A pool with managed scaling from nothing; its image is a custom AMI."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["VCPUS", "Answer", "cluster"]
-
 Answer = dict[str, Any]
 
 # An activity of Auto Scaling, without its wrapping in https://github.com/aws/amazon-cloudwatch-agent-test/pull/256

@@ -21,8 +21,6 @@ from gpu_constructs.fleet import (
     Workload,
 )
 
-__all__ = ["fleet", "job", "planned", "pool", "service", "the_pool", "usd"]
-
 
 def pool(*types: str, name: str = "L4", purchase: PurchaseOption = PurchaseOption.ON_DEMAND, **changes: Any) -> Pool:
     """A pool with managed scaling from nothing to ten hosts, in us-east-1."""

@@ -10,20 +10,6 @@ from gpu_constructs.template.evaluation.stack import depends_on_of
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
 
-__all__ = [
-    "declared",
-    "files",
-    "fleet",
-    "fleet_of_data",
-    "joined",
-    "mixed",
-    "of",
-    "only_pool",
-    "only_task",
-    "only_workload",
-    "pool_of_data",
-]
-
 
 def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str | None = None) -> Stack:
     """A stack of resources as a template writes them, with ``Ref`` and ``Fn::GetAtt`` and no other function."""

@@ -16,20 +16,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "AMI",
-    "JOIN",
-    "PROFILE",
-    "aws_modules",
-    "batch_module",
-    "cloudposse",
-    "configured",
-    "containers",
-    "plan",
-    "planned",
-    "refers",
-]
-
 AMI = "ami-0123456789abcdef0"
 _IMAGE = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended"
 JOIN = base64.b64encode(b"#!/bin/bash\necho ECS_CLUSTER=prod >> /etc/ecs/ecs.config\n").decode()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["TYPES"]
-
 # Names that are not those of CloudFormation with underscores, by the type and the way to them; "" takes a level away.
 TYPES: dict[str, tuple[str, dict[str, str]]] = {
     "AWS::ECS::Cluster": ("aws_ecs_cluster", {"ClusterName": "name", "ClusterSettings": "setting"}),

@@ -162,9 +162,8 @@ def test_two_plans_are_compared_without_what_cloudformation_refuses(
 ) -> None:
     written = json.loads(REAL.read_text(encoding="utf-8"))
     for each in written["resource_changes"]:
-        if (
-            each["type"] == "aws_autoscaling_group"
-        ):  # another name is another group, and so another provider of that name
+        # Another name is another group, and so another provider of that name.
+        if each["type"] == "aws_autoscaling_group":
             each["change"]["after"]["name"] += "-2"
     new = tmp_path / "plan.json"
     new.write_text(json.dumps(written), encoding="utf-8")

@@ -15,8 +15,6 @@ from typing import Any
 
 from tests.template.terraform.plan_names import TYPES
 
-__all__ = ["NotWrittenError", "address_of", "as_plan"]
-
 
 class NotWrittenError(Exception):
     """A template has something that this does not write."""
