@@ -34,7 +34,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.template.documents.node import Node, members, nodes_in, under
+from gpu_constructs.template.documents.node import Node, members, nodes_in, referred, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
@@ -111,6 +111,11 @@ class _Side:
         """What is written in the file of a resource."""
         document = self.stacks.documents.get(resource.origin.file or "")
         return None if document is None else under(document.data, *path)
+
+    def outputs(self, stack: str) -> Iterable[Node]:
+        """What the file of a stack has as its outputs."""
+        found = next((each for at, each in self.by_id.items() if at[0] == stack), None)
+        return () if found is None else members(self.node(found, "Outputs")).values()
 
     def called(self, resource: Resource) -> str:
         name = self._labels.of(resource)
@@ -285,7 +290,10 @@ class _Update:
                     yield side.id_of(resource.reference), key, shown
 
     def _providers_in_use(self, but_of: Container[str]) -> Iterator[Refusal]:
-        """Capacity providers that leave the list of a cluster while services use them, but for those of some stacks."""
+        """Capacity providers that leave the list of a cluster while services use them, or another stack imports them.
+
+        Those of the stacks of `but_of` do not count.
+        """
         users = defaultdict[Id | str, list[Resource]](list)
         for service in self._old.index.all(SERVICE):
             for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
@@ -293,6 +301,12 @@ class _Update:
                 provider = self._provider(self._old, named)
                 if provider is not None and service.stack not in but_of:
                     users[provider].append(service)
+        for provider in self._leaving_providers():
+            importing = [each for each in self._importing(provider) if each.stack not in but_of]
+            if using := users.get(provider, importing):
+                yield self._refused_for(provider, using, importing)
+
+    def _leaving_providers(self) -> Iterator[Id | str]:
         for kind in (ASSOCIATIONS, _CLUSTER):
             for listing in self._old.index.all(kind):
                 at = self._old.id_of(listing.reference)
@@ -305,25 +319,33 @@ class _Update:
                 for value in _list(_at(listing, "CapacityProviders")):
                     provider = self._provider(self._old, value)
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
-                    if provider is not None and provider not in self._told and gone and provider in users:
-                        yield self._leaving(provider, users[provider])
+                    if provider is not None and provider not in self._told and gone:
+                        yield provider
 
-    def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
+    def _refused_for(self, provider: Id | str, using: Sequence[Resource], importing: Sequence[Resource]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
-        use = "uses" if len(services) == 1 else "use"
-        users = listed(map(self._old.called, services))
-        change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
-        for each in services if isinstance(provider, tuple) else ():
-            strategy = self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
-            imported = [*filter(None, (under(one, "Fn::ImportValue") for one in nodes_in(strategy)))]
-            if imported and each.stack != provider[0]:
-                # CloudFormation looks at exports before ECS looks at the list.
-                now = next((of for at, of in self._new.by_id.items() if at[0] == provider[0]), None)
-                outputs = {} if now is None else members(self._new.node(now, "Outputs"))
-                is_kept = any(under(of, "Export", "Name") in imported for of in outputs.values())
-                answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
-                return replace(EXPORTED, change=change, answer=answer)
-        return replace(IN_USE, change=change)
+        users = f"{listed(map(self._old.called, using))} {'uses' if len(using) == 1 else 'use'}"
+        change = f"capacity provider {name} leaves its cluster, and {users} it until then"
+        if not importing:
+            return replace(IN_USE, change=change)
+        # CloudFormation looks at exports before ECS looks at the list.
+        kept = [under(each, "Export", "Name") for each in self._new.outputs(provider[0])]
+        verb = "updated" if any(each in kept for each in self._exported(provider)) else "deleted"
+        return replace(EXPORTED, change=change, answer=EXPORTED.answer.format(verb, importing[0].stack))
+
+    def _importing(self, provider: Id | str) -> Iterator[Resource]:
+        """What of other stacks imports a capacity provider: services, schedules and state machines."""
+        exported = self._exported(provider)
+        for at, each in self._old.by_id.items() if exported else ():
+            written = self._old.node(each, "Resources", each.logical_id, "Properties")
+            if at[0] != provider[0] and any(under(one, "Fn::ImportValue") in exported for one in nodes_in(written)):
+                yield each
+
+    def _exported(self, provider: Id | str) -> list[Node]:
+        """The names under which the old files export a capacity provider."""
+        found = self._old.outputs(provider[0]) if isinstance(provider, tuple) else ()
+        names = (under(each, "Export", "Name") for each in found if referred(under(each, "Value")) == provider[1])
+        return [each for each in names if each is not None]
 
     def _provider(self, side: _Side, value: Value) -> Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""

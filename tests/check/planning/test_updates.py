@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,15 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
     assert update(new, new) == Update(refused=(), replaced=())
 
 
+def schedule(of: Any) -> Resources:
+    parameters = {"TaskDefinitionArn": "train", "CapacityProviderStrategy": [{"CapacityProvider": of}]}
+    return {"Type": "AWS::Scheduler::Schedule", "Properties": {"Target": {"EcsParameters": parameters}}}
+
+
+@pytest.mark.parametrize("uses", [service, schedule])
 @pytest.mark.parametrize(("names", "verb"), [(("A", "B"), "deleted"), (("A", "A"), "updated")])
 def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
-    names: tuple[str, str], verb: str, tmp_path: Path
+    names: tuple[str, str], verb: str, uses: Callable[[Any], Resources], tmp_path: Path
 ) -> None:
     sides = []
     for (provided, group), name in zip((("Old", "Group"), ("New", "Other")), names, strict=True):
@@ -94,7 +100,7 @@ def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
         export = {"Value": ref(provided), "Export": {"Name": name}}
         base = {"Resources": resources, "Outputs": {"Of": export}}
         (tmp_path / "base.json").write_text(json.dumps(base))
-        (tmp_path / "top.json").write_text(json.dumps({"Resources": {"Chat": service({"Fn::ImportValue": name})}}))
+        (tmp_path / "top.json").write_text(json.dumps({"Resources": {"Chat": uses({"Fn::ImportValue": name})}}))
         sides.append(Inputs([tmp_path / "base.json", tmp_path / "top.json"]).stacks())
     (found,) = update_of(sides[0], sides[1]).refused
     assert found.answer.startswith(f"Export … cannot be {verb} as it is in use by top")
