@@ -264,7 +264,9 @@ class Pool(HostSetup):
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: What its hosts cannot reach of ECS, ECR, S3 and CloudWatch Logs, by the names of endpoints,
             as far as the files show their network.
-        closed_gateway: A NAT gateway that leads nowhere, to which a subnet of its has a route.
+        blocked_by: What keeps a way out shut, by its type and name: a NAT gateway that leads nowhere, a network ACL
+            without entries, or a VPC without DNS.
+        may_be_let_out: Whether others may do so: stacks to which its network is exported, or DNS of theirs.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
             its VPC lets nothing in, of a compute environment; only templates say so.
         origin: Where it was written.
@@ -292,7 +294,8 @@ class Pool(HostSetup):
     allocation: str | Unknown = UNKNOWN
     has_no_route_out: bool = False
     missing_endpoints: tuple[str, ...] = ()
-    closed_gateway: str | None = None
+    blocked_by: tuple[str, str] | None = None
+    may_be_let_out: bool = False
     has_emptied_group: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

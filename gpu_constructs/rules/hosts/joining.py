@@ -44,6 +44,20 @@ _REGISTERS = Permission(
 _OF_AGENT = (_REGISTERS, *(replace(_REGISTERS, action=f"ecs:{each}") for each in ("DiscoverPollEndpoint", "Poll")))
 _REACHED_BY_AGENT = frozenset({"ecs", "ecs-agent", "ecs-telemetry"})
 _HTTPS = 443
+_BLOCKED = {
+    "AWS::EC2::NatGateway": (
+        "have a route to NAT gateway {}, which leads to no internet gateway",
+        "a public NAT gateway in a subnet with a route to an internet gateway",
+    ),
+    "AWS::EC2::NetworkAcl": (
+        "have network ACL {}, which has no entries and lets nothing through",
+        "entries of the network ACL in both directions",
+    ),
+    "AWS::EC2::VPC": (
+        "are in {}, whose EnableDnsSupport is false, so that no name of AWS resolves there",
+        "EnableDnsSupport true, DHCP options with a DNS server of yours",
+    ),
+}
 _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
 
 
@@ -151,9 +165,11 @@ def _joins(context: Context, pool: Pool) -> bool:
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
     "only through endpoints for ecs, ecs-agent and ecs-telemetry with private DNS, which are open where their security "
     "groups let something in at port 443; without the first two, its host never registers; a NAT gateway leads out if "
-    "it is public and its own subnet has a route to an internet gateway; a subnet without a route table has the main "
-    "one of its VPC, which no resource gives a route; the rule needs the routes and the VPC of every subnet",
-    softer="where other files may have more routes and endpoints, or the hosts a proxy that the files do not show",
+    "it is public and its own subnet has a route to an internet gateway, and nothing passes a network ACL without "
+    "entries; a subnet without a route table has the main one of its VPC, which no resource gives a route; the rule "
+    "needs the routes and the VPC of every subnet",
+    softer="where other files, or stacks to which the VPC is exported, may have more routes and endpoints, the hosts a "
+    "proxy, or a VPC without DNS a server that the files do not show",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(context: Context) -> Problems:
@@ -174,9 +190,9 @@ def reaches_ecs(context: Context) -> Problems:
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
                 also = "a public address for the hosts, a NAT gateway, "
-            elif pool.closed_gateway is not None:
-                what = f"have a route to NAT gateway {pool.closed_gateway}, which leads to no internet gateway"
-                also = "a public NAT gateway in a subnet with a route to an internet gateway, "
+            elif pool.blocked_by is not None:
+                blocked, also = _BLOCKED[pool.blocked_by[0]]
+                what, also = blocked.format(pool.blocked_by[1]), f"{also}, "
             yield Problem(
                 about=pool,
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint open to them "
@@ -185,7 +201,10 @@ def reaches_ecs(context: Context) -> Problems:
                 "lets the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 # Hosts register without ecs-telemetry.
-                is_certain=context.fleet.is_whole and missing != ["ecs-telemetry"] and not _may_have_proxy(pool),
+                is_certain=context.fleet.is_whole
+                and missing != ["ecs-telemetry"]
+                and not pool.may_be_let_out
+                and not _may_have_proxy(pool),
             )
 
 
@@ -268,6 +287,7 @@ _STARTERS = {
 }
 # What the names of the roles begin with that AWS's policy passes.
 _PASSED_NAMES = "ecsInstanceRole"
+_SYMMETRIC = "SYMMETRIC_DEFAULT"
 _KEY, _PERMISSION = "AWS::KMS::Key", "Custom::KeyPermission"
 _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 
@@ -280,7 +300,8 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
     "roles whose names begin with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an "
     "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
     "that does not allow ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts "
-    "has no permission for keys of yours, and their volumes need one in the policy of the key: Client error on launch",
+    "has no permission for keys of yours, and their volumes need one in the policy of the key: Client error on launch; "
+    "Amazon EBS takes symmetric encryption keys alone",
     softer="of AWS Batch, of whose hosts no page says it, and where something else may have a grant for that role",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
@@ -330,10 +351,18 @@ def _with_key(context: Context) -> Problems:
     for pool, data in launched(context):
         disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
         named = [index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
-        for key in {each.reference: each for each in named if each and each.reference not in granted}.values():
-            if pool.kind is not PoolKind.INSTANCE and context.of_files(Roles).are_left_out(
-                key.properties.get("KeyPolicy")
-            ):
+        starts = pool.kind is not PoolKind.INSTANCE  # the deploy itself says what is wrong with an instance
+        for key in {each.reference: each for each in named if starts and each}.values():
+            spec, policy = key.properties.get("KeySpec", _SYMMETRIC), key.properties.get("KeyPolicy")
+            if isinstance(spec, str) and spec != _SYMMETRIC:
+                yield Problem(
+                    about=pool,
+                    property_name="BlockDeviceMappings.Ebs.KmsKeyId",
+                    message=f"{key.logical_id}, the key of the volumes of {pool.name}, has KeySpec {spec}, and Amazon "
+                    "EBS takes symmetric encryption keys alone: no host starts",
+                    fix="another key, with KeySpec SYMMETRIC_DEFAULT or none: a key keeps its KeySpec",
+                )
+            elif key.reference not in granted and context.of_files(Roles).are_left_out(policy):
                 yield Problem(
                     about=pool,
                     property_name="BlockDeviceMappings.Ebs.KmsKeyId",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
-from gpu_constructs.facts import InstanceType, OperatingSystem
+from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, SPOT_NOTICE_SECONDS
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.servers import server_of_image
@@ -25,6 +26,8 @@ _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
+# https://github.com/aws-neuron/deep-learning-containers, whichever the registry
+_OF_NEURON = re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]")
 _DEFAULT_RUNTIME = re.compile(r"default-runtime|set-as-default")
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
@@ -98,7 +101,8 @@ def left_to_ecs(task: Task) -> Problems:
 )
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
-    landing = context.once(_on_gpu_hosts_alone)
+    landing = _on_hosts_alone(context, _is_made_for_gpus, Vendor.NVIDIA)
+    on_neuron = _on_hosts_alone(context, _lacks_device, Vendor.NEURON)
     yield from _blind(context)
     for task in context.tasks:
         if wants_in_any_case(task):
@@ -124,6 +128,15 @@ def asked_of_ecs(context: Context) -> Problems:
                     message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it "
                     "is placed on any host, and sees no GPU there",
                     fix=RIGHT_FORM,
+                )
+            elif task.name in on_neuron and _lacks_device(container) and not _has_files(context, task):
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} has an image for Neuron devices "
+                    f"({brief(str(container.image))}) on hosts that have some, and gets none: it sees no device there",
+                    fix="LinuxParameters.Devices with the HostPath /dev/neuron0",
+                    changes="LinuxParameters",
                 )
 
 
@@ -250,22 +263,34 @@ def _monitors(container: Container) -> bool:
     return any(each in word for word in words for each in _MONITORS)
 
 
-def _on_gpu_hosts_alone(context: Context) -> frozenset[str]:
-    """Tasks without a request for GPUs whose hosts all have some, by name."""
+def _on_hosts_alone(context: Context, is_made: Callable[[Container], bool], vendor: Vendor) -> frozenset[str]:
+    """Tasks that ask for no accelerators, with images for some that all of their hosts have, by name."""
     return frozenset(
         each.task.name
-        for each in context.routed(
-            lambda task: not wants_in_any_case(task) and any(map(_is_made_for_gpus, task.containers))
-        )
+        for each in context.routed(lambda task: not wants_in_any_case(task) and any(map(is_made, task.containers)))
         if each.destinations
         and (each.workload is not None or each.is_closed)
-        and all(host.gpus for there in each.destinations for host in there.pool.instance_types)
+        and {vendor} == {getattr(host.accelerators, "vendor", None) for at in each.destinations for host in at.types}
     )
 
 
 def _is_made_for_gpus(container: Container) -> bool:
     image = container.image
     return isinstance(image, str) and (cuda_image(image) or server_of_image(image)) is not None
+
+
+def _lacks_device(container: Container) -> bool:
+    """Whether its image is for Neuron, and it gets no device, not even of the hook in AMIs, which a variable tells."""
+    is_told = any(name == "AWS_NEURON_VISIBLE_DEVICES" for name, _ in container.environment)
+    is_given = is_told or container.devices or container.may_have_other_devices
+    return isinstance(container.image, str) and bool(_OF_NEURON.search(container.image)) and not is_given
+
+
+def _has_files(context: Context, task: Task) -> bool:
+    """Whether a container gets variables from files that are not known."""
+    section = context.section(task)
+    listed = () if section is None else section.sections("ContainerDefinitions")
+    return any(each.has("EnvironmentFiles") for each in listed)
 
 
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
@@ -287,9 +312,8 @@ def _blind(context: Context) -> Problems:
     """
     for route in context.routed(lambda task: task.wants_gpu and any(map(_exports, task.containers))):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
-        section = context.section(route.task)
-        files = section and any(each.has("EnvironmentFiles") for each in section.sections("ContainerDefinitions"))
-        for container in filter(_exports, route.task.containers if is_plain and not files else ()):
+        is_known = is_plain and not _has_files(context, route.task)
+        for container in filter(_exports, route.task.containers if is_known else ()):
             yield Problem(
                 about=route.task,
                 container=container,

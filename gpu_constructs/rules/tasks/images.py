@@ -169,9 +169,11 @@ _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
     "GPU208",
     question="can hosts without a route out pull the images of their tasks, and write their logs?",
     because="a VPC endpoint leads to private repositories of ECR, not to Docker Hub, nvcr.io, ghcr.io or ECR Public; "
-    "it takes ecr.api, ecr.dkr and s3: without them, every task stops with CannotPullContainerError; awslogs takes "
-    "logs: without it no log arrives, and no container starts where mode is blocking",
-    softer="where a mirror or a proxy in the VPC, or an image that is on the hosts, may help, or only logs are lost",
+    "it takes ecr.api, ecr.dkr and s3, whose gateway is for the route tables that it names: without them, every task "
+    "stops with CannotPullContainerError; awslogs takes logs: without it no log arrives, and no container starts where "
+    "mode is blocking",
+    softer="where a mirror or a proxy in the VPC, an image that is on the hosts, or another stack that imports the VPC "
+    "may help, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html",
     unless=("GPU228",),
 )
@@ -189,6 +191,7 @@ def pulls_its_images(context: Context) -> Problems:
             told.add(id(container))
             of_logs, names = {*missing} == {"logs"}, and_list(missing)
             what, fix = f"needs {names} for {'awslogs' if of_logs else 'its image'}", f"endpoints for {names}"
+            fix += " (the route table of the hosts in RouteTableIds)" if "s3" in missing else ""
             if registry:
                 what = f"has an image of {registry} ({brief(str(container.image))})"
                 fix = "a copy in ECR, such as by a pull through cache"
@@ -202,6 +205,7 @@ def pulls_its_images(context: Context) -> Problems:
                 fix=f"{fix}, or subnets with a NAT gateway",
                 is_certain=any(missing.values())
                 and context.fleet.is_whole
+                and not any(each.may_be_let_out for each in there)
                 and all(missing.keys() <= {*each.missing_endpoints} for each in there)
                 and not any(map(context.may_have_images, there)),
             )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.errors import brief
-from gpu_constructs.fleet import Scheduler, Task
-from gpu_constructs.rules.evidence.accelerated import wants_in_any_case
+from gpu_constructs.fleet import Scheduler, Task, Workload
+from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, wants_in_any_case
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
-from gpu_constructs.template.model import Placeholder, Value, pattern_of, pieces_of
+from gpu_constructs.template.model import Placeholder, Value, begin_of, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
@@ -46,6 +46,9 @@ _USES: Final = {
     "logs": ("logs with awslogs", _permission("logs:CreateLogStream", *_STARTS, "CloudWatchLogsFullAccess")),
 }
 _FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role"
+_CREATES_GROUP: Final = _permission("logs:CreateLogGroup", "CloudWatchLogsFullAccess")
+_OF_VOLUMES, _VOLUMES_POLICY = "ecs.amazonaws.com", "AmazonECSInfrastructureRolePolicyForVolumes"
+_CREATES_VOLUME: Final = _permission("ec2:CreateVolume", "AmazonEC2FullAccess", _VOLUMES_POLICY)
 
 
 @error(
@@ -54,10 +57,10 @@ _FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for
     because="the agent reads them with the task execution role before a container starts; without the permission, or "
     "without a role, every task stops with ResourceInitializationError or unable to find execution role credentials, "
     "and its service starts the next one; the task role and the role of the hosts do not count, and "
-    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; where there is an "
-    "execution role, of a task or of a job of AWS Batch, the role of the hosts pulls and logs nothing; that secrets "
-    "need a role is said by RegisterTaskDefinition",
-    softer="where a policy of the secret itself may allow it, hosts may have the image, or only logs are lost",
+    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, not read secrets or make log groups; "
+    "where there is an execution role, of a task or of a job of AWS Batch, the role of the hosts pulls and logs "
+    "nothing; that secrets need a role is said by RegisterTaskDefinition",
+    softer="where a policy of the secret itself, an image or a log group that is there may help, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
     unless=("GPU275",),
 )
@@ -72,22 +75,44 @@ def read_with_a_role(context: Context) -> Problems:
 
 @error(
     "GPU275",
-    question="may ECS act with the roles of the task?",
-    because="ECS assumes the roles of a task as ecs-tasks.amazonaws.com, whatever starts the task; it registers a task "
-    "with a role that does not trust this principal, and starts none",
+    question="may ECS act with the roles of the task and of its volumes?",
+    because="ECS assumes the roles of a task or of a job of AWS Batch as ecs-tasks.amazonaws.com; it registers a task "
+    "with a role that does not trust this principal, and starts none; it makes EBS volumes for tasks of a service as "
+    f"{_OF_VOLUMES} with the role of the volume, which must allow ec2:CreateVolume",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
 )
 def roles_are_assumed(context: Context) -> Problems:
-    for task, definition in _definitions(context, Scheduler.ECS):
-        for name in (_EXECUTION, "TaskRoleArn"):
-            role = context.of_files(Roles).named(definition.get(name))
-            if role is not None and is_closed_to(role, _TASKS):
-                yield Problem(
-                    about=task,
-                    message=f"{name} of {task.name} names a role that ecs-tasks.amazonaws.com may not assume",
-                    fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
-                    property_name=name,
-                )
+    told, roles = set(), context.of_files(Roles)
+    for about, section, name, service in _with_roles(context):
+        role, place = roles.named(section.get(name)), (section.origin, name)
+        of_volume = "ManagedEBSVolume." if service == _OF_VOLUMES else ""
+        lacks = of_volume and role is not None and roles.allow(role, _CREATES_VOLUME) is False
+        if role is not None and place not in told and (lacks or is_closed_to(role, service)):
+            told.add(place)
+            what = f"that {service} may not assume"
+            fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
+            if not is_closed_to(role, service):
+                what, fix = f"that does not allow {_CREATES_VOLUME.action}", f"the AWS managed policy {_VOLUMES_POLICY}"
+            yield Problem(
+                about=about,
+                message=f"{of_volume}{name} of {about.name} names a role {what}",
+                fix=fix,
+                property_name=name,
+                origin=section.origin,
+            )
+
+
+def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, str, str]]:
+    """What may name roles, in which property, and the service that assumes them."""
+    for task, definition in _definitions(context, Scheduler.ECS, Scheduler.BATCH):
+        of_job = definition.section("EcsProperties").sections("TaskProperties")
+        for section in (definition, *of_job, *containers_in(definition)):
+            yield from ((task, section, name, _TASKS) for name in (_EXECUTION, "TaskRoleArn", "JobRoleArn"))
+    # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshoot-ebs-volumes-scenarios.html
+    for service in accelerated_workloads(context):
+        found = context.section(service)
+        for each in () if found is None else found.sections("VolumeConfigurations"):
+            yield service, each.section("ManagedEBSVolume"), "RoleArn", _OF_VOLUMES
 
 
 def _definitions(context: Context, *schedulers: Scheduler) -> Iterator[tuple[Task, Section]]:
@@ -143,11 +168,30 @@ def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tup
     for service, stops in needs_of_aws(container, context.index, is_job=is_job).items():
         if service in _USES:
             yield *_USES[service], _FIX, stops and bool(hosts) and not any(map(context.may_have_images, hosts))
+        if service == "logs" and _makes_group(container.section("LogConfiguration").section("Options"), context.index):
+            fix = "a policy of the role that allows logs:CreateLogGroup, or the log group in the files"
+            yield "has awslogs make a log group that the files do not have", _CREATES_GROUP, fix, False
     for each in container.sections("Secrets"):
         name, (needed, is_certain) = each.text("Name"), _needed(each.get("ValueFrom"), context.index)
         if needed is not None and isinstance(name, str):
             fix = f"a policy of the role that allows {needed.action} of the secret"
             yield f"gets the secret {brief(name)}", needed, fix, is_certain
+
+
+def _makes_group(options: Section, index: Index) -> bool:
+    """Whether awslogs is to make a log group, with the execution role, that none of these files makes.
+
+    See docker_task_engine.go of amazon-ecs-agent, and github.com/terraform-aws-modules/terraform-aws-ecs/pull/313.
+    """
+    name, makers = options.get("awslogs-group"), index.of_custom_types()
+    named = [each.properties.get("LogGroupName") for each in index.all("AWS::Logs::LogGroup")]
+    return (
+        options.flag("awslogs-create-group") is True
+        and bool(begin_of(name))
+        and all(isinstance(each, str) or str(getattr(each, "name", "")).startswith("AWS::") for each in pieces_of(name))
+        and not any(each == name or not isinstance(each, (str, type(None))) for each in named)
+        and not any(begin_of(name) in str(each.properties) for each in makers)
+    )
 
 
 def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:

@@ -174,6 +174,8 @@ def _index_of_zone(written: Value) -> int | None:
     return int(name.removeprefix(ZONE_OF_LIST)) if name.startswith(ZONE_OF_LIST) else None
 
 
+_ACL, _ACL_ENTRY = "AWS::EC2::NetworkAcl", "AWS::EC2::NetworkAclEntry"
+_ACL_ASSOCIATION = "AWS::EC2::SubnetNetworkAclAssociation"
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
 _EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)
@@ -183,6 +185,7 @@ _NAT_GATEWAY = "AWS::EC2::NatGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
 _ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
+_TABLE_OF_ENDPOINT = "Terraform::EndpointRouteTable"  # which table it is for is not read
 
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 # https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html, layers of images are in S3
@@ -215,7 +218,9 @@ class Networks:
             "subnets": found,
             "has_no_route_out": self._vpc_without_route(subnets) is not None,
             "missing_endpoints": self._missing_endpoints(subnets, public_address=public_address),
-            "closed_gateway": self._closed_gateway(subnets),
+            "blocked_by": (blocked := self._blocked_by(subnets)),
+            "may_be_let_out": (blocked is not None and blocked[0] == _VPC)
+            or any(not self._index.exported.isdisjoint(place) for place in self._places_of(subnets)),
         }
 
     def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
@@ -223,14 +228,20 @@ class Networks:
         vpc = self._vpc_without_route(subnets, public_address=public_address)
         if vpc is None:
             return ()
-        there = self._endpoints.get(vpc, ())
+        reached = {None, *(table for table, _ in self._places_of(subnets))}
+        there = {service for service, tables in self._endpoints.get(vpc, ()) if tables & reached}
         return () if None in there else tuple(each for each in _NEEDED if each not in there)
 
-    def _closed_gateway(self, subnets: Value) -> str | None:
-        """The name of a NAT gateway that leads nowhere, to which the first of some subnets has a route."""
+    def _places_of(self, subnets: Value) -> Sequence[_Place]:
+        found = [self._index.reference(each, _SUBNET) for each in subnets] if is_list(subnets) else []
+        return [self._places[each] for each in found if each in self._places]
+
+    def _blocked_by(self, subnets: Value) -> tuple[str, str] | None:
+        """What keeps the way out of the first of some subnets shut, by its type and name."""
         first = self._index.reference(subnets[0], _SUBNET) if is_list(subnets) and subnets else None
         targets = self._targets.get(self._places[first][0], frozenset()) if first in self._places else frozenset()
-        return min((each.logical_id for each in self._closed & targets), default=None)
+        gateway = min((each.logical_id for each in self._closed & targets), default=None)
+        return self._shut.get(first) or (None if gateway is None else (_NAT_GATEWAY, gateway))
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""
@@ -261,7 +272,7 @@ class Networks:
                 public_address is None and is_off(found.properties.get("MapPublicIpOnLaunch"))
             )
             closed = self._closed | {_INTERNET_GATEWAY} if is_private else self._closed
-            if not self._targets.get(place[0], frozenset()) <= closed:
+            if found.reference not in self._shut and not self._targets.get(place[0], frozenset()) <= closed:
                 return None
             vpcs.add(place[1])
         return vpcs.pop() if len(vpcs) == 1 and not self._are_unclear else None
@@ -317,14 +328,42 @@ class Networks:
         return frozenset(closed)
 
     @cached_property
-    def _endpoints(self) -> Mapping[Reference | None, Sequence[str | None]]:
-        """Services with an endpoint that may be reached by VPC; None for what is not known."""
-        there = (Section.of(each, []) for each in self._index.all(_ENDPOINT))
+    def _shut(self) -> Mapping[Reference | None, tuple[str, str]]:
+        """What lets nothing through, by subnet: a network ACL without entries, or a VPC in which no name resolves.
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html and vpc-dns.html
+        """
+        index = self._index
+        off = {one.reference for one in index.all(_VPC) if one.properties.get("EnableDnsSupport") in (False, "false")}
+        off -= off if any(index.all(*_RESOLVERS, *_RESOLVER_RULES)) else set()
+        found = {subnet: (_VPC, vpc.logical_id) for subnet, (_, vpc) in self._places.items() if vpc in off}
+        filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.of_functions | index.exported
+        some = index.all(_ACL_ASSOCIATION)
+        for subnet, of_subnet in grouped(
+            (index.reference(each.properties.get("SubnetId"), _SUBNET), each) for each in some
+        ).items():
+            acls = index.named_by(of_subnet, "NetworkAclId", _ACL)
+            acl = next(iter(acls)) if len(acls) == 1 and all(each.exists is True for each in of_subnet) else None
+            if acl is not None and filled.isdisjoint({None, acl}):
+                found[subnet] = (_ACL, acl.logical_id)
+        return found
+
+    @cached_property
+    def _endpoints(self) -> Mapping[Reference | None, Sequence[tuple[str | None, frozenset[Reference | str | None]]]]:
+        """Services with an endpoint that may be reached, and its `_tables`, by VPC; None for what is not known."""
+        there = ((Section.of(each, []), self._tables(each)) for each in self._index.all(_ENDPOINT))
         return grouped(
-            (self._index.reference(each.get("VpcId"), _VPC), _service(each.get("ServiceName")))
-            for each in there
+            (self._index.reference(each.get("VpcId"), _VPC), (_service(each.get("ServiceName")), tables))
+            for each, tables in there
             if self._may_be_reached(each)
         )
+
+    def _tables(self, endpoint: Resource) -> frozenset[Reference | str | None]:
+        """The route tables of a gateway endpoint, which serves their subnets alone; None for any."""
+        tables, given = endpoint.properties.get("RouteTableIds"), self._index.of_functions | self._index.exported
+        is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in given
+        known = tables if is_list(tables) and not is_open else ()
+        return frozenset(self._index.reference(each, _ROUTE_TABLE) for each in known or (None,))
 
     def _may_be_reached(self, endpoint: Section) -> bool:
         """Whether hosts are let in, and the name of the service leads there; awslogs-endpoint may name that of logs."""

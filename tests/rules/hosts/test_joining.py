@@ -98,9 +98,9 @@ def _custom(name: str) -> dict[str, Any]:
     return {"Type": "Custom::Own", "Properties": {"Of": {"Ref": name}}}
 
 
-def _key_findings(principals: list[Any], **others: Any) -> list[str]:
+def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> list[str]:
     statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
-    key = {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": statements}}}
+    key = {"Type": "AWS::KMS::Key", "Properties": {"KeySpec": spec, "KeyPolicy": {"Statement": statements}}}
     with_disk = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_DISK]}}}
     return severities("GPU190", with_disk, of="GPU228", **{"Key": key, "R": {"Type": "AWS::IAM::Role"}, **others})
 
@@ -120,6 +120,10 @@ def _key_findings(principals: list[Any], **others: Any) -> list[str]:
         ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
         ([_ACCOUNT], {"Host": _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[_DISK])}, ["error"]),
         ([_ACCOUNT], {"Jobs": _JOBS}, ["error", "warning"]),
+        (["*"], {"spec": "RSA_2048"}, ["error"]),  # EBS takes no such key
+        (["*"], {"spec": "HMAC_256", "Jobs": _JOBS}, ["error", "error"]),
+        (["*"], {"spec": "SYMMETRIC_DEFAULT"}, []),
+        (["*"], {"spec": {"Fn::ImportValue": "Spec"}}, []),
     ],
 )
 def test_the_key_of_volumes_lets_auto_scaling_in(
@@ -257,6 +261,35 @@ def test_a_nat_gateway_leads_out_where_its_own_subnet_does(
     out = _ec2("Route", RouteTableId=_TABLE, NatGatewayId={"Ref": "Nat"})
     messages = found(Nat=nat, ToNat=out, Public=_ec2("Subnet", VpcId={"Ref": "Vpc"}), **others)
     assert ["to NAT gateway Nat, which leads to no internet gateway" in each for each in messages] == [True][:is_closed]
+
+
+_ACL: Any = {"NetworkAclId": {"Ref": "Acl"}}
+_SHUT = {
+    "Acl": _ec2("NetworkAcl", VpcId={"Ref": "Vpc"}),
+    "Of": _ec2("SubnetNetworkAclAssociation", SubnetId={"Ref": "Subnet"}, **_ACL),
+}
+_DEAF = {"Vpc": _ec2("VPC", EnableDnsSupport=False)}
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (_SHUT, ["error"]),
+        ({**_SHUT, "Entry": _ec2("NetworkAclEntry", RuleNumber=100, **_ACL)}, []),
+        ({**_SHUT, "Entry": _ec2("NetworkAclEntry", NetworkAclId={"Fn::ImportValue": "Acl"})}, []),
+        ({**_SHUT, "Entries": _custom("Acl")}, []),
+        ({**_SHUT, "Other": _ec2("SubnetNetworkAclAssociation", SubnetId={"Ref": "Subnet"}, NetworkAclId="a")}, []),
+        ({**_SHUT, **{each: endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")}}, []),  # in the subnet
+        ({**_SHUT, "exported": "Acl"}, []),
+        *(({**_SHUT, "exported": each}, ["warning"]) for each in ("Vpc", "Routes")),  # stacks elsewhere may add a way
+        (_DEAF, ["warning"]),  # there may be a DNS server elsewhere
+        ({"Vpc": _ec2("VPC", EnableDnsSupport={"Fn::ImportValue": "Dns"})}, []),
+        ({**_DEAF, "Options": _ec2("VPCDHCPOptionsAssociation", VpcId={"Ref": "Vpc"}, DhcpOptionsId="dopt-1")}, []),
+    ],
+)
+def test_a_subnet_is_shut_in_spite_of_its_route(others: dict[str, Any], expected: list[str]) -> None:
+    out = _ec2("Route", RouteTableId=_TABLE, NatGatewayId="nat-1")
+    assert severities("GPU228", Out=out, EcsEndpoint=_NOTHING_OF_ECS, **others) == expected
 
 
 def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint() -> None:

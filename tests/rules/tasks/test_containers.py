@@ -29,6 +29,7 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
 
 
 _CUDA = "nvidia/cuda:12.8.1-runtime-ubuntu24.04"
+_NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inference-neuronx:0.11.0"
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,22 @@ _CUDA = "nvidia/cuda:12.8.1-runtime-ubuntu24.04"
         ("python:3.12", ["g6.xlarge"], {}, 0),
         (_CUDA, ["g6.xlarge", "m7i.xlarge"], {}, 0),
         (_CUDA, ["g6.xlarge"], {"daemon": True}, 0),  # it may watch the GPUs
+        (_NEURON, ["inf2.xlarge"], {}, 1),
+        ("public.ecr.aws/neuron/pytorch-training-neuronx:2.8.0-sdk2.26.0", ["trn1.2xlarge"], {}, 1),
+        (_NEURON, ["inf2.xlarge", "m7i.xlarge"], {}, 0),  # it may compile
+        ("example/neuronx:1", ["inf2.xlarge"], {}, 0),
+        (_NEURON, ["inf2.xlarge"], {"devices": ("/dev/neuron0",)}, 0),
+        (_NEURON, ["inf2.xlarge"], {"may_have_other_devices": True}, 0),
+        (_NEURON, ["inf2.xlarge"], {"environment": (("AWS_NEURON_VISIBLE_DEVICES", "0"),)}, 0),
     ],
 )
-def test_an_image_for_gpus_on_hosts_with_gpus_asks_for_one(
+def test_an_image_for_accelerators_on_hosts_with_some_asks_for_one(
     image: str, types: list[str], changes: dict[str, Any], count: int
 ) -> None:
-    fleet = running_on(a_pool(*types), task=task_of(replace(container(), image=image)), **changes)
-    assert ["has an image for GPUs" in each.message for each in said(asked_of_ecs, fleet)] == [True] * count
+    of_service = {"daemon": True} if "daemon" in changes else {}
+    known = {"may_have_other_devices": False, **changes} if not of_service else {}
+    fleet = running_on(a_pool(*types), task=task_of(replace(container(), image=image, **known)), **of_service)
+    assert ["has an image for" in each.message for each in said(asked_of_ecs, fleet)] == [True] * count
 
 
 @pytest.mark.parametrize("value", ["all", UNKNOWN])

@@ -106,9 +106,22 @@ _OF_CDK = {"Fn::Sub": "${AWS::AccountId}.dkr.ecr.${AWS::Region}.${AWS::URLSuffix
 _LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
 
 
+def _gateway(*tables: Any) -> dict[str, Any]:
+    layers, other = endpoint("s3"), {"Type": "AWS::EC2::RouteTable", "Properties": {"VpcId": {"Ref": "Vpc"}}}
+    layers["Properties"]["RouteTableIds"] = [*tables] if tables else {"Fn::ImportValue": "Tables"}
+    return {"LayersEndpoint": layers, "Other": other}
+
+
 @pytest.mark.parametrize(
     ("container", "others", "expected"),
     [
+        ({}, _gateway({"Ref": "Other"}), ["error"]),
+        ({}, _gateway({"Ref": "Other"}, {"Ref": "Routes"}), []),
+        ({}, _gateway({"Ref": "Other"}, {"Fn::ImportValue": "Table"}), []),
+        ({}, _gateway(), []),
+        ({}, {**_gateway({"Ref": "Other"}), "Interface": endpoint("s3")}, []),
+        ({}, {**_gateway({"Ref": "Other"}), "exported": "LayersEndpoint"}, []),
+        ({}, {"LayersEndpoint": None, "exported": "Vpc"}, ["warning"]),
         ({}, {"LayersEndpoint": None}, ["error"]),
         ({}, {"RegistryEndpoint": None}, ["error"]),
         ({"Image": _OF_CDK}, {"ImagesEndpoint": None}, ["error"]),

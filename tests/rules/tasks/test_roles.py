@@ -8,6 +8,7 @@ import pytest
 
 from tests.rules.changed import severities
 
+_VOLUMES = "policy/service-role/AmazonECSInfrastructureRolePolicyForVolumes"
 _EXECUTION = "arn:aws:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
 
 
@@ -95,6 +96,10 @@ def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
     assert severities("GPU275", trust) == expected
     own = {"Task": {"TaskRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}, "ExecutionRoleArn": None}}
     assert severities("GPU275", {**trust, **own}) == expected
+    job = _container(JobRoleArn=own["Task"]["TaskRoleArn"])
+    for form, container in (("ContainerProperties", job), ("NodeProperties", job), ("EcsProperties", _container())):
+        found = _severities_with_a_role(form, container, None, "GPU275", **trust["ExecutionRole"])
+        assert found == expected * (2 + ("JobRoleArn" in container))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +128,9 @@ def test_a_job_logs_with_awslogs_by_default() -> None:
     assert _severities_with_a_role(None, _container(Image=_ECR), read_only) == []
 
 
-def _severities_with_a_role(form: str | None, container: dict[str, Any], policy: str | None) -> list[str]:
+def _severities_with_a_role(
+    form: str | None, container: dict[str, Any], policy: str | None, rule: str = "GPU257", **role: Any
+) -> list[str]:
     """Of a task, or of a job in one of its forms, with one policy of AWS in its execution role."""
     with_role = {**container, "ExecutionRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}}
     forms = {
@@ -134,8 +141,51 @@ def _severities_with_a_role(form: str | None, container: dict[str, Any], policy:
     job = {"Type": "AWS::Batch::JobDefinition", "Properties": {"Type": "container", form: forms[form]}} if form else {}
     policies = [f"arn:aws:iam::aws:policy/{policy}"] if policy else None
     task = {"ContainerDefinitions": [_container() if form else container]}
-    properties = {"Task": task, "ExecutionRole": {"ManagedPolicyArns": policies}}
-    return severities("GPU257", properties, **({"Job": job} if job else {}))
+    properties = {"Task": task, "ExecutionRole": {"ManagedPolicyArns": policies, **role}}
+    return severities(rule, properties, of="GPU257", **({"Job": job} if job else {}))
+
+
+def _group(name: Any, create: str = "true") -> dict[str, Any]:
+    logs = {"LogDriver": "awslogs", "Options": {"awslogs-group": name, "awslogs-create-group": create}}
+    return {"Task": {"ContainerDefinitions": [_container(LogConfiguration=logs)]}}
+
+
+@pytest.mark.parametrize(
+    ("properties", "others", "expected"),
+    [
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup"), ["warning"]),
+        (_group({"Fn::Sub": "/${AWS::StackName}"}), _apart("AWS::Logs::LogGroup", LogGroupName="/a"), ["warning"]),
+        (_group("/vllm", "false"), {}, []),
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName="/vllm"), []),
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName={"Ref": "AWS::StackName"}), []),
+        (_group("/vllm"), _apart("Custom::LogRetention", LogGroupName="/vllm"), []),
+        (_group({"Ref": "Apart"}), _apart("AWS::Logs::LogGroup"), []),
+        (_group({"Fn::ImportValue": "Group"}), {}, []),
+        ({**_group("/vllm"), **_allowing("logs:Create*")}, {}, []),
+    ],
+)
+def test_awslogs_makes_a_group_with_the_role(properties: Any, others: dict[str, Any], expected: list[str]) -> None:
+    assert severities("GPU257", properties, **others) == expected
+
+
+@pytest.mark.parametrize(
+    ("service", "policies", "others", "expected"),
+    [
+        ("ecs.amazonaws.com", [], {}, ["error"]),
+        ("ec2.amazonaws.com", [_VOLUMES], {}, ["error"]),
+        ("ecs.amazonaws.com", [_VOLUMES], {}, []),
+        ("ecs.amazonaws.com", ["policy/Own"], {}, []),
+        ("ecs.amazonaws.com", [], _apart("AWS::IAM::Policy", Roles=[{"Ref": "Volumes"}]), []),
+    ],
+)
+def test_a_role_makes_volumes(service: Any, policies: Any, others: dict[str, Any], expected: list[str]) -> None:
+    volume = {"Name": "data", "ManagedEBSVolume": {"RoleArn": {"Fn::GetAtt": ["Volumes", "Arn"]}}}
+    trust = {"Statement": {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}}
+    role = {"Properties": {"AssumeRolePolicyDocument": trust, "ManagedPolicyArns": policies}, "Type": "AWS::IAM::Role"}
+    assert (
+        severities("GPU275", {"Service": {"VolumeConfigurations": [volume]}}, of="GPU257", Volumes=role, **others)
+        == expected
+    )
 
 
 _ROLE = {"AWS": {"Fn::GetAtt": ["Task", "Role"]}}

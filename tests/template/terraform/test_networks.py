@@ -218,14 +218,18 @@ def test_a_group_whose_launches_are_suspended_starts_no_host(processes: Any, is_
     assert ("GPU110" in found(written)) is is_found
 
 
-@pytest.mark.parametrize(("grants", "is_found"), [((), True), (("aws_kms_grant.hosts",), False)])
-def test_a_key_without_a_policy_lets_auto_scaling_in_by_a_grant_alone(grants: tuple[str, ...], is_found: bool) -> None:
+@pytest.mark.parametrize(("count", "spec", "is_found"), [(0, None, True), (1, None, False), (1, "RSA_2048", True)])
+def test_a_key_lets_auto_scaling_in_by_a_grant_alone(count: int, spec: str | None, is_found: bool) -> None:
+    grants = ("aws_kms_grant.hosts",) * count
     written, key, template = simple(gpus=1), "aws_kms_key.disks", "aws_launch_template.gpu"
     disk = {"device_name": "/dev/xvda", "ebs": [{"volume_size": 100, "encrypted": "true"}]}
     hosts = change(written, template)["change"]
     hosts["after"]["block_device_mappings"] = [disk]
     hosts["after_unknown"]["block_device_mappings"] = [{"ebs": [{"kms_key_id": True}]}]
-    written["resource_changes"] += [planned(key, {}), *(planned(each, {}, key_id=True) for each in grants)]
+    written["resource_changes"] += [
+        planned(key, {"customer_master_key_spec": spec}),
+        *(planned(each, {}, key_id=True) for each in grants),
+    ]
     resources = written["configuration"]["root_module"]["resources"]
     of_hosts = next(each for each in resources if each["address"] == template)
     of_hosts["expressions"]["block_device_mappings"] = [{"ebs": [{"kms_key_id": refers(f"{key}.arn", key)}]}]
