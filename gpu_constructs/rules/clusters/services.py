@@ -120,18 +120,16 @@ def room_for_the_proxy(workload: Workload) -> Problems:
             fix=Text("an Auto Scaling group for its hosts, or ", Word("ServiceRegistries of Cloud Map")),
         )
     if task is not None and task.memory_limit_mib is None and not task.is_part:
-        memory = task.memory_mib
         more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers"
-        least = "" if isinstance(memory, Unknown) else f', such as "Memory": "{memory + PROXY_MEMORY_MIB}"'
         yield Problem(
             involves=(task,),
             property_name="ServiceConnectConfiguration",
             message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
             "proxy gets its part",
-            allowed=f"{more}{least}",
-            fix=f"Memory of the task definition{least}, and its Cpu: {more}; a GpuTaskDefinition gets them on its "
-            "node.default_child, and in the place of an ecs.Ec2TaskDefinition, which takes neither, "
-            "ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
+            allowed=more,
+            fix=f"Memory and Cpu of the task definition, {more}, which have to ask for less where they fill a host; a "
+            "GpuTaskDefinition gets them on its node.default_child, and in the place of an ecs.Ec2TaskDefinition, "
+            "which takes neither, ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
             is_certain=False,
         )
 

@@ -133,6 +133,7 @@ _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
             f"{_QWEN_32B}-GPTQ-Int8",
             "32.0 GiB, and 1 GPU of g6.12xlarge has 22.3; fix: gpus=2",
         ),
+        ("g4dn.xlarge", 1, _QWEN, r"14.2 GiB, and of 1 GPU of g4dn.xlarge vLLM takes 13.4 .* 0.92\); fix: gpus=1 on"),
         ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80; fix: gpus=2, or"),
         ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8; fix: gpus=1 on"),
         (
