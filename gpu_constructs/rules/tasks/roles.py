@@ -92,7 +92,10 @@ def roles_are_assumed(context: Context) -> Problems:
             what = f"that {service} may not assume"
             fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
             if not is_closed_to(role, service):
-                what, fix = f"that does not allow {_CREATES_VOLUME.action}", f"the AWS managed policy {_VOLUMES_POLICY}"
+                what, fix = (
+                    "that does not allow ec2:CreateVolume",
+                    f"the AWS managed policy service-role/{_VOLUMES_POLICY}",
+                )
             yield Problem(
                 about=about,
                 message=f"{of_volume}{name} of {about.name} names a role {what}",
