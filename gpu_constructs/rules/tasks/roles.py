@@ -92,10 +92,8 @@ def roles_are_assumed(context: Context) -> Problems:
             what = f"that {service} may not assume"
             fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
             if not is_closed_to(role, service):
-                what, fix = (
-                    "that does not allow ec2:CreateVolume",
-                    f"the AWS managed policy service-role/{_VOLUMES_POLICY}",
-                )
+                what = "that does not allow ec2:CreateVolume"
+                fix = f"the AWS managed policy service-role/{_VOLUMES_POLICY}"
             yield Problem(
                 about=about,
                 message=f"{of_volume}{name} of {about.name} names a role {what}",
