@@ -216,9 +216,11 @@ def _asked(task: Task) -> str:
 def _gpus(task: Task) -> str:
     if task.takes_all_gpus:
         return "every GPU of its host"
-    if task.shares_gpu or task.gpu_part:
-        return "a part of a GPU"
     demand = demand_of(task)
+    if task.shares_gpu:
+        return f"{demand.shared_memory_mib} MiB of a shared GPU" if demand.shared_memory_mib else "a share of a GPU"
+    if task.gpu_part:
+        return "a part of a GPU"
     if demand.neuron or demand.neuron_devices:
         return counted(demand.neuron_devices, "Neuron device") if demand.neuron_devices else "Neuron devices"
     if not task.wants_gpu:

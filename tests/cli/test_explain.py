@@ -37,6 +37,14 @@ def test_a_task_that_fits_is_0(explained: Explained) -> None:
     assert pool["hosts"] == [{"instance_type": "g6.xlarge", "declared": False, "fits": True, "reasons": []}]
 
 
+def test_a_share_of_a_gpu_is_told_in_mib(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    (container,) = body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"]
+    container["ResourceRequirements"] = [{"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 6144}}}]
+    main(["explain", "Chat", written(body, tmp_path / "t.json")])
+    assert "asks for 6144 MiB of a shared GPU, " in capsys.readouterr().out
+
+
 def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(
     explained: Explained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

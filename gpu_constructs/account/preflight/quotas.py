@@ -112,7 +112,7 @@ def _questions(scope: Scope) -> Iterator[Question]:
 
 def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) -> Result:
     code, value = need.quota.code, _quota(ask, need.quota.code)
-    has = f"quota {code} is {value:,g} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
+    has = f"quota {code} is {value:,.0f} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
     is_open = isinstance(need.maximum, Unknown)
     not_known = f"how many hosts {listed(need.unknown_pools)} can have is not known"
     if is_open and not need.known_maximum:
@@ -129,7 +129,7 @@ def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) 
     if wanted > value:
         options = {"service_code": "ec2", "quota_code": code, "desired_value": wanted}
         raised = aws("service-quotas", "request-service-quota-increase", region, **options)
-        return short(f"{text}: {wanted - value:,g} short{after}", raised)
+        return short(f"{text}: {wanted - value:,.0f} short{after}", raised)
     return unchecked(f"{text}; {not_known}{after}") if is_open else ok(text + after)
 
 
