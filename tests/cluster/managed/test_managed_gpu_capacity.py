@@ -146,29 +146,11 @@ def roles(site: Site) -> dict[str, Properties]:
     }
 
 
-def test_ecs_may_pass_this_one_role_whatever_it_is_called(site: Site) -> None:
+def test_ecs_launches_and_ends_hosts_with_a_policy_of_aws(site: Site) -> None:
     managed(site)
-    infrastructure = roles(site)["ecs.amazonaws.com"]
-    (policy,) = infrastructure["Policies"]
-    (statement,) = policy["PolicyDocument"]["Statement"]
-    assert statement["Action"] == "iam:PassRole"
-    assert "ManagedHostRole" in statement["Resource"]["Fn::GetAtt"][0]
-    assert "ec2.amazonaws.com" in statement["Condition"]["StringEquals"]["iam:PassedToService"]
-    (arn,) = infrastructure["ManagedPolicyArns"]
+    (arn,) = roles(site)["ecs.amazonaws.com"]["ManagedPolicyArns"]
     assert arn["Fn::Join"][1][-1] == ":iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
     assert all("RoleName" not in each for each in roles(site).values())
-
-
-def test_hosts_may_talk_to_this_one_cluster_and_nothing_else(site: Site) -> None:
-    managed(site)
-    host = roles(site)["ec2.amazonaws.com"]
-    assert "ManagedPolicyArns" not in host
-    statements = [each for policy in host["Policies"] for each in policy["PolicyDocument"]["Statement"]]
-    assert [each["Action"] for each in statements if each["Resource"] == "*"] == ["ecs:DiscoverPollEndpoint"]
-    actions = {
-        action for each in statements for action in ([each["Action"]], each["Action"])[type(each["Action"]) is list]
-    }
-    assert all(each.startswith("ecs:") for each in actions)
 
 
 def test_roles_are_made_once_for_all_capacities_of_a_cluster(site: Site) -> None:

@@ -37,17 +37,6 @@ def container(site: Site) -> Properties:
     return found
 
 
-def statements(site: Site) -> list[dict[str, Any]]:
-    """What the daemon itself may do."""
-    found: list[dict[str, Any]] = [
-        statement
-        for name, each in site.template()["Resources"].items()
-        if each["Type"] == "AWS::IAM::Policy" and "CollectorTaskRole" in name
-        for statement in each["Properties"]["PolicyDocument"]["Statement"]
-    ]
-    return found
-
-
 OWN_IMAGE = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")
 
 
@@ -123,24 +112,6 @@ def test_it_sees_no_more_of_the_host_than_it_reads(usual: Monitored) -> None:
     assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": folder, "ReadOnly": True}]
     environment = {each["Name"]: each["Value"] for each in made["Environment"]}
     assert environment["METRICS_FILE"] == f"{folder}/gpu-metrics.json"
-
-
-def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: Monitored) -> None:
-    reads, asks, reports = statements(usual)
-    environment = {each["Name"]: each["Value"] for each in container(usual)["Environment"]}
-    assert reads["Action"] == "s3:GetObject"
-    assert environment["PROGRAM_BUCKET"] in reads["Resource"]["Fn::Join"][1]
-    assert reads["Resource"]["Fn::Join"][1][-1] == f"/{environment['PROGRAM_KEY']}"
-    assert asks["Action"] == ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"]
-    assert asks["Condition"] == {"ArnEquals": {"ecs:cluster": {"Fn::GetAtt": [CLUSTER["Ref"], "Arn"]}}}
-    for kind, resource in zip(("container-instance", "task"), asks["Resource"], strict=True):
-        assert [part for part in resource["Fn::Join"][1] if isinstance(part, str)][-2:] == [f":{kind}/", "/*"]
-        assert CLUSTER in resource["Fn::Join"][1]
-    assert reports["Action"] == "events:PutEvents"
-    assert reports["Condition"] == {
-        "StringEquals": {"events:source": "gpu-constructs", "events:detail-type": "GPU Fault"}
-    }
-    assert reports["Resource"]["Fn::Join"][1][-1] == ":event-bus/default"
 
 
 def test_its_program_is_a_file_that_the_task_definition_names_by_its_digest(usual: Monitored) -> None:

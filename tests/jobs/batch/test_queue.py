@@ -115,12 +115,6 @@ def test_an_environment_starts_from_zero_on_an_own_launch_template_and_is_update
     assert {"ImageId", "InstanceType", "IamInstanceProfile"}.isdisjoint(template)
 
 
-def test_hosts_may_do_nothing_but_join_the_clusters_of_batch(queues: Queues) -> None:
-    (policy,) = queues.only("Usual", "Role")["Policies"]
-    statements = {each["Sid"]: each for each in policy["PolicyDocument"]["Statement"]}
-    assert statements["RegisterWithTheCluster"]["Resource"]["Fn::Join"][1][-1] == ":cluster/AWSBatch*"
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "strategy", "data"),
     [
