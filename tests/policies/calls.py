@@ -106,7 +106,7 @@ def _hosts(world: World) -> _Made:
         host = cluster.replace(":cluster/", ":container-instance/") + "/0123"
         yield role, Call("ecs:DiscoverPollEndpoint")
         for each in (*_AGENT, *(("PutSystemLogEvents",) if is_managed else ("UpdateContainerInstancesState",))):
-            yield role, Call(f"ecs:{each}", host, {"ecs:cluster": cluster})
+            yield role, Call(f"ecs:{each}", host, {} if is_managed else {"ecs:cluster": cluster})
         for each in (*_ON_CLUSTER, *(() if is_managed else _OLDER)):
             yield role, Call(f"ecs:{each}", cluster)
         if not is_managed:

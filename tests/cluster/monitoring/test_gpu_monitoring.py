@@ -122,6 +122,7 @@ def test_its_program_is_a_file_that_the_task_definition_names_by_its_digest(usua
     (shipped,) = Path(usual.app.synth().directory).glob(f"asset.{environment['PROGRAM_KEY']}")
     assert shipped.read_bytes() == PROGRAM.read_bytes()
     assert sha256(shipped.read_bytes()).hexdigest() == environment["PROGRAM_SHA256"]
+    assert f"'/{environment['PROGRAM_KEY']}'" in str(usual.properties("AWS::IAM::Policy"))
 
 
 def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
