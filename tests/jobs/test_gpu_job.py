@@ -87,18 +87,6 @@ def definition(shared_site: Site, made: GpuJob) -> dict[str, Any]:
     return found
 
 
-def test_every_state_is_reached_and_every_way_ends(definition: dict[str, Any]) -> None:
-    states = definition["States"]
-    assert {each for state in states.values() for each in _after(state)} | {"Begin"} == set(states)
-    assert all(_after(state) or state["Type"] == "Fail" or state.get("End") for state in states.values())
-
-
-def _after(state: dict[str, Any]) -> set[str]:
-    choices = [*state.get("Choices", ()), *state.get("Catch", ())]
-    named = {state.get("Next"), state.get("Default"), *(each["Next"] for each in choices)}
-    return {each for each in named if each is not None}
-
-
 def test_the_whole_execution_has_time_for_every_attempt(definition: dict[str, Any]) -> None:
     attempts = JobRetries(exit_codes={75: 2}).attempts
     assert definition["States"]["Run"]["TimeoutSeconds"] == HOURS.to_seconds()

@@ -8,7 +8,6 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation
@@ -29,12 +28,8 @@ def hosts(site: Site, purchase: Purchase, *types: str, **arguments: Any) -> Prop
     return site.only("AWS::AutoScaling::AutoScalingGroup")
 
 
-def in_one_zone(site: Site) -> ec2.SubnetSelection:
-    return ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
-
-
 def in_block(site: Site, purchase: Purchase, *types: str, **arguments: Any) -> Properties:
-    return hosts(site, purchase, *types, **{"vpc_subnets": in_one_zone(site), **arguments})
+    return hosts(site, purchase, *types, **{"vpc_subnets": site.one_zone, **arguments})
 
 
 @pytest.fixture(scope="module")
@@ -209,13 +204,6 @@ def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
         if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
     ]
     assert [each["ReservedInstances"] for each in groups] == [3, {"Ref": "Reserved"}]
-
-
-def test_one_reservation_is_of_one_type(ground: Ground) -> None:
-    for purchase in (Purchase.reservations(reservation_id=ID, only=True), block()):
-        with pytest.raises(IncompatibleError, match="is of one instance type") as error:
-            in_block(ground, purchase, "p5.48xlarge", "p5e.48xlarge")
-        assert error.value.argument == "instance_types"
 
 
 def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:

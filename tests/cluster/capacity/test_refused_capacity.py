@@ -31,12 +31,6 @@ REFUSED: list[Any] = [
     pytest.param({"instance_types": "g6.xlarge"}, InvalidValueError, r"\['g6\.xlarge'\]", id="text, not a list"),
     pytest.param({"instance_types": []}, InvalidValueError, r"at least one", id="an empty list"),
     pytest.param(
-        {"instance_types": ["g5.xlarge", "g5.12xlarge"]},
-        IncompatibleError,
-        r"one add_capacity for each shape, or",
-        id="1 and 4",
-    ),
-    pytest.param(
         {"instance_types": ["g5g.xlarge", "g5.xlarge"]}, IncompatibleError, r"arm64: g5g\.xlarge", id="arm and x86"
     ),
     pytest.param(

@@ -7,16 +7,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs import (
-    GpuMachineImage,
     GpuService,
     HostScaling,
-    IncompatibleError,
     InvalidValueError,
-    Purchase,
     WarmHosts,
 )
 from gpu_constructs.fleet import UNKNOWN, WarmPool
-from tests.synthesis import Ground, Site, user_data
+from tests.synthesis import Site, user_data
 
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 
@@ -69,24 +66,6 @@ def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
     assert pool == {"MinSize": 2, "MaxGroupPreparedCapacity": 2, "PoolState": "Stopped"}
     assert made.pool.group.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
     assert "\nECS_WARM_POOLS_CHECK=true\n" in user_data(site.launch_template())
-
-
-@pytest.mark.parametrize("base", [0, 1])
-def test_spot_hosts_cannot_be_kept_warm(site: Site, base: int) -> None:
-    with pytest.raises(IncompatibleError, match="PutWarmPool refuses a group that requests Spot Instances") as raised:
-        site.capacity(
-            "g6.xlarge",
-            purchase=Purchase.spot(on_demand_base=base),
-            scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)),
-        )
-    assert raised.value.argument == "warm_hosts"
-
-
-@pytest.mark.parametrize("types", [["g5g.xlarge"], ["g6.xlarge"]])
-def test_bottlerocket_hosts_cannot_be_kept_warm(ground: Ground, types: list[str]) -> None:
-    image = None if types == ["g5g.xlarge"] else GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
-    with pytest.raises(IncompatibleError, match="Bottlerocket has no setting"):
-        ground.capacity(*types, image=image, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
 
 
 def test_numbers_that_are_only_known_at_deploy_time_are_passed_on(site: Site) -> None:
