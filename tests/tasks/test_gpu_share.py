@@ -179,14 +179,6 @@ def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
     assert task_slots(task.task, task.capacity[0].pool) == 4
 
 
-def test_a_sidecar_is_taken_off_the_whole_host(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.12xlarge"))
-    task.add_container("logs", image=tenant.image, cpu=100, memory_limit_mib=200)
-    task.add_gpu_container("train", image=tenant.image, gpus="ALL")
-    host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
-    assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
-
-
 def test_a_part_is_written_as_a_decimal_and_gets_the_whole_host(site: Site) -> None:
     parts = {"g6f.large": 0.125, "g6f.2xlarge": 0.25, "g6f.4xlarge": 0.5, "gr6f.4xlarge": 0.5}
     for number, (name, part) in enumerate(parts.items()):

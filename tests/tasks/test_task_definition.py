@@ -288,8 +288,7 @@ def test_one_gpu_of_any_family_gets_a_share_that_fits(landlord: Landlord) -> Non
 
 
 def test_efa_reaches_the_container_and_what_the_user_sets_wins(tenant: Tenant) -> None:
-    zone = ec2.SubnetSelection(subnets=tenant.vpc.private_subnets[:1])
-    hosts = tenant.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=zone)
+    hosts = tenant.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=tenant.one_zone)
     task = tenant.task(hosts, network_mode=ecs.NetworkMode.HOST)
     task.add_gpu_container("train", image=tenant.image, efa=True, environment={"FI_PROVIDER": "efa;ofi_rxm"})
     container = tenant.container()

@@ -56,10 +56,9 @@ def test_a_group_that_does_not_keep_hosts_together_may_be_in_several_zones(site:
 
 def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
-    subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
     for name, reservation in (("One", "cr-0123456789abcdef0"), ("Any", None)):
         purchase = Purchase.reservations(reservation_id=reservation)
-        capacity = site.capacity("p5.48xlarge", name=name, network=EFA, purchase=purchase, vpc_subnets=subnets)
+        capacity = site.capacity("p5.48xlarge", name=name, network=EFA, purchase=purchase, vpc_subnets=site.one_zone)
         assert capacity.placement_group is None
     assert not [each for each in site.warnings() if "placement group" in each]
     templates = site.properties("AWS::EC2::LaunchTemplate")

@@ -206,7 +206,9 @@ def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
     assert [each["ReservedInstances"] for each in groups] == [3, {"Ref": "Reserved"}]
 
 
-def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:
+def test_one_reservation_is_of_one_type_and_not_for_several_shapes(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="^instance_types: .* is of one instance type"):
+        in_block(site, Purchase.reservations(reservation_id=ID, only=True), "p5.48xlarge", "p5e.48xlarge")
     with pytest.raises(IncompatibleError, match="g6 has 3 shapes"):
         site.cluster.add_family("g6", max_instances=1, purchase=Purchase.reservations(reservation_id=ID, only=True))
     assert site.cluster.capacities == ()

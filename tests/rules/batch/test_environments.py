@@ -54,15 +54,11 @@ def _fleet(task: Task, *pools: Pool) -> Fleet:
 SPOT = _hosts(purchase=PurchaseOption.SPOT)
 
 
-def test_multi_node_jobs_on_spot_alone_are_an_error() -> None:
-    assert "is a multi-node job" in only(nodes_stay, _fleet(NODES, SPOT)).message
-
-
 @pytest.mark.parametrize(
     "fleet",
     [_fleet(GPU_JOB, SPOT), _fleet(NODES, SPOT, replace(_hosts(), name="more"))],
 )
-def test_others_are_silent(fleet: Fleet) -> None:
+def test_other_jobs_and_other_hosts_are_silent(fleet: Fleet) -> None:
     assert said(nodes_stay, fleet) == []
 
 
@@ -84,22 +80,15 @@ def test_one_job_may_not_ask_for_more_than_the_maximum() -> None:
     assert said(has_room, replace(_fleet(GPU_JOB, _hosts(3)), is_whole=False)) == []
 
 
-_RESERVED = """
-Resources:
-  Reserved:
-    Type: AWS::EC2::CapacityReservation
-    Properties: {AvailabilityZone: us-east-1a, InstanceType: g6.2xlarge, InstancePlatform: Linux/UNIX, InstanceCount: 4}
-  Template:
-    Type: AWS::EC2::LaunchTemplate
-    Properties:
-      LaunchTemplateData:
-        CapacityReservationSpecification:
-          CapacityReservationTarget: {CapacityReservationId: !Ref Reserved}
+_RESERVED = (
+    example_of("GPU310").wrong.replace("Template:", "Template:\n    Type: AWS::EC2::LaunchTemplate", 1)
+    + """
   Environment:
     Properties:
       ComputeResources:
         LaunchTemplate: {LaunchTemplateId: !Ref Template}
 """
+)
 _ISOLATED = """
 Resources:
   Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16}}
