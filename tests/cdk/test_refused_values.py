@@ -10,15 +10,18 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import (
     AlarmLimits,
+    BatchRetries,
     CapacityChoice,
     FairShares,
     GpuConstructsError,
     GpuMachineImage,
     GpuShare,
+    HostMount,
     HostNetwork,
     HostReplacement,
     HostScaling,
@@ -27,24 +30,27 @@ from gpu_constructs import (
     JobRetries,
     ManagedOperation,
     ManagedStorage,
+    ModelCache,
     Purchase,
     TrainingLauncher,
     WarmHosts,
 )
+from tests.model_storage import bucket_of, files_of, imported_lustre, lustre_of, serve
 from tests.synthesis import Ground, Site
 
 AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
 BLOCK = "cr-0123456789abcdef0"
 ENDS = datetime(2030, 1, 1, tzinfo=timezone.utc)
 OF_DEPLOY: Any = "${Token[TOKEN.1]}"
+LATER = cdk.Token.as_number({"Ref": "Number"})
 
 
 def _block(**arguments: Any) -> Purchase:
     return Purchase.capacity_block(BLOCK, **{"instances": 1, "ends": ENDS, **arguments})
 
 
-def _bucket(site: Site) -> s3.IBucket:
-    return s3.Bucket.from_bucket_name(site.stack, "Data", "data-of-jobs")
+def _mounting(bucket: s3.IBucket, *paths: str) -> HostStorage:
+    return HostStorage(mounts=[HostMount.s3(bucket, path=each) for each in paths])
 
 
 def _container(**arguments: Any) -> Callable[[Site], object]:
@@ -83,6 +89,8 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
     ("path", JobData.directory, ("data", "/a\nb", "/a/../b", "/a/./b", "/a'b", "")),
     ("no_host", lambda value: JobRetries(no_host=value), (-1, 1.5)),
     ("exit_codes", lambda value: JobRetries(exit_codes=value), ({0: 1}, {75: -1}, 75)),
+    ("attempts", lambda value: BatchRetries(attempts=value), (0, 11, LATER)),
+    ("exit_codes", lambda value: BatchRetries(exit_codes=value), ([1, 2, 3], [0], [LATER], 75)),
     ("shares", lambda value: FairShares(shares=value), ({}, {"a b": 1}, {"a": 0})),
     ("processes_per_host", lambda value: TrainingLauncher.torchrun(processes_per_host=value), (0,)),
     ("idle_minutes", lambda value: AlarmLimits(idle_minutes=value), (-1,)),
@@ -103,9 +111,33 @@ CALLS: list[tuple[str, Callable[[Site], object]]] = [
     ("image", lambda site: site.task().add_gpu_container("chat", image="nvidia/cuda")),  # type: ignore[arg-type]
     ("ipc_mode", lambda site: site.task(site.managed(instance_types=["g6.xlarge"]), ipc_mode=ecs.IpcMode.TASK)),
     ("memory_limit_mib", _container(memory_mib=1024, memory_limit_mib=1024)),
-    ("prefix", lambda site: JobData.s3(_bucket(site), prefix="a\nb/")),
-    ("prefix", lambda site: JobData.s3(_bucket(site), prefix="a*/")),
+    ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a\nb/")),
+    ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a*/")),
     ("ends", lambda _: _block(starts=ENDS, ends=ENDS - timedelta(days=1))),
+    # Storage of models
+    ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
+    ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
+    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="a; reboot #")),
+    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="-x")),
+    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name="a; reboot")),
+    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name=f"{cdk.Aws.REGION}; reboot")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x; reboot"), mount_name="abc")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x\nEOF\nreboot"), mount_name="abc")),
+    ("bucket", lambda _: HostMount.s3("weights")),  # type: ignore[arg-type] # is refused
+    ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
+    ("mounts", lambda site: _mounting(bucket_of(site), "/mnt/s3", "/mnt/s3")),
+    ("mounts", lambda site: _mounting(bucket_of(site), "/mnt/s3/sub", "/mnt/s3")),
+    ("file_system", lambda site: ModelCache.efs("fs-1")),  # type: ignore[arg-type] # is refused
+    ("file_system", lambda site: ModelCache.efs(efs.FileSystem)),  # type: ignore[arg-type] # is refused
+    ("access_point", lambda site: ModelCache.efs(files_of(site), access_point="fsap-1")),  # type: ignore[arg-type]
+    ("file_system", lambda site: ModelCache.fsx_lustre("fs-1")),  # type: ignore[arg-type] # is refused
+    ("mount_name", lambda site: ModelCache.fsx_lustre(lustre_of(site), mount_name="a name")),
+    ("path", lambda site: ModelCache.fsx_lustre(lustre_of(site), path="/etc")),
+    ("bucket", lambda site: ModelCache.s3_copy("weights")),  # type: ignore[arg-type] # is refused
+    ("prefix", lambda site: ModelCache.s3_mount(bucket_of(site), prefix="a; rm -rf /")),
+    ("image", lambda site: ModelCache.s3_copy(bucket_of(site), image="")),
+    ("name", lambda site: ModelCache.host_disk("../models")),
+    ("network_mode", lambda site: serve(site.task(network_mode=ecs.NetworkMode.NONE), ModelCache.host_disk())),
 ]
 
 
@@ -129,3 +161,4 @@ def test_a_call_that_cannot_be_is_refused(ground: Ground, argument: str, call: C
     with pytest.raises(GpuConstructsError) as refused:
         call(ground)
     assert refused.value.argument == argument
+    assert refused.value.fix or refused.value.allowed

@@ -12,11 +12,8 @@ from gpu_constructs import (
     GpuCluster,
     GpuMachineImage,
     HostScaling,
-    IncompatibleError,
     InvalidValueError,
 )
-from gpu_constructs.cluster.capacity.images import image_for
-from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import HostImage
 from tests.synthesis import Ground, Site, user_data
 
@@ -196,15 +193,6 @@ def test_a_floating_image_says_so(site: Site) -> None:
 def test_al2_is_taken_by_name_only_and_its_end_is_said(site: Site) -> None:
     site.capacity("g5.xlarge", image=GpuMachineImage.pinned("al2-gpu"))
     assert any("GPU003" in warning and "2026-06-30" in warning for warning in site.warnings())
-
-
-def test_no_type_gets_al2_by_itself() -> None:
-    for each in accelerated():
-        try:
-            image = image_for([each])
-        except IncompatibleError:
-            continue
-        assert not image.host_image.image.name.startswith("al2-"), each
 
 
 def test_an_old_type_works_and_names_a_modern_one_until_that_is_acknowledged_by_id_with_a_reason(site: Site) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -13,42 +12,13 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import (
-    GpuConstructsError,
     GpuMachineImage,
     HostMount,
     HostStorage,
     IncompatibleError,
 )
-from tests.model_storage import bucket_of, imported_lustre, lustre_of
+from tests.model_storage import bucket_of, imported_lustre
 from tests.synthesis import Ground, Site, user_data
-
-
-def mount_on(site: Site, path: str) -> HostMount:
-    return HostMount.s3(s3.Bucket.from_bucket_name(site.stack, path.replace("/", "-"), "weights"), path=path)
-
-
-BAD: list[tuple[str, Callable[[Site], object]]] = [
-    ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
-    ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
-    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="a; reboot #")),
-    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="-x")),
-    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name="a; reboot")),
-    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name=f"{cdk.Aws.REGION}; reboot")),
-    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x; reboot"), mount_name="abc")),
-    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x\nEOF\nreboot"), mount_name="abc")),
-    ("bucket", lambda _: HostMount.s3("weights")),  # type: ignore[arg-type] # is refused
-    ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
-    ("mounts", lambda site: HostStorage(mounts=[HostMount.s3(bucket_of(site))] * 2)),
-    ("mounts", lambda site: HostStorage(mounts=[mount_on(site, "/mnt/s3/sub"), mount_on(site, "/mnt/s3")])),
-]
-
-
-@pytest.mark.parametrize(("argument", "call"), BAD)
-def test_a_wrong_mount_is_named_with_a_fix(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        call(ground)
-    assert refused.value.argument == argument
-    assert refused.value.fix
 
 
 def test_a_name_that_is_known_at_deploy_time_is_one_word_of_the_script(site: Site) -> None:

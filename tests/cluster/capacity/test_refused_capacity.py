@@ -75,21 +75,6 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert cluster.capacities == ()
 
 
-PARTS_REFUSED = [
-    pytest.param(HostStorage, {"root_volume_gib": 8}, r"30 to 65536", id="smaller than the AMI"),
-    pytest.param(HostScaling, {"instance_warmup_seconds": -1}, r"0 to 10000", id="warm before it is launched"),
-]
-
-
-@pytest.mark.parametrize(("part", "arguments", "message"), PARTS_REFUSED)
-def test_a_part_of_a_capacity_refuses_what_is_wrong_by_itself(
-    part: Any, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InvalidValueError, match=message) as refused:
-        part(**arguments)
-    assert refused.value.argument in arguments
-
-
 @pytest.mark.parametrize("name", ["al2-gpu", "al2023", "al2023-neuron", "bottlerocket-ecs-2-nvidia-arm64"])
 def test_an_image_that_cannot_drive_the_types_is_refused_with_both_sides(untouched: Site, name: str) -> None:
     with pytest.raises(

@@ -29,6 +29,8 @@ def test_a_size_that_is_given_is_kept_where_the_images_fit() -> None:
     with pytest.raises(InvalidValueError, match="70 GiB of images do not fit on a volume of 60 GiB") as raised:
         HostStorage(root_volume_gib=60, images_gib=70)
     assert raised.value.allowed == "205 or more"
+    with pytest.raises(InvalidValueError, match="^root_volume_gib: .*30 to 65536"):
+        HostStorage(root_volume_gib=8)
 
 
 def test_images_on_local_disks_need_no_room_on_the_root_volume() -> None:

@@ -23,7 +23,6 @@ from tests.jobs.batch.queues import job, queue
 from tests.synthesis import Ground, Properties, Site
 
 DEFINITION = "AWS::Batch::JobDefinition"
-LATER = cdk.Token.as_number({"Ref": "Number"})
 LARGE = CapacityChoice("Large", instance_types=["g6.12xlarge"], max_instances=2)
 SMALL = CapacityChoice("Small", instance_types=["g6.xlarge"], max_instances=2)
 
@@ -68,24 +67,6 @@ def test_a_job_has_a_time_limit_and_retries_by_cause_with_an_end(site: Site) -> 
         ("RETRY", "76"),
         ("EXIT", "*"),
     ]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"attempts": 0},
-        {"attempts": 11},
-        {"attempts": LATER},
-        {"exit_codes": [1, 2, 3]},
-        {"exit_codes": [0]},
-        {"exit_codes": [LATER]},
-        {"exit_codes": 75},
-    ],
-)
-def test_retries_that_batch_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        BatchRetries(**wrong)
-    assert refused.value.argument == next(iter(wrong))
 
 
 def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site) -> None:

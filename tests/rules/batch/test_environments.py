@@ -40,11 +40,7 @@ ON_FARGATE = ComputeEnvironment(name="jobs", lacks_accelerators="is on Fargate, 
 
 
 def _hosts(vcpus: int | Unknown | None = 64, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> Pool:
-    return replace(
-        a_pool("g6.xlarge", purchase=purchase),
-        kind=PoolKind.BATCH,
-        max_vcpus=vcpus,
-    )
+    return a_pool("g6.xlarge", purchase=purchase, kind=PoolKind.BATCH, max_vcpus=vcpus)
 
 
 def _fleet(task: Task, *pools: Pool) -> Fleet:

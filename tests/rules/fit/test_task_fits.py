@@ -88,7 +88,7 @@ class TestNumbersOfTheDeploy:
     @pytest.mark.parametrize(
         ("task", "words"),
         [
-            (a_task(UNKNOWN), "ResourceRequirements is"),
+            (a_task(UNKNOWN, cpu_limit=256), "ResourceRequirements is"),
             (a_task("1", cpu_limit=UNKNOWN, memory_limit_mib=UNKNOWN), "Cpu and Memory are"),
             (a_task("1", architecture=UNKNOWN), "the architecture is"),
         ],
@@ -273,10 +273,6 @@ def test_one_vcpu_for_eight_gpus_is_a_warning_with_the_share_that_goes_with_them
     assert "1024 CPU units, 1 vCPU, for all containers with 8 GPUs together" in finding.message
     assert "p5.48xlarge has 24 vCPUs for each GPU" in finding.message
     assert finding.fix == "Cpu of 196608, the share of 8 GPUs, or no Cpu of the task"
-
-
-def test_a_number_of_gpus_that_only_the_deploy_knows_is_not_judged() -> None:
-    assert [rule for rule, _, _ in found(running_on(a_pool(), task=a_task(UNKNOWN, cpu_limit=256)))] == ["GPU014"]
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,6 @@ def test_a_task_that_is_known_decides_whether_shapes_matter(gpus: str, rules: li
     assert asked(RULES, running_on(mixed, task=a_task("1"))) == {}
 
 
-def test_a_new_type_is_asked_about_where_a_gpu_task_may_go() -> None:
-    pool = a_pool("g6.xlarge", unknown_type_names=("m99.large",))
-    assert list(asked(RULES, running_on(pool, task=a_task("1")))) == ["GPU051"]
-
-
 def test_a_gpu_task_on_hosts_with_other_accelerators_is_never_placed() -> None:
     found = asked(RULES, running_on(a_pool("g4ad.xlarge", "g4ad.2xlarge")))
     assert list(found) == ["GPU054"]

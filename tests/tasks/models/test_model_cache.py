@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 
@@ -180,26 +178,3 @@ def test_a_server_without_a_directory_has_no_cache(ground: Ground) -> None:
     with pytest.raises(GpuConstructsError, match=r"not known where comfyui keeps.*cache_directory=") as refused:
         ground.task().add_model_server("ComfyUi", server=server, cache=ModelCache.host_disk())
     assert refused.value.argument == "cache"
-
-
-BAD: list[tuple[str, Callable[[Site], object]]] = [
-    ("file_system", lambda site: ModelCache.efs("fs-1")),  # type: ignore[arg-type] # is refused
-    ("file_system", lambda site: ModelCache.efs(efs.FileSystem)),  # type: ignore[arg-type] # is refused
-    ("access_point", lambda site: ModelCache.efs(files_of(site), access_point="fsap-1")),  # type: ignore[arg-type]
-    ("file_system", lambda site: ModelCache.fsx_lustre("fs-1")),  # type: ignore[arg-type] # is refused
-    ("mount_name", lambda site: ModelCache.fsx_lustre(lustre_of(site), mount_name="a name")),
-    ("path", lambda site: ModelCache.fsx_lustre(lustre_of(site), path="/etc")),
-    ("bucket", lambda site: ModelCache.s3_copy("weights")),  # type: ignore[arg-type] # is refused
-    ("prefix", lambda site: ModelCache.s3_mount(bucket_of(site), prefix="a; rm -rf /")),
-    ("image", lambda site: ModelCache.s3_copy(bucket_of(site), image="")),
-    ("name", lambda site: ModelCache.host_disk("../models")),
-    ("network_mode", lambda site: serve(site.task(network_mode=ecs.NetworkMode.NONE), ModelCache.host_disk())),
-]
-
-
-@pytest.mark.parametrize(("argument", "call"), BAD)
-def test_a_wrong_value_is_named_with_a_fix(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        call(ground)
-    assert refused.value.argument == argument
-    assert refused.value.fix
