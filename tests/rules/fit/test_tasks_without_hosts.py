@@ -106,10 +106,11 @@ def test_a_task_on_a_type_that_may_be_new_is_not_checked(fleet: Fleet, is_whole:
         (undeclared("g9.xlrge"), ["GPU050"]),
         (undeclared("g9.xlarge", has_unknown_types=True), ["GPU051"]),
         (undeclared("g9", kind=PoolKind.BATCH), ["GPU051"]),
+        (undeclared("m99.large"), ["GPU051"]),
         (replace(a_pool(), unknown_type_names=("g9.xlarge",)), ["GPU051"]),
         (a_pool(), []),
     ],
-    ids=["no name", "a value of the deploy too", "AWS Batch", "a known type too", "known"],
+    ids=["no name", "a value of the deploy too", "AWS Batch", "no accelerators", "a known type too", "known"],
 )
 def test_what_is_wrong_with_the_name_is_said_once(pool: Pool, ids: list[str]) -> None:
     assert list(asked(OF_TYPES, running_on(pool, task=GPU_TASK))) == ids
