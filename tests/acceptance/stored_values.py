@@ -10,8 +10,6 @@ from gpu_constructs.facts import image
 from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.template import Inputs, fleet_of
 
-__all__ = ["AMI", "REF", "STORED", "WRITTEN", "changed", "errors", "part"]
-
 ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
 AMI = image("al2023-gpu").ssm_parameter
 

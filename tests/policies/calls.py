@@ -21,8 +21,6 @@ from gpu_constructs.facts import instance_type
 from gpu_constructs.facts.names import HOST_LOG
 from tests.policies.world import HERE, World
 
-__all__ = ["calls_of"]
-
 _Made = Iterator[tuple[str, Call]]
 _LOGS = ("logs:CreateLogStream", "logs:PutLogEvents")
 _AGENT = ("Poll", "StartTelemetrySession")

@@ -39,8 +39,6 @@ from gpu_constructs import (
 from gpu_constructs.facts.names import HOST_LOG, SELF_TEST
 from tests.synthesis import Site, app_in
 
-__all__ = ["ACCOUNT", "HERE", "World", "template_of_all", "template_with_a_key"]
-
 ACCOUNT: Final = "111122223333"
 HERE: Final = f"us-east-1:{ACCOUNT}"
 _PSEUDO = {

@@ -10,8 +10,6 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Finding
 from tools.rule_examples import example_of
 
-__all__ = ["USER_DATA", "changed", "severities"]
-
 USER_DATA = """  Template:
     Properties:
       LaunchTemplateData:

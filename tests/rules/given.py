@@ -32,30 +32,6 @@ from gpu_constructs.rules.fit.tasks_without_hosts import fits_somewhere_here, ha
 from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host, makes_hosts_scale_out
 from gpu_constructs.rules.tasks.containers import fed
 
-__all__ = [
-    "FIT_RULES",
-    "GPU_TASK",
-    "a_pool",
-    "a_task",
-    "asked",
-    "container",
-    "fleet_of",
-    "found",
-    "gpu",
-    "managed_pool",
-    "member_of",
-    "mps",
-    "of_image",
-    "on_launch_type",
-    "on_strategy",
-    "only",
-    "running_on",
-    "said",
-    "service",
-    "task_of",
-    "unpriced",
-]
-
 _ALONE = (fed, fits_somewhere_here, has_gpu_hosts, some_type_can_run_it, has_a_first_host, makes_hosts_scale_out)
 _OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types)
 FIT_RULES = (*_ALONE, *_OF_CONSTRAINTS, *rules_of(task_fits), *rules_of(gpu_needs))

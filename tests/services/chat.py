@@ -11,8 +11,6 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuService
 from tests.synthesis import Site
 
-__all__ = ["PORT", "certificate_of", "chat"]
-
 PORT = 8000
 
 

@@ -14,8 +14,6 @@ from gpu_constructs.services.endpoint import ServiceEndpoint
 from gpu_constructs.tasks.task_target import Capacity
 from tests.synthesis import Site
 
-__all__ = ["behind", "by_tokens", "managed", "queue_of", "service_of", "service_on", "tokens"]
-
 
 def service_on(site: Site, *capacity: Capacity, name: str = "Service", **arguments: Any) -> GpuService:
     task = site.task(*capacity, name=f"{name}Task")

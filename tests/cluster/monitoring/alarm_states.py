@@ -14,8 +14,6 @@ from typing import Any
 
 from .metric_math import Samples, Values, evaluated
 
-__all__ = ["state_of", "states_of"]
-
 # Two more than the alarm has, as in the tables of the page.
 _MORE = 2
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {

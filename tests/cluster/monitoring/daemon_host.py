@@ -14,8 +14,6 @@ from typing import Any
 from gpu_constructs.cluster.monitoring.collector import Collector
 from gpu_constructs.cluster.monitoring.events import METRICS
 
-__all__ = ["ALL", "CLUSTER", "GPU", "INSTANCE", "POOL", "TASK", "Ecs", "Host", "served", "task"]
-
 INSTANCE = "arn:aws:ecs:us-east-1:123456789012:container-instance/gpus/0123456789abcdef0123456789abcdef"
 CLUSTER = "arn:aws:ecs:us-east-1:123456789012:cluster/gpus"
 TASK = "arn:aws:ecs:us-east-1:123456789012:task/gpus/{:032x}"

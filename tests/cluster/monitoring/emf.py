@@ -23,8 +23,6 @@ SETS: Mapping[str, frozenset[tuple[str, ...]]] = {
 }
 """The sets of dimensions of each metric."""
 
-__all__ = ["CLUSTER", "PROVIDER", "SERVICE", "SETS", "Values", "values_in"]
-
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Values of metrics, by name and dimensions."""
 

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-__all__ = ["answer_of", "counts"]
-
 Event = Mapping[str, Any]
 
 

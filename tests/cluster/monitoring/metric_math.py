@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Line", "Samples", "Values", "lines_of"]
-
 Values = Mapping[int, float]
 """One value for each period, by the second at which it begins."""
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BLOCK", "CLUSTER", "OTHER_CLUSTER", "deployment", "service_action", "task_stopped"]
-
 Event = dict[str, Any]
 
 _ACCOUNT = "arn:aws:ecs:us-east-1:111122223333"

@@ -13,8 +13,6 @@ from gpu_constructs.fleet import Bought, Pool, PurchaseOption
 from .metric_math import Samples
 from .recorded_events import service_action, task_stopped
 
-__all__ = ["CLUSTER", "EVENTS", "SECONDS", "samples"]
-
 SECONDS = 12 * 3600
 
 

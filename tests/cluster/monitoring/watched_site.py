@@ -16,8 +16,6 @@ from tests.synthesis import Site, app_in
 
 from .recorded_events import BLOCK, CLUSTER
 
-__all__ = ["ENDS", "Watched", "watched"]
-
 ENDS = datetime(2030, 1, 1, 11, 30, tzinfo=timezone.utc)
 
 

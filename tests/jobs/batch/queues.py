@@ -7,8 +7,6 @@ from typing import Any
 from gpu_constructs import CapacityChoice, FairShares, GpuBatchJob, GpuBatchQueue, HostNetwork, MultiNodeTraining
 from tests.synthesis import Site
 
-__all__ = ["hosts", "job", "queue", "train"]
-
 
 def queue(site: Site, *environments: CapacityChoice, name: str = "Queue", **arguments: Any) -> GpuBatchQueue:
     usual = CapacityChoice("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=4)
