@@ -35,6 +35,7 @@ from gpu_constructs import (
     TrainingLauncher,
     WarmHosts,
 )
+from tests.jobs.batch.queues import queue
 from tests.model_storage import bucket_of, files_of, imported_lustre, lustre_of, serve
 from tests.synthesis import Ground, Site
 
@@ -114,6 +115,13 @@ CALLS: list[tuple[str, Callable[[Site], object]]] = [
     ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a\nb/")),
     ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a*/")),
     ("ends", lambda _: _block(starts=ENDS, ends=ENDS - timedelta(days=1))),
+    ("start_within", lambda site: queue(site, start_within=cdk.Duration.minutes(5))),
+    ("start_within", lambda site: queue(site, start_within=cdk.Duration.days(2))),
+    ("start_within", lambda site: queue(site, start_within=cdk.Duration.seconds(LATER))),
+    ("update_timeout", lambda site: queue(site, update_timeout=cdk.Duration.days(6))),
+    ("update_timeout", lambda site: queue(site, update_timeout=cdk.Duration.minutes(LATER))),
+    ("priority", lambda site: queue(site, priority=-1)),
+    ("shares", lambda site: queue(site, shares={"research": 1})),
     # Storage of models
     ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
     ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused

@@ -213,24 +213,6 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
     assert untouched.stack.node.try_find_child("Queue") is None
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"start_within": cdk.Duration.minutes(5)},
-        {"start_within": cdk.Duration.days(2)},
-        {"start_within": cdk.Duration.seconds(cdk.Token.as_number({"Ref": "Seconds"}))},
-        {"update_timeout": cdk.Duration.days(6)},
-        {"update_timeout": cdk.Duration.minutes(cdk.Token.as_number({"Ref": "Minutes"}))},
-        {"priority": -1},
-        {"shares": {"research": 1}},
-    ],
-)
-def test_wrong_values_of_a_queue_are_refused(untouched: Site, arguments: dict[str, Any]) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        queue(untouched, **arguments)
-    assert refused.value.argument == next(iter(arguments))
-
-
 def test_environments_have_ids_of_their_own(ground: Ground) -> None:
     first = CapacityChoice("First", instance_types=["g6.xlarge"], max_instances=1)
     with pytest.raises(GpuConstructsError, match="construct_id: 'First' is already used in "):

@@ -54,49 +54,45 @@ def test_a_pool_that_gets_no_tasks_may_be_too_small(weight: Any, base: int, rule
     assert [rule for rule, _, _ in found(fleet)] == rules
 
 
-class TestLargerTypesBehindASmallOne:
-    @pytest.mark.parametrize(
-        "changes",
-        [{"min_instances": 2}, {"managed_scaling": UNKNOWN}],
-    )
-    def test_are_a_warning_where_such_a_host_may_run(self, changes: dict[str, Any]) -> None:
-        finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
-        assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
-        assert "g5.12xlarge" in finding.message
-        assert finding.fix == "a separate capacity provider for g5.12xlarge"
+@pytest.mark.parametrize(
+    "changes",
+    [{"min_instances": 2}, {"managed_scaling": UNKNOWN}],
+)
+def test_larger_types_behind_a_small_one_are_a_warning_where_such_a_host_may_run(changes: dict[str, Any]) -> None:
+    finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
+    assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
+    assert "g5.12xlarge" in finding.message
+    assert finding.fix == "a separate capacity provider for g5.12xlarge"
 
 
-class TestLaunchTypes:
-    def test_none_that_fits_is_one_error_with_all_of_them(self) -> None:
-        pools = a_pool("c7i.large", name="Cpu"), a_pool("g6.xlarge")
-        finding = only(FIT_RULES, on_launch_type(*pools, task=a_task("4"), is_whole=True))
-        assert (finding.rule, finding.severity) == ("GPU060", Severity.ERROR)
-        assert "on any host of its cluster here" in finding.message
-        assert "Cpu: GPUs: 4 asked, c7i.large has 0" in finding.message
-        assert "Hosts: GPUs: 4 asked, g6.xlarge has 1" in finding.message
+def test_no_pool_that_fits_a_launch_type_is_one_error_with_all_of_them() -> None:
+    pools = a_pool("c7i.large", name="Cpu"), a_pool("g6.xlarge")
+    finding = only(FIT_RULES, on_launch_type(*pools, task=a_task("4"), is_whole=True))
+    assert (finding.rule, finding.severity) == ("GPU060", Severity.ERROR)
+    assert "on any host of its cluster here" in finding.message
+    assert "Cpu: GPUs: 4 asked, c7i.large has 0" in finding.message
+    assert "Hosts: GPUs: 4 asked, g6.xlarge has 1" in finding.message
 
 
-class TestWhatMayNotFit:
-    def test_a_reservation_of_the_deploy_is_a_warning(self) -> None:
-        hosts = a_pool(user_data=UserData(agent=(("ECS_RESERVED_MEMORY", UNKNOWN),)))
-        finding = only(FIT_RULES, running_on(hosts, task=a_task("1", memory_limit_mib=1024)))
-        assert (finding.rule, "ECS_RESERVED_MEMORY" in finding.message) == ("GPU006", True)
-        assert finding.fix == "write ECS_RESERVED_MEMORY as a number"
+def test_a_reservation_of_the_deploy_is_a_warning() -> None:
+    hosts = a_pool(user_data=UserData(agent=(("ECS_RESERVED_MEMORY", UNKNOWN),)))
+    finding = only(FIT_RULES, running_on(hosts, task=a_task("1", memory_limit_mib=1024)))
+    assert (finding.rule, "ECS_RESERVED_MEMORY" in finding.message) == ("GPU006", True)
+    assert finding.fix == "write ECS_RESERVED_MEMORY as a number"
 
 
-class TestNumbersOfTheDeploy:
-    @pytest.mark.parametrize(
-        ("task", "words"),
-        [
-            (a_task(UNKNOWN, cpu_limit=256), "ResourceRequirements is"),
-            (a_task("1", cpu_limit=UNKNOWN, memory_limit_mib=UNKNOWN), "Cpu and Memory are"),
-            (a_task("1", architecture=UNKNOWN), "the architecture is"),
-        ],
-    )
-    def test_they_are_one_warning_however_many_pools_there_are(self, task: Task, words: str) -> None:
-        finding = only(FIT_RULES, running_on(a_pool(), a_pool(name="Other"), task=task))
-        assert (finding.rule, finding.subject) == ("GPU014", "train")
-        assert f"{words} only known at deploy time" in finding.message
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (a_task(UNKNOWN, cpu_limit=256), "ResourceRequirements is"),
+        (a_task("1", cpu_limit=UNKNOWN, memory_limit_mib=UNKNOWN), "Cpu and Memory are"),
+        (a_task("1", architecture=UNKNOWN), "the architecture is"),
+    ],
+)
+def test_numbers_of_the_deploy_are_one_warning_however_many_pools_there_are(task: Task, words: str) -> None:
+    finding = only(FIT_RULES, running_on(a_pool(), a_pool(name="Other"), task=task))
+    assert (finding.rule, finding.subject) == ("GPU014", "train")
+    assert f"{words} only known at deploy time" in finding.message
 
 
 def test_a_fair_share_of_any_host_has_no_finding() -> None:
