@@ -99,12 +99,6 @@ def on(*types: str, image: ecs.EcsOptimizedImage | None = None, **service: Any) 
     return lambda plain: plain.service(plain.capacity(*types, image=image), **service)
 
 
-def a_gpu_on_fargate(plain: Plain) -> None:
-    task = ecs.FargateTaskDefinition(plain.stack, "Task", cpu=1024, memory_limit_mib=4096)
-    task.add_container("work", image=ecs.ContainerImage.from_registry("nvidia/cuda"), gpu_count=1)
-    ecs.FargateService(plain.stack, "Service", cluster=plain.cluster, task_definition=task, min_healthy_percent=100)
-
-
 def managed_instances_that_cannot_be(plain: Plain) -> None:
     provider = ecs.ManagedInstancesCapacityProvider(
         plain.stack,
@@ -190,7 +184,6 @@ CASES: dict[str, tuple[Callable[[Plain], None], Severity, str, str]] = {
         "column",
     ),
     "another family": (on("g5.xlarge", expression=OTHER_FAMILY), ERROR, "GPU070", "p4d.24xlarge"),
-    "a GPU on Fargate": (a_gpu_on_fargate, ERROR, "GPU028", "Fargate"),
     "managed instances that cannot be": (managed_instances_that_cannot_be, ERROR, "GPU100", "amd"),
     "everything in one group": (on("g5.xlarge", "g5g.xlarge", "c7i.xlarge", "inf2.xlarge"), ERROR, "GPU052", "arm64"),
     "a job that no environment holds": (a_job_that_no_environment_holds, ERROR, "GPU061", "8"),

@@ -105,6 +105,8 @@ CALLS: list[tuple[str, Callable[[Site], object]]] = [
         "capacity_provider_name",
         lambda site: [site.capacity("g6.xlarge", name=each, capacity_provider_name="gpu") for each in "AB"],
     ),
+    ("join_within", lambda site: site.capacity("g6.xlarge", join_within=cdk.Duration.minutes(4))),
+    ("join_within", lambda site: site.capacity("g6.xlarge", join_within=cdk.Duration.hours(25))),
     ("root_volume_mib_per_second", lambda site: HostStorage(root_volume_mib_per_second=site.number("T"))),
     ("family", lambda site: site.task(family="a/b")),
     ("capacity", lambda site: site.task(site.l4, site.l4)),

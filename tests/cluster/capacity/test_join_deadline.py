@@ -22,7 +22,6 @@ from botocore.credentials import Credentials
 from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,
-    GpuConstructsError,
     GpuMachineImage,
     HostScaling,
     IncompatibleError,
@@ -113,17 +112,6 @@ def test_hosts_of_aws_batch_end_themselves(site: Site, tmp_path: Path) -> None:
     calls = _run(user_data(data), tmp_path)
     assert (calls.count("agent"), calls[-1]) == (60, "shutdown -h now")
     assert data["InstanceInitiatedShutdownBehavior"] == "terminate"
-
-
-@pytest.mark.parametrize(
-    "given",
-    [cdk.Duration.minutes(4), cdk.Duration.hours(25)],
-    ids=["too short", "too long"],
-)
-def test_a_time_out_of_its_limits_is_refused(ground: Ground, given: cdk.Duration) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        ground.capacity("g6.xlarge", join_within=given)
-    assert refused.value.argument == "join_within"
 
 
 def test_bottlerocket_has_no_such_time(ground: Ground) -> None:
