@@ -24,10 +24,6 @@ _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 
 
-def scaled(site: Site, tasks: int = 1) -> Scaled:
-    return Scaled(site.template()["Resources"], tasks)
-
-
 @pytest.fixture(scope="module")
 def from_none(shared_site: Site) -> dict[str, Any]:
     """The resources of a service that a queue scales from none to four tasks."""

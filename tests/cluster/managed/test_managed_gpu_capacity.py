@@ -82,7 +82,7 @@ def test_the_defaults_are_those_of_production(site: Site) -> None:
 
 RESERVED = Purchase.reservations(resource_group_arn=GROUP, only=True)
 
-OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
+OPTIONS: list[tuple[dict[str, Any], str, Any]] = [
     ({"operation": ManagedOperation(automatic_repair=False)}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
     ({"operation": ManagedOperation(scale_in_after_seconds=0)}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
     ({"operation": ManagedOperation(scale_in_after_seconds=-1)}, "InfrastructureOptimization", {"ScaleInAfter": -1}),
@@ -91,8 +91,6 @@ OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
         "InfrastructureOptimization",
         {"ScaleInAfter": 3600},
     ),
-]
-OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
     ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
     ({"purchase": Purchase.spot()}, "CapacityOptionType", "SPOT"),
     ({"purchase": Purchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
@@ -112,22 +110,17 @@ OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
 
 @pytest.fixture(scope="module")
 def written(shared_site: Site) -> list[Properties]:
-    """The providers of all capacities of both tables, in one app."""
-    for number, (arguments, _, _) in enumerate([*OF_PROVIDER, *OF_HOSTS]):
+    """What is written for each row of the table, of the provider and of its hosts, in one app."""
+    for number, (arguments, _, _) in enumerate(OPTIONS):
         managed(shared_site, f"Managed{number}", **arguments)
-    return [each["ManagedInstancesProvider"] for each in shared_site.properties(PROVIDER)]
+    providers = [each["ManagedInstancesProvider"] for each in shared_site.properties(PROVIDER)]
+    return [{**each, **each["InstanceLaunchTemplate"]} for each in providers]
 
 
-@pytest.mark.parametrize("row", range(len(OF_PROVIDER)), ids=lambda row: OF_PROVIDER[row][1])
-def test_options_of_the_provider(written: list[Properties], row: int) -> None:
-    _, key, value = OF_PROVIDER[row]
+@pytest.mark.parametrize("row", range(len(OPTIONS)), ids=lambda row: OPTIONS[row][1])
+def test_options_of_the_provider_and_its_hosts(written: list[Properties], row: int) -> None:
+    _, key, value = OPTIONS[row]
     assert written[row][key] == value
-
-
-@pytest.mark.parametrize("row", range(len(OF_HOSTS)), ids=lambda row: OF_HOSTS[row][1])
-def test_options_of_the_hosts(written: list[Properties], row: int) -> None:
-    _, key, value = OF_HOSTS[row]
-    assert written[len(OF_PROVIDER) + row]["InstanceLaunchTemplate"][key] == value
 
 
 def test_local_disks_take_the_place_of_the_volume(site: Site) -> None:

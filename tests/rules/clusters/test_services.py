@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, Starter, StrategyItem, Task
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.rules.clusters.services import network_configured, room_for_the_proxy
 from tests.cli.templates import template, written
+from tests.cli.test_explain import with_other_hosts
 from tests.reports import of_part
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
@@ -102,15 +102,10 @@ def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
 
 @pytest.mark.parametrize("expression", [None, "attribute:ecs.instance-type == g6.xlarge"])
 def test_a_run_without_a_strategy_is_told_of_the_provider_that_fits(expression: str | None, tmp_path: Path) -> None:
-    resources = template()["Resources"]
-    for name in ("LaunchTemplate", "Hosts", "Provider"):
-        small = json.dumps(resources[name]).replace("g6.xlarge", "g6f.xlarge" if expression is None else "g6.2xlarge")
-        for other in ("LaunchTemplate", "Hosts"):
-            small = small.replace(f'"{other}"}}', f'"Small{other}"}}').replace(f'["{other}",', f'["Small{other}",')
-        resources[f"Small{name}"] = json.loads(small)
+    smaller = "g6f.xlarge" if expression is None else "g6.2xlarge"
+    resources = with_other_hosts(template(), smaller)["Resources"]
     associated = resources["Association"]["Properties"]
-    associated["CapacityProviders"].append({"Ref": "SmallProvider"})
-    associated["DefaultCapacityProviderStrategy"] = [{"CapacityProvider": {"Ref": "SmallProvider"}, "Weight": 1}]
+    associated["DefaultCapacityProviderStrategy"] = [{"CapacityProvider": {"Ref": "BigProvider"}, "Weight": 1}]
     if expression is not None:
         constraint = {"Type": "memberOf", "Expression": expression}
         resources["Chat"]["Properties"]["PlacementConstraints"] = [constraint]
