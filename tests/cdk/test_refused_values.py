@@ -31,6 +31,7 @@ from gpu_constructs import (
     ManagedOperation,
     ManagedStorage,
     ModelCache,
+    ModelServer,
     Purchase,
     TrainingLauncher,
     WarmHosts,
@@ -44,6 +45,7 @@ BLOCK = "cr-0123456789abcdef0"
 ENDS = datetime(2030, 1, 1, tzinfo=timezone.utc)
 OF_DEPLOY: Any = "${Token[TOKEN.1]}"
 LATER = cdk.Token.as_number({"Ref": "Number"})
+OF_STACK = cdk.Lazy.number(cdk.Token.as_any(1))  # type: ignore[arg-type]
 
 
 def _block(**arguments: Any) -> Purchase:
@@ -52,6 +54,10 @@ def _block(**arguments: Any) -> Purchase:
 
 def _mounting(bucket: s3.IBucket, *paths: str) -> HostStorage:
     return HostStorage(mounts=[HostMount.s3(bucket, path=each) for each in paths])
+
+
+def _server(**arguments: Any) -> ModelServer:
+    return ModelServer(**{"name": "mine", "image": ecs.ContainerImage.from_registry("mine:1"), **arguments})
 
 
 def _container(**arguments: Any) -> Callable[[Site], object]:
@@ -86,6 +92,25 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
     # Tasks
     ("memory_mib", lambda value: GpuShare(memory_mib=value), (0, -1, 4096.0, True, "4096")),
     ("max_compute_percent", lambda value: GpuShare(memory_mib=1, max_compute_percent=value), (0, 101, 0.3)),
+    # Servers of models
+    ("model", ModelServer.vllm, ("", "two words")),
+    ("model", ModelServer.tgi, (7,)),
+    ("model", lambda _: ModelServer.preset("dlc_vllm"), (None,)),
+    ("model", lambda value: ModelServer.preset("ollama", tag="1", model=value), ("qwen",)),
+    ("name", lambda value: ModelServer.preset(value, model="qwen"), ("vlm",)),
+    ("name", lambda value: _server(name=value), ("",)),
+    ("tag", lambda _: ModelServer.triton(), (None,)),
+    ("tag", lambda _: ModelServer.preset("ollama"), (None,)),
+    ("tag", lambda value: ModelServer.vllm("qwen", tag=value), ("a b", "v0.20.0\0")),
+    ("image", lambda value: ModelServer.vllm("qwen", image=value), ("mine:1",)),
+    ("image", lambda _: ModelServer(name="mine"), (None,)),
+    ("image_name", lambda value: ModelServer(name="mine", image_name=value), (5,)),
+    ("port", lambda value: ModelServer.vllm("qwen", port=value), (70000, OF_STACK)),
+    ("arguments", lambda value: ModelServer.vllm("qwen", arguments=value), ("--max-model-len 8192",)),
+    ("health_path", lambda value: _server(health_path=value), ("ready",)),
+    ("cache_directory", lambda value: _server(cache_directory=value), ("models",)),
+    ("health_check_grace_period", lambda time: _server(health_check_grace_period=time), (300, cdk.Duration.millis(5))),
+    ("environment", lambda value: _server(environment=value), ({"A": 1},)),
     # Jobs
     ("path", JobData.directory, ("data", "/a\nb", "/a/../b", "/a/./b", "/a'b", "")),
     ("no_host", lambda value: JobRetries(no_host=value), (-1, 1.5)),

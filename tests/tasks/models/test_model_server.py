@@ -14,7 +14,6 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 
 from gpu_constructs import (
     DoesNotFitError,
-    GpuConstructsError,
     GpuService,
     GpuShare,
     IncompatibleError,
@@ -257,40 +256,3 @@ def test_an_image_without_code_for_the_gpus_is_refused(ground: Ground) -> None:
         task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN))
     assert (refused.value.argument, refused.value.rule) == ("server", "GPU235")
     task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, tag="v0.28.0-cu129"))
-
-
-BAD: list[tuple[str, Callable[[], object]]] = [
-    ("model", lambda: ModelServer.vllm("")),
-    ("model", lambda: ModelServer.vllm("two words")),
-    ("model", lambda: ModelServer.tgi(7)),  # type: ignore[arg-type] # is refused
-    ("tag", ModelServer.triton),
-    ("tag", lambda: ModelServer.preset("ollama")),
-    ("name", lambda: ModelServer.preset("vlm", model=_QWEN)),  # type: ignore[arg-type] # is refused
-    ("model", lambda: ModelServer.preset("dlc_vllm")),
-    ("model", lambda: ModelServer.preset("ollama", tag="1", model=_QWEN)),
-    ("tag", lambda: ModelServer.vllm(_QWEN, tag="a b")),
-    ("image", lambda: ModelServer.vllm(_QWEN, image="mine:1")),  # type: ignore[arg-type] # is refused
-    ("image", lambda: ModelServer(name="mine")),
-    ("port", lambda: ModelServer.vllm(_QWEN, port=70000)),
-    ("port", lambda: ModelServer.vllm(_QWEN, port=cdk.Lazy.number(cdk.Token.as_any(1)))),  # type: ignore[arg-type]
-    ("arguments", lambda: ModelServer.vllm(_QWEN, arguments="--max-model-len 8192")),
-    ("health_path", lambda: ModelServer(name="mine", image=_IMAGE, health_path="ready")),
-    ("cache_directory", lambda: ModelServer(name="mine", image=_IMAGE, cache_directory="models")),
-    ("health_check_grace_period", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_period=300)),  # type: ignore[arg-type]
-    (
-        "health_check_grace_period",
-        lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_period=cdk.Duration.millis(5)),
-    ),
-    ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
-    ("name", lambda: ModelServer(name="", image=_IMAGE)),
-    ("tag", lambda: ModelServer.vllm(_QWEN, tag="v0.20.0\0")),
-    ("image_name", lambda: ModelServer(name="mine", image_name=5)),  # type: ignore[arg-type] # is refused
-]
-
-
-@pytest.mark.parametrize(("argument", "call"), BAD)
-def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], object]) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        call()
-    assert refused.value.argument == argument
-    assert refused.value.fix
