@@ -174,14 +174,14 @@ class Stack:
         resources: Its resources by logical id; those whose condition is false are left out.
         region: Where it is deployed to; None where that is only known at deploy time.
         root: File of the stack around it that is in no other one; its own file where it is not nested.
-        exported: Finds what it exports to stacks that are not read.
+        given_away: Finds what it gives to stacks and scripts that are not read.
     """
 
     name: str
     resources: Mapping[str, Resource] = field(hash=False)
     region: str | None = None
     root: str | None = None
-    exported: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
+    given_away: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
 
 
 class UnreadableError(GpuConstructsError):

@@ -346,7 +346,7 @@ def may_start_hosts(context: Context) -> Problems:
 
 def _with_key(context: Context) -> Problems:
     """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
-    index, granted = context.index, context.index.of_functions
+    index, granted = context.index, context.index.of_others
     is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
     for pool, data in launched(context):
         disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
@@ -370,7 +370,9 @@ def _with_key(context: Context) -> Problems:
                     f"{key.logical_id}, the key of their volumes, does not name",
                     fix=f"statements in the policy of the key for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
-                    is_certain=is_known and pool.kind is not PoolKind.BATCH and key.reference not in index.exported,
+                    is_certain=is_known
+                    and pool.kind is not PoolKind.BATCH
+                    and key.reference not in index.read_elsewhere,
                 )
 
 

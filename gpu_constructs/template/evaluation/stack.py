@@ -8,7 +8,15 @@ from functools import cached_property, partial
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.template.documents.node import Node, listed, members, under
 from gpu_constructs.template.evaluation.evaluator import OF_WORK, Evaluator
-from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
+from gpu_constructs.template.model import (
+    STATE_MACHINES,
+    Reference,
+    Resource,
+    Stack,
+    UnreadableError,
+    Value,
+    references_in,
+)
 
 _INIT = "AWS::CloudFormation::Init"
 _CREATION = "CreationPolicy"
@@ -84,8 +92,16 @@ def stack_of(evaluator: Evaluator) -> Stack:
         if (resource := _resource(evaluator, logical_id, declaration)) is not None
     }
     root = evaluator.source.document.file
-    exported = partial(evaluator.shared.exports.left_by, evaluator)
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root, exported=exported)
+    given = partial(_given_away, evaluator)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root, given_away=given)
+
+
+def _given_away(evaluator: Evaluator) -> Iterator[Reference]:
+    """What exports that were not met give to other stacks, and outputs without a name to whoever reads them."""
+    yield from evaluator.shared.exports.left_by(evaluator)
+    if evaluator.file == evaluator.source.document.file:  # what a nested one has, the stack around it reads
+        named = {key for _, key in evaluator.exports()}
+        yield from references_in([evaluator.output(key) for key in evaluator.outputs if key not in named])
 
 
 def _resource(evaluator: Evaluator, logical_id: str, declaration: Node) -> Resource | None:

@@ -162,6 +162,8 @@ _STEPS_OF_ARN = 5
 _ANYWHERE = Place()
 _BETWEEN = ("/", ":")
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
+_ROLE = "AWS::IAM::Role"
+_HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
 class Index:
@@ -195,16 +197,33 @@ class Index:
         return self.all(*(each for each in self._by_type if each.startswith(_CUSTOM)))
 
     @cached_property
-    def of_functions(self) -> frozenset[Reference]:
-        """What functions of somebody are given, be it by its alias or in their environment: they may add to it."""
-        given = {one for each in self.of_custom_types() for one in references_in(each.properties)}
-        steps = (each for each in self.all("AWS::KMS::Alias", "AWS::Lambda::Function") if each.reference in given)
-        return frozenset(given).union(one for each in steps for one in references_in(each.properties))
+    def given_away(self) -> frozenset[Reference]:
+        """What others may add to: code of somebody that is given it, and whoever reads it of these stacks."""
+        return self.of_others | self.read_elsewhere
 
     @cached_property
-    def exported(self) -> frozenset[Reference]:
-        """What is exported to stacks that these files do not show, which may add to it."""
-        return frozenset(one for each in self._stacks for one in each.exported())
+    def of_others(self) -> frozenset[Reference]:
+        """What custom resources, types and modules of somebody are given, be it by an alias, a function or its role."""
+        found: dict[Reference, None] = {}
+        waiting = [each for each in self._by_key.values() if not each.type.startswith("AWS::") or each.type in _CUSTOM]
+        for each in waiting:
+            new = [one for one in references_in(each.properties) if one not in found]
+            found.update(dict.fromkeys(new))
+            for one in filter(None, map(self.at, dict.fromkeys(new))):
+                waiting += [one] if one.type in _HANDED_ON else []
+                waiting += self._policies.get(one.reference, ()) if one.type == _ROLE else ()
+        return frozenset(found)
+
+    @cached_property
+    def _policies(self) -> Mapping[Reference, Sequence[Resource]]:
+        some = self.all("AWS::IAM::Policy")
+        return grouped((one, each) for each in some for one in references_in(each.properties.get("Roles")))
+
+    @cached_property
+    def read_elsewhere(self) -> frozenset[Reference]:
+        """What outputs and parameters give to stacks and scripts that these files do not show."""
+        stored = (one for each in self.all(_PARAMETER) for one in references_in(each.properties.get("Value")))
+        return frozenset(chain(stored, (one for each in self._stacks for one in each.given_away())))
 
     def where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.

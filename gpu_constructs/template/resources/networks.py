@@ -85,7 +85,7 @@ class SecurityGroups:
 
     def may_let_in(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something in at a port; groups that are not known may."""
-        rules, given = self._rules(groups, INGRESS), self._index.of_functions | self._index.exported
+        rules, given = self._rules(groups, INGRESS), self._index.given_away
         # A dynamic block of Terraform may write rules of which its plan says nothing.
         is_open = any(
             (INGRESS not in one.properties and "." in one.logical_id) or one.reference in given for one in groups
@@ -220,7 +220,7 @@ class Networks:
             "missing_endpoints": self._missing_endpoints(subnets, public_address=public_address),
             "blocked_by": (blocked := self._blocked_by(subnets)),
             "may_be_let_out": (blocked is not None and blocked[0] == _VPC)
-            or any(not self._index.exported.isdisjoint(place) for place in self._places_of(subnets)),
+            or any(not self._index.read_elsewhere.isdisjoint(place) for place in self._places_of(subnets)),
         }
 
     def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
@@ -337,7 +337,7 @@ class Networks:
         off = {one.reference for one in index.all(_VPC) if one.properties.get("EnableDnsSupport") in (False, "false")}
         off -= off if any(index.all(*_RESOLVERS, *_RESOLVER_RULES)) else set()
         found = {subnet: (_VPC, vpc.logical_id) for subnet, (_, vpc) in self._places.items() if vpc in off}
-        filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.of_functions | index.exported
+        filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.given_away
         some = index.all(_ACL_ASSOCIATION)
         for subnet, of_subnet in grouped(
             (index.reference(each.properties.get("SubnetId"), _SUBNET), each) for each in some
@@ -360,7 +360,7 @@ class Networks:
 
     def _tables(self, endpoint: Resource) -> frozenset[Reference | str | None]:
         """The route tables of a gateway endpoint, which serves their subnets alone; None for any."""
-        tables, given = endpoint.properties.get("RouteTableIds"), self._index.of_functions | self._index.exported
+        tables, given = endpoint.properties.get("RouteTableIds"), self._index.given_away
         is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in given
         known = tables if is_list(tables) and not is_open else ()
         return frozenset(self._index.reference(each, _ROUTE_TABLE) for each in known or (None,))

@@ -94,8 +94,15 @@ _OF_JOBS = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "LaunchTemplate": {"L
 _JOBS = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"Type": "MANAGED", "ComputeResources": _OF_JOBS}}
 
 
-def _custom(name: str) -> dict[str, Any]:
-    return {"Type": "Custom::Own", "Properties": {"Of": {"Ref": name}}}
+def _custom(name: str, of: str = "Custom::Own", key: str = "Of") -> dict[str, Any]:
+    return {"Type": of, "Properties": {key: {"Ref": name}}}
+
+
+_FUNCTION = "AWS::Lambda::Function"
+
+
+_ALLOWED = {"Statement": [{"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": {"Fn::GetAtt": ["Key", "Arn"]}}]}
+_POLICY = {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "R"}], "PolicyDocument": _ALLOWED}}
 
 
 def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> list[str]:
@@ -108,14 +115,19 @@ def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> lis
 @pytest.mark.parametrize(
     ("principals", "others", "expected"),
     [
-        ([_ACCOUNT], {"Alias": {**_custom("Key"), "Type": "AWS::KMS::Alias"}}, ["error"]),
+        ([_ACCOUNT], {"Alias": _custom("Key", "AWS::KMS::Alias")}, ["error"]),
         ([_ACCOUNT, {"Service": "logs.us-east-1.amazonaws.com"}, {"AWS": {"Fn::GetAtt": ["R", "Arn"]}}], {}, ["error"]),
         ([_ACCOUNT, {"AWS": {"Fn::Sub": f"arn:aws:iam::${{AWS::AccountId}}:{_OF_AWS}"}}], {}, []),
         ([_ACCOUNT, {"AWS": "*"}], {}, []),
         ([_ACCOUNT, {"AWS": {"Ref": "Role"}}], {}, []),
         ([_ACCOUNT], {"Grant": _custom("Key")}, []),
-        ([_ACCOUNT], {"Grant": _custom("Alias"), "Alias": {**_custom("Key"), "Type": "AWS::KMS::Alias"}}, []),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": {**_custom("Key"), "Type": "AWS::Lambda::Function"}}, []),
+        ([_ACCOUNT], {"Grant": _custom("Alias"), "Alias": _custom("Key", "AWS::KMS::Alias")}, []),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("Key", _FUNCTION)}, []),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("To", _FUNCTION), "To": _custom("Key", _FUNCTION)}, []),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("R", _FUNCTION), "Policy": _POLICY}, []),
+        ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant")}, []),
+        ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant::MODULE")}, []),
+        ([_ACCOUNT], {"Stored": _custom("Key", "AWS::SSM::Parameter", "Value")}, ["warning"]),
         ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
         ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
         ([_ACCOUNT], {"Host": _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[_DISK])}, ["error"]),
@@ -134,8 +146,8 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
 
 def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
     assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
-    stored = {"Type": "AWS::SSM::Parameter", "Properties": {"Value": {"Fn::ImportValue": "Key"}}}
-    assert _key_findings([_ACCOUNT], exported="Key", Stored=stored) == ["error"]
+    reader = {"Type": "AWS::Logs::LogGroup", "Properties": {"KmsKeyId": {"Fn::ImportValue": "Key"}}}
+    assert _key_findings([_ACCOUNT], exported="Key", Reader=reader) == ["error"]
 
 
 def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:
