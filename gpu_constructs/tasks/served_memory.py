@@ -92,12 +92,15 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
         used = count * usable * fraction
         if server.name in _VLLM and not any(map(_IS_OTHER_LIMIT, server.command)) and weights * 1024 > used * _MARGIN:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
+            is_enough = weights * 1024 * _MARGIN <= count * usable * MEMORY_FRACTION
             raise DoesNotFitError(
                 f"the weights of {shown(server.model)} are {weights:.1f} GiB, and of {there} vLLM takes "
                 f"{used / 1024:.1f} for them and its cache (--gpu-memory-utilization {fraction:g})",
                 argument="gpus",
                 value=gpus,
-                fix=_fix(memory, instance_type, count),
+                fix=f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
+                if is_enough
+                else _fix(memory, instance_type, count),
                 rule=_RULE,
             )
         if needed * 1024 > usable * fraction:

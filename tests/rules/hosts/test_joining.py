@@ -146,8 +146,9 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
 
 def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
     assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
-    reader = {"Type": "AWS::Logs::LogGroup", "Properties": {"KmsKeyId": {"Fn::ImportValue": "Key"}}}
-    assert _key_findings([_ACCOUNT], exported="Key", Reader=reader) == ["error"]
+    disk = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::ImportValue": "Key"}}}
+    host = _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[disk])
+    assert _key_findings([_ACCOUNT], exported="Key", Host=host) == ["error"]
 
 
 def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:

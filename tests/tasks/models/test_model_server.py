@@ -153,6 +153,13 @@ def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
     assert task.node.try_find_child("Vllm") is None
 
 
+def test_a_part_of_the_memory_that_is_too_small_for_the_weights_is_refused_with_the_default(ground: Ground) -> None:
+    task = ground.task(ground.capacity("g6.xlarge"))
+    server = ModelServer.vllm(_QWEN, arguments=["--gpu-memory-utilization=0.5"])
+    with pytest.raises(DoesNotFitError, match=r"vLLM takes 11.0 .*; fix: --gpu-memory-utilization 0.92, the default"):
+        task.add_model_server("Vllm", server=server)
+
+
 def test_what_the_weights_take_of_each_gpu_is_a_need_that_the_template_keeps(site: Site) -> None:
     task = site.task(site.capacity("g6.48xlarge"))
     task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN_32B), gpus=4)
