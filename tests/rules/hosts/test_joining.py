@@ -290,11 +290,14 @@ _DEAF = {"Vpc": _ec2("VPC", EnableDnsSupport=False)}
         (_SHUT, ["error"]),
         ({**_SHUT, "Entry": _ec2("NetworkAclEntry", RuleNumber=100, **_ACL)}, []),
         ({**_SHUT, "Entry": _ec2("NetworkAclEntry", NetworkAclId={"Fn::ImportValue": "Acl"})}, []),
-        ({**_SHUT, "Entries": _custom("Acl")}, []),
+        *(({**_SHUT, "Entries": _custom("Acl", each)}, []) for each in ("Custom::Own", "Acme::Net::Entries::MODULE")),
+        ({**_SHUT, "Stored": _custom("Acl", "AWS::SSM::Parameter", "Value")}, []),
+        ({**_SHUT, "Of": {**_SHUT["Of"], "Condition": "Sometimes"}}, []),
         ({**_SHUT, "Other": _ec2("SubnetNetworkAclAssociation", SubnetId={"Ref": "Subnet"}, NetworkAclId="a")}, []),
         ({**_SHUT, **{each: endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")}}, []),  # in the subnet
         ({**_SHUT, "exported": "Acl"}, []),
         *(({**_SHUT, "exported": each}, ["warning"]) for each in ("Vpc", "Routes")),  # stacks elsewhere may add a way
+        ({"Vpc": _ec2("VPC", EnableDnsSupport="false")}, ["warning"]),
         (_DEAF, ["warning"]),  # there may be a DNS server elsewhere
         ({"Vpc": _ec2("VPC", EnableDnsSupport={"Fn::ImportValue": "Dns"})}, []),
         ({**_DEAF, "Options": _ec2("VPCDHCPOptionsAssociation", VpcId={"Ref": "Vpc"}, DhcpOptionsId="dopt-1")}, []),
