@@ -87,6 +87,7 @@ class Workload:
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         subnets: Where its network configuration has network interfaces of tasks, empty where that is not known; only
             templates say so.
+        subnets_lead_to_gateway: Whether these lead to an internet gateway and nowhere else; only templates say so.
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
         overrides_others: Names in its overrides that certainly no container of its task has, with where each was
             written; only templates say so.
@@ -112,6 +113,7 @@ class Workload:
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     subnets: tuple[Subnet, ...] = field(default=(), compare=False)
+    subnets_lead_to_gateway: bool = field(default=False, compare=False)
     assigns_public_ip: bool = False
     follows_cluster: bool = False
     overrides_others: tuple[tuple[str, Origin], ...] = ()

@@ -164,6 +164,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU277": "CDK lets hosts reach everything, unless the user gives a security group",
     "GPU264": "every capacity has an instance profile of a role that registers hosts",
     "GPU267": "the throughput is checked before a volume is written",
+    "GPU393": "ModelCache and trainings write the rules that let them mount, and other volumes are added through CDK",
     "GPU237": "ModelCache and trainings mount with IAM, and other volumes are added through CDK",
     "GPU098": "the user data names the cluster of the capacity",
     "GPU306": "a capacity waits for no signals",

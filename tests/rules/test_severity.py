@@ -47,6 +47,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU106": (SOME,),
     "GPU110": (ELSEWHERE, SOME),
     "GPU125": (UNSAID,),
+    "GPU126": (SOME,),
     "GPU130": (NEWER,),
     "GPU132": (UNSAID, SOME),
     "GPU170": (UNSAID,),
@@ -77,6 +78,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU317": (ELSEWHERE, UNSAID),
     "GPU351": (UNSAID,),
     "GPU376": (ELSEWHERE,),
+    "GPU393": (ELSEWHERE,),
 }
 """Errors that are warnings in some cases, and why they are then."""
 

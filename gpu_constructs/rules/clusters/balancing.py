@@ -5,16 +5,14 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.rule import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned
-from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
-from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.template.resources.section import Section
 
@@ -27,7 +25,6 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
 )
 _OVER_TCP = frozenset({"HTTP", "HTTPS", "TCP", "TLS"})
 _STACK = "AWS::CloudFormation::Stack"
-_LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 
 _PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
 
@@ -61,9 +58,11 @@ class Balancing:
     """Reads load balancers, each once. What is only known at deploy time, or written elsewhere, is unknown."""
 
     def __init__(self, context: Context) -> None:
+        self._context = context
         self._index = context.index
         self._security = context.of_files(SecurityGroups)
-        self._known: dict[Reference, Groups] = {}
+        self._of_hosts = cache(self._groups_of_hosts)
+        self._before = cache(self._groups_before)
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
     def target_group(self, entry: Section) -> Resource | None:
@@ -72,7 +71,7 @@ class Balancing:
 
     def gap(
         self,
-        service: Section,
+        workload: Workload,
         task: Task,
         group: Resource,
         container: str | Unknown | None,
@@ -82,8 +81,8 @@ class Balancing:
         ports = self._ports_reached(task, container, port)
         if ports is None or Section.of(group, []).text("Protocol") not in _OVER_TCP:
             return None
-        targets = self._groups_of_tasks(service, task)
-        sources = self._once(group, self._groups_before)
+        targets = self._groups_of_tasks(workload, task)
+        sources = self._before(group)
         from_addresses = not sources and self._comes_from_addresses(group)
         if not targets or not (sources or from_addresses):
             return None
@@ -99,12 +98,6 @@ class Balancing:
                     from_addresses=from_addresses,
                 )
         return None
-
-    def _once(self, resource: Resource, read: Callable[[Resource], Groups]) -> Groups:
-        """The security groups that belong to a resource, which many services may share."""
-        if resource.reference not in self._known:
-            self._known[resource.reference] = read(resource)
-        return self._known[resource.reference]
 
     @cached_property
     def _listeners(self) -> dict[Reference, dict[Reference | None, Resource | None]]:
@@ -170,43 +163,18 @@ class Balancing:
         balancers = self._balancers_before(target_group)
         return self._security.together(self._security.listed(_of(each), "SecurityGroups") for each in balancers)
 
-    def _groups_of_tasks(self, service: Section, task: Task) -> Groups:
+    def _groups_of_tasks(self, workload: Workload, task: Task) -> Groups:
         if task.network_mode == "awsvpc":
-            network = service.section("NetworkConfiguration").section("AwsvpcConfiguration")
-            return self._security.listed(network, "SecurityGroups")
-        providers = (
-            self._index.find(item.get("CapacityProvider"), CAPACITY_PROVIDER, item.resource.place)
-            for item in service.sections("CapacityProviderStrategy")
-        )
-        return self._security.together(
-            () if each is None else self._once(each, self._groups_of_hosts) for each in providers
-        )
+            service = self._context.section(workload)
+            return () if service is None else self._security.of_tasks(service)
+        return self._security.together(self._of_hosts(each.pool) for each in workload.strategy)
 
-    def _groups_of_hosts(self, provider: Resource) -> Groups:
-        arn = _of(provider).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-        scaled = self._index.find(arn, AUTO_SCALING_GROUP, provider.origin.place)
-        return () if scaled is None else self._once(scaled, self._groups_launched)
-
-    def _groups_launched(self, scaled: Resource) -> Groups:
-        properties = _of(scaled)
-        mixed = properties.section("MixedInstancesPolicy").section("LaunchTemplate")
-        specification = (
-            mixed.section("LaunchTemplateSpecification") if mixed.keys else properties.section("LaunchTemplate")
-        )
-        template = self._index.find(specification.get("LaunchTemplateId"), _LAUNCH_TEMPLATE, scaled.origin.place)
-        if template is None or any(each.has("LaunchTemplateSpecification") for each in mixed.sections("Overrides")):
-            return ()
-        return self._once(template, self._groups_of_template)
-
-    def _groups_of_template(self, template: Resource) -> Groups:
-        data = _of(template).section("LaunchTemplateData")
+    def _groups_of_hosts(self, pool: Pool | None) -> Groups:
+        data = None if pool is None else self._context.launch(pool)
         # Hosts may set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE.
-        if "port_range" in repr(data.get("UserData")).lower():
+        if data is None or "port_range" in repr(data.get("UserData")).lower():
             return ()
-        interfaces = data.sections("NetworkInterfaces")
-        if not interfaces:
-            return self._security.listed(data, "SecurityGroupIds")
-        return self._security.together(self._security.listed(each, "Groups") for each in interfaces)
+        return self._security.of_launch(data)
 
     def _comes_from_addresses(self, target_group: Resource) -> bool:
         """Whether every load balancer in front of a target group is a Network Load Balancer without security groups.

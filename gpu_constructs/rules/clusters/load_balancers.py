@@ -165,7 +165,7 @@ def a_way_for_requests(context: Context) -> Problems:
     for target in _targets(context):
         gap = None
         if target.group is not None:
-            gap = balancing.gap(target.service, target.task, target.group, target.container_name, target.port)
+            gap = balancing.gap(target.workload, target.task, target.group, target.container_name, target.port)
         if gap is not None:
             whose = "tasks" if target.task.network_mode == "awsvpc" else "hosts"
             yield Problem(

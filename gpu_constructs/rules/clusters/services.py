@@ -27,7 +27,8 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
     question="does the network configuration of a service or a run suit the network mode and the hosts of its tasks?",
     because="ECS refuses a service or a run without a network configuration for a task in network mode awsvpc, one "
     "with it for a task in network mode bridge, host or none, and AssignPublicIp ENABLED for tasks on EC2 hosts, whose "
-    "network interfaces get no public address",
+    "network interfaces get no public address: an internet gateway is no way out for them",
+    softer="where subnets lead to an internet gateway alone: a task may need nothing outside of its VPC",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
 def network_configured(context: Context) -> Problems:
@@ -68,6 +69,15 @@ def network_configured(context: Context) -> Problems:
                     ", which ECS takes for Fargate only, and its tasks run on EC2 hosts",
                 ),
                 fix=Text(Word("AssignPublicIp DISABLED"), ", and subnets with a NAT gateway"),
+            )
+        elif workload.subnets_lead_to_gateway and task.network_mode == "awsvpc" and _is_on_ec2(context, workload):
+            yield Problem(
+                about=workload,
+                property_name="NetworkConfiguration.AwsvpcConfiguration.Subnets",
+                message=f"tasks of {workload.name} get no public address on EC2 hosts, and their subnets lead to "
+                "an internet gateway only: without endpoints they reach nothing outside of the VPC, no download either",
+                fix="subnets with a NAT gateway, endpoints of the VPC, or NetworkMode bridge or host",
+                is_certain=False,
             )
 
 

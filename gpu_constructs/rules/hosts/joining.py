@@ -11,7 +11,7 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource, Value, begin_of, end_of, pieces_of, references_in
-from gpu_constructs.template.resources.networks import SecurityGroups
+from gpu_constructs.template.resources.networks import EGRESS, SecurityGroups
 from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to, roles_with_policies
 from gpu_constructs.template.resources.section import Section, is_list
 
@@ -218,12 +218,9 @@ def reaches_ecs(context: Context) -> Problems:
 )
 def lets_out(context: Context) -> Problems:
     for pool, data in launched(context):
-        security, interfaces = context.of_files(SecurityGroups), data.sections("NetworkInterfaces")
-        lists = [security.listed(each, "Groups") for each in interfaces] or [
-            security.listed(data, "SecurityGroupIds") or security.listed(data, "SecurityGroups")
-        ]
-        groups = security.together(lists)
-        if groups and not security.may_let_out(groups, _HTTPS) and not pool.user_data.names_proxy:
+        security = context.of_files(SecurityGroups)
+        groups = security.of_launch(data)
+        if not security.may_let(EGRESS, groups, _HTTPS) and not pool.user_data.names_proxy:
             yield Problem(
                 about=pool,
                 message=f"security group {groups[0].logical_id} of {pool.name} lets nothing out at port 443, where the "

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
-from gpu_constructs.fleet import HostAction, Origin
+from gpu_constructs.facts.values import grouped
+from gpu_constructs.fleet import HostAction, Origin, Pool
+from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
+from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, SecurityGroups
 from gpu_constructs.template.resources.roles import is_closed_to_unnamed
 from gpu_constructs.template.resources.section import Section
 
-_FILE_SYSTEM = "AWS::EFS::FileSystem"
+_FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
+_NFS = 2049
+_OF_HOSTS = frozenset({"bridge", "host", "none"})
 _POLICY = "FileSystemPolicy"
 _MOUNT = "elasticfilesystem:ClientMount"
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
@@ -106,7 +114,7 @@ def mounts_with_a_role(context: Context) -> Problems:
     }.values():
         for name, mount in _mounts(definition):
             authorization = mount.section("AuthorizationConfig")
-            system = context.index.find(mount.get("FilesystemId") or mount.get("FileSystemId"), _FILE_SYSTEM)
+            system = _system(mount, context.index)
             without_iam = not {authorization.text("IAM"), authorization.text("Iam")} - {None, "DISABLED"}
             if system is not None and without_iam and is_closed_to_unnamed(system.properties.get(_POLICY), _MOUNT):
                 yield Problem(
@@ -118,6 +126,75 @@ def mounts_with_a_role(context: Context) -> Problems:
                     property_name="AuthorizationConfig",
                     origin=mount.origin,
                 )
+
+
+@error(
+    "GPU393",
+    question="do security groups let a task mount its file systems of EFS?",
+    because="a file system of EFS is mounted at port 2049 of its mount targets, by the host or, for a task in network "
+    "mode awsvpc, through the network interface of the task; where no security group of the mount targets lets that "
+    "in, or its own let nothing out, each mount ends with context deadline exceeded, and the task stops",
+    softer="where other hosts may take the task, or other files may have more rules",
+    source="https://github.com/aws/amazon-ecs-agent/issues/2570",
+)
+def lets_mounts_through(context: Context) -> Problems:
+    for route in context.routed(lambda task: task.wants_accelerator):
+        definition, hosts = context.section(route.task), route.destinations
+        mounts = () if definition is None else _mounts(definition)
+        for system, name in {_system(mount, context.index): name for name, mount in mounts}.items():
+            closed = [gap for each in hosts if (gap := next(_gaps(context, route, each.pool, system), None))]
+            if closed and (route.every or len(closed) == len(hosts)):
+                yield replace(
+                    closed[0],
+                    message=f"{route.task.name} cannot mount {brief(name)}: {closed[0].message}",
+                    is_certain=context.fleet.is_whole and route.is_closed,
+                )
+
+
+def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -> Problems:
+    security, targets = context.of_files(SecurityGroups), context.of_files(_mount_targets)
+    there = () if system is None or None in targets else targets.get(system.reference, ())
+    let = security.together(security.listed(each, "SecurityGroups") for each in there)
+    clients = _clients(context, route, pool)
+    whose = "the tasks" if route.task.network_mode == "awsvpc" else f"the hosts of {pool.name}"
+    for direction, groups, others, of, way in (
+        (INGRESS, let, clients, "its mount targets", f"does not let {whose} in"),
+        (EGRESS, clients, let, whose, "lets nothing out"),
+    ):
+        if not security.may_let(direction, groups, _NFS, others or None):
+            yield Problem(
+                about=route.sender,
+                involves=(route.task, pool),
+                origin=groups[0].origin,
+                changes=direction,
+                message=f"{groups[0].logical_id}, the security group of {of}, {way} at port {_NFS}",
+                fix=f"{direction} of {groups[0].logical_id} with IpProtocol tcp and port {_NFS} for "
+                f"{others[0].logical_id if others else whose}; in CDK connections.allow_to_default_port of {whose}",
+            )
+
+
+def _clients(context: Context, route: Route, pool: Pool) -> Groups:
+    """The security groups that a mount comes from; none where they are not known.
+
+    The volume plugin of ECS mounts in the network namespace of a task in network mode awsvpc, and where it is missing
+    Docker mounts in that of the host: https://github.com/aws/amazon-ecs-agent/pull/2372.
+    """
+    security, mode, data = context.of_files(SecurityGroups), route.task.network_mode, context.launch(pool)
+    if mode in _OF_HOSTS:
+        return () if data is None else security.of_launch(data)
+    has_plugin = pool.has_image_of_aws and pool.operating_system is not OperatingSystem.BOTTLEROCKET
+    service = None if route.workload is None or mode != "awsvpc" else context.section(route.workload)
+    return security.of_tasks(service) if service is not None and has_plugin else ()
+
+
+def _mount_targets(index: Index) -> Mapping[Reference | None, Sequence[Section]]:
+    """Mount targets by their file systems; None for one that is not known."""
+    there = (Section.of(each, []) for each in index.all(_MOUNT_TARGET))
+    return grouped((index.reference(each.get("FileSystemId"), _FILE_SYSTEM), each) for each in there)
+
+
+def _system(mount: Section, index: Index) -> Resource | None:
+    return index.find(mount.get("FilesystemId") or mount.get("FileSystemId"), _FILE_SYSTEM)
 
 
 def _mounts(definition: Section) -> Iterator[tuple[str, Section]]:

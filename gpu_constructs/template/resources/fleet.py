@@ -41,6 +41,7 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Cluste
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data, says_all
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool, ecs_pools, strays_of
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
@@ -238,6 +239,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     ]
     services = Services(
         index=index,
+        networks=Networks(index),
         clusters=clusters,
         pools={each.provider: each.pool for each in pools if each.provider is not None},
         tasks={resource.reference: task for resource, task in named_tasks},

@@ -78,26 +78,31 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def may_let_out(self, groups: Groups, port: int) -> bool:
-        """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
-        rules = self._rules(groups, EGRESS)
-        return rules is None or _let_all_out(groups) or any(first <= port <= last for _, (first, last), _ in rules)
+    def of_launch(self, data: Section) -> Groups:
+        """The security groups of hosts that are made from a launch template."""
+        lists = [self.listed(each, "Groups") for each in data.sections("NetworkInterfaces")]
+        return self.together(lists or [self.listed(data, "SecurityGroupIds") or self.listed(data, "SecurityGroups")])
 
-    def may_let_in(self, groups: Groups, port: int) -> bool:
-        """Whether one of some groups may let something in at a port; groups that are not known may."""
-        rules, given = self._rules(groups, INGRESS), self._index.given_away
-        # A dynamic block of Terraform may write rules of which its plan says nothing.
-        is_open = any(
-            (INGRESS not in one.properties and "." in one.logical_id) or one.reference in given for one in groups
-        )
-        return not groups or rules is None or is_open or any(low <= port <= high for _, (low, high), _ in rules)
+    def of_tasks(self, service: Section) -> Groups:
+        """The security groups of the network interfaces of tasks."""
+        return self.listed(service.section("NetworkConfiguration").section("AwsvpcConfiguration"), "SecurityGroups")
 
-    def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
-        """Ranges of ports at which some groups let others through, or may: all ports where that is not known."""
-        rules, allowed = self._rules(groups, direction), {None, *(each.reference for each in others)}
+    def may_let(self, direction: str, groups: Groups, port: int, others: Groups | None = None) -> bool:
+        """Whether one of some groups may let others, or anything, through at a port; groups not known may."""
+        given, alone = self._index.given_away, self._alone(direction)
+        # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
+        bare = [one for one in groups if direction not in one.properties and one.reference not in alone]
+        is_open = any("." in one.logical_id for one in bare) or any(one.reference in given for one in groups)
+        ranges = self.open_ports(groups, direction, others)
+        return not groups or is_open or any(first <= port <= last for first, last in ranges)
+
+    def open_ports(self, groups: Groups, direction: str, others: Groups | None) -> Sequence[Ports]:
+        """Ranges of ports at which some groups let others, or anything, through: all where that is not known."""
+        rules = self._rules(groups, direction)
         if rules is None or (direction == EGRESS and _let_all_out(groups)):
             return (_ANY_PORT,)
-        return [each.ports for each in rules if each.other in allowed]
+        allowed = None if others is None else {None, *(each.reference for each in others)}
+        return [each.ports for each in rules if allowed is None or each.other in allowed]
 
     def without_all_traffic(self, groups: Groups, direction: str) -> bool:
         """Whether it is certain that no rule of some groups allows all traffic with these groups.
@@ -222,6 +227,11 @@ class Networks:
             "may_be_let_out": (blocked is not None and blocked[0] == _VPC)
             or any(not self._index.read_elsewhere.isdisjoint(place) for place in self._places_of(subnets)),
         }
+
+    def lead_to_gateway(self, subnets: Value) -> bool:
+        """Whether some subnets lead to an internet gateway and nowhere else, as far as they have routes at all."""
+        private, all_of_them = (self._vpc_without_route(subnets, public_address=each) for each in (False, True))
+        return private is not None and all_of_them is None
 
     def _missing_endpoints(self, subnets: Value, *, public_address: bool | None) -> tuple[str, ...]:
         """Of `_NEEDED`, what hosts in these subnets cannot reach; empty where there is a way, or that is not known."""
@@ -370,7 +380,7 @@ class Networks:
         is_nameless = endpoint.text("VpcEndpointType") == "Interface" and is_off(endpoint.get("PrivateDnsEnabled"))
         if is_nameless and _service(endpoint.get("ServiceName")) != "logs":
             return any(self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
-        return self._security.may_let_in(self._security.listed(endpoint, "SecurityGroupIds"), _HTTPS)
+        return self._security.may_let(INGRESS, self._security.listed(endpoint, "SecurityGroupIds"), _HTTPS)
 
     @cached_property
     def _are_unclear(self) -> bool:

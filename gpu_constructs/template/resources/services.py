@@ -25,7 +25,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index, last_step
-from gpu_constructs.template.resources.networks import subnets_of
+from gpu_constructs.template.resources.networks import Networks, subnets_of
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
@@ -118,6 +118,7 @@ class Services:
     """
 
     index: Index
+    networks: Networks
     clusters: Clusters
     pools: Mapping[ProviderKey, Pool]
     tasks: Mapping[Reference, Task]
@@ -133,6 +134,7 @@ class Services:
         scheduling = properties.text("SchedulingStrategy")
         daemon = UNKNOWN if isinstance(scheduling, Unknown) else scheduling == "DAEMON"
         network = properties.section("NetworkConfiguration")
+        interfaces = network.section("AwsvpcConfiguration")
         connect = properties.section("ServiceConnectConfiguration")
         deployment = properties.section("DeploymentConfiguration")
         scaling = self.scaling.get(resource.reference)
@@ -158,8 +160,9 @@ class Services:
             service_connect=connect.flag("Enabled") or False,
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
-            subnets=subnets_of(network.section("AwsvpcConfiguration").get("Subnets"), self.index),
-            assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
+            subnets=subnets_of(interfaces.get("Subnets"), self.index),
+            subnets_lead_to_gateway=self.networks.lead_to_gateway(interfaces.get("Subnets")),
+            assigns_public_ip=interfaces.text("AssignPublicIp") == "ENABLED",
             origin=resource.origin,
         )
 

@@ -247,6 +247,7 @@ aws_route_table = AWS::EC2::RouteTable
         cidr_block = DestinationCidrBlock
         ipv6_cidr_block = DestinationIpv6CidrBlock
 aws_route_table_association = AWS::EC2::SubnetRouteTableAssociation
+aws_efs_mount_target = AWS::EFS::MountTarget
 aws_efs_file_system_policy = Terraform::FileSystemPolicy
     policy = PolicyDocument policy
 aws_placement_group = AWS::EC2::PlacementGroup

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.reports import of_part
+from tests.rules.changed import severities
 
 _VOLUME = """  Task:
     Properties: {Volumes: [{Name: models, %s}]}
@@ -58,3 +61,28 @@ _MANAGED = """  Provider:
 def test_a_volume_that_nothing_mounts_is_named(part: str, severities: list[str]) -> None:
     found = of_part("GPU317", f"Parameters: {{Driver: {{Type: String}}}}\nResources:\n{part}")
     assert [str(each.severity) for each in found] == severities
+
+
+def _rule(**more: Any) -> dict[str, Any]:
+    written = {"GroupId": {"Ref": "OfFiles"}, "IpProtocol": "tcp", "FromPort": 2049, "ToPort": 2049, **more}
+    return {"In": {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": written}}
+
+
+_FROM_HOSTS = _rule(SourceSecurityGroupId={"Ref": "OfHosts"})
+_HTTPS_OUT = {"SecurityGroupEgress": [{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "0.0.0.0/0"}]}
+
+
+@pytest.mark.parametrize(
+    ("properties", "others", "expected"),
+    [
+        ({}, _rule(FromPort=80, ToPort=80), ["error"]),
+        ({}, _rule(SourceSecurityGroupId={"Ref": "OfFiles"}), ["error"]),
+        ({}, _FROM_HOSTS, []),
+        ({}, _rule(SourcePrefixListId="pl-1"), []),
+        ({"MountTarget": {"SecurityGroups": None}}, {}, []),
+        ({"MountTarget": {"FileSystemId": {"Fn::ImportValue": "files"}}}, {}, []),
+        ({"OfHosts": _HTTPS_OUT}, _FROM_HOSTS, ["error"]),
+    ],
+)
+def test_a_task_mounts_where_security_groups_let_it(properties: Any, others: Any, expected: list[str]) -> None:
+    assert severities("GPU393", properties, **others) == expected

@@ -165,7 +165,7 @@ def test_a_line_of_the_table_is_in_a_block(line: str) -> None:
         [*_arguments([line])]
 
 
-def test_the_policy_of_a_file_system_is_a_resource_of_its_own() -> None:
+def test_the_policy_and_the_mount_targets_of_a_file_system_are_resources_of_their_own() -> None:
     written = simple(gpus=1)
     system, policy = "aws_efs_file_system.data", "aws_efs_file_system_policy.data"
     closed = {
@@ -183,7 +183,14 @@ def test_the_policy_of_a_file_system_is_a_resource_of_its_own() -> None:
     to_system = {"file_system_id": refers(f"{system}.id", system)}
     of_task["expressions"]["volume"] = [{"efs_volume_configuration": [to_system]}]
     resources += [configured(system), configured(policy, to_system)]
+    group, target = "aws_security_group.data", "aws_efs_mount_target.data"
+    resources += [configured(group), configured(target, {**to_system, "security_groups": refers(f"{group}.id", group)})]
+    written["resource_changes"] += [
+        planned(group, {"ingress": []}),
+        planned(target, {"subnet_id": "subnet-1"}, file_system_id=True, security_groups=True),
+    ]
     assert "GPU237" not in found(written)
+    assert "GPU393" in found(written)
     written["resource_changes"].append(
         planned(policy, {"policy": json.dumps({"Statement": [closed]})}, file_system_id=True)
     )
