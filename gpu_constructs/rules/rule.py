@@ -61,6 +61,11 @@ class Context:
         found = self.resource(thing)
         return found is not None and found.own_metadata.get(EXISTS) is True
 
+    def is_read_elsewhere(self, thing: Pool | Task | Workload) -> bool:
+        """Whether an output or a parameter hands a thing on to stacks or scripts that these files do not show."""
+        found = self.resource(thing)
+        return found is not None and found.reference in self.index.read_elsewhere
+
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from; None where no file that was read says it."""
         return None if self.files is None else self.files.launch(pool)

@@ -62,6 +62,18 @@ def _its_task_may_go_to_others(site: Site, image: ecs.ContainerImage) -> None:
     task.placement_constraints, task.runtime_platform = [], None
 
 
+def _other_stacks_may_run_it(site: Site, image: ecs.ContainerImage) -> None:
+    _nothing_runs_it(site, image)
+    task = site.stack.node.find_child("Task").node.default_child
+    assert isinstance(task, ecs.CfnTaskDefinition)
+    cdk.CfnOutput(site.stack, "Arn", value=task.ref)
+
+
+def _it_needs_no_gpu(site: Site, image: ecs.ContainerImage) -> None:
+    site.capacity("g6.xlarge")
+    ecs.Ec2TaskDefinition(site.stack, "Plain").add_container("web", image=image, memory_limit_mib=512)
+
+
 def _job(site: Site, image: ecs.ContainerImage) -> None:
     _queue(site).add_job("Job", image=image, timeout=cdk.Duration.hours(1))
 
@@ -77,7 +89,15 @@ def _queue(site: Site) -> GpuBatchQueue:
 
 @pytest.mark.parametrize(
     ("ask", "found"),
-    [(_nothing_runs_it, 1), (_other_hosts_could, 1), (_its_task_may_go_to_others, 0), (_job, 1), (_nodes, 1)],
+    [
+        (_nothing_runs_it, 1),
+        (_other_hosts_could, 1),
+        (_its_task_may_go_to_others, 0),
+        (_other_stacks_may_run_it, 0),
+        (_it_needs_no_gpu, 0),
+        (_job, 1),
+        (_nodes, 1),
+    ],
 )
 def test_of_what_no_service_runs_as_well(
     tmp_path: Path, ask: Callable[[Site, ecs.ContainerImage], None], found: int

@@ -112,10 +112,12 @@ class _Side:
         document = self.stacks.documents.get(resource.origin.file or "")
         return None if document is None else under(document.data, *path)
 
-    def outputs(self, stack: str) -> Iterable[Node]:
-        """What the file of a stack has as its outputs."""
+    def exports(self, stack: str) -> Mapping[str, Node]:
+        """What the file of a stack exports, by the names that are written out."""
         found = next((each for at, each in self.by_id.items() if at[0] == stack), None)
-        return () if found is None else members(self.node(found, "Outputs")).values()
+        outputs = {} if found is None else members(self.node(found, "Outputs"))
+        named = ((under(each, "Export", "Name"), under(each, "Value")) for each in outputs.values())
+        return {name: value for name, value in named if isinstance(name, str)}
 
     def called(self, resource: Resource) -> str:
         name = self._labels.of(resource)
@@ -329,23 +331,26 @@ class _Update:
         if not importing:
             return replace(IN_USE, change=change)
         # CloudFormation looks at exports before ECS looks at the list.
-        kept = [under(each, "Export", "Name") for each in self._new.outputs(provider[0])]
-        verb = "updated" if any(each in kept for each in self._exported(provider)) else "deleted"
+        kept = self._new.exports(provider[0])
+        verb = "updated" if any(name in kept for name in self._lost_exports(provider)) else "deleted"
         return replace(EXPORTED, change=change, answer=EXPORTED.answer.format(verb, importing[0].stack))
 
     def _importing(self, provider: Id | str) -> Iterator[Resource]:
-        """What of other stacks imports a capacity provider: services, schedules and state machines."""
-        exported = self._exported(provider)
-        for at, each in self._old.by_id.items() if exported else ():
+        """What of other stacks imports a capacity provider by an export that goes, or is of another one then."""
+        lost = self._lost_exports(provider)
+        for at, each in self._old.by_id.items() if lost else ():
             written = self._old.node(each, "Resources", each.logical_id, "Properties")
-            if at[0] != provider[0] and any(under(one, "Fn::ImportValue") in exported for one in nodes_in(written)):
+            if at[0] != provider[0] and any(under(one, "Fn::ImportValue") in lost for one in nodes_in(written)):
                 yield each
 
-    def _exported(self, provider: Id | str) -> list[Node]:
-        """The names under which the old files export a capacity provider."""
-        found = self._old.outputs(provider[0]) if isinstance(provider, tuple) else ()
-        names = (under(each, "Export", "Name") for each in found if referred(under(each, "Value")) == provider[1])
-        return [each for each in names if each is not None]
+    def _lost_exports(self, provider: Id | str) -> list[str]:
+        """The names under which the old files export a capacity provider, and the new ones do not."""
+        if isinstance(provider, str):
+            return []
+        stack, own = provider
+        still = self._new.exports(stack) if self._stays(provider) else {}
+        names = [name for name, value in self._old.exports(stack).items() if referred(value) == own]
+        return [name for name in names if referred(still.get(name)) != own]
 
     def _provider(self, side: _Side, value: Value) -> Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""

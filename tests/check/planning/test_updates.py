@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from gpu_constructs.check.planning.update_table import BALANCER, MAY_REPLACE_SERVICE, REPLACED_BY, SERVICE, UNIQUE
+from gpu_constructs.check.planning.update_table import (
+    BALANCER,
+    IN_USE,
+    MAY_REPLACE_SERVICE,
+    REPLACED_BY,
+    SERVICE,
+    UNIQUE,
+)
 from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.template import Inputs
 
@@ -104,6 +111,20 @@ def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
         sides.append(Inputs([tmp_path / "base.json", tmp_path / "top.json"]).stacks())
     (found,) = update_of(sides[0], sides[1]).refused
     assert found.answer.startswith(f"Export … cannot be {verb} as it is in use by top")
+
+
+@pytest.mark.parametrize(("uses", "answers"), [(service, [IN_USE.answer]), (schedule, [])])
+def test_an_export_that_stays_as_it_is_keeps_nothing(
+    uses: Callable[[Any], Resources], answers: list[str], tmp_path: Path
+) -> None:
+    sides = []
+    for listed in ([ref("Old")], []):
+        resources = {**CLUSTER, "Old": provider(), "List": providers_of(*listed)}
+        outputs = {"Of": {"Value": ref("Old"), "Export": {"Name": "A"}}}
+        (tmp_path / "base.json").write_text(json.dumps({"Resources": resources, "Outputs": outputs}))
+        (tmp_path / "top.json").write_text(json.dumps({"Resources": {"Chat": uses({"Fn::ImportValue": "A"})}}))
+        sides.append(Inputs([tmp_path / "base.json", tmp_path / "top.json"]).stacks())
+    assert [each.answer for each in update_of(sides[0], sides[1]).refused] == answers
 
 
 @pytest.mark.parametrize(
