@@ -21,7 +21,6 @@ from gpu_constructs.template.resources.section import Section
 
 _FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
 _NFS = 2049
-_OF_HOSTS = frozenset({"bridge", "host", "none"})
 _POLICY = "FileSystemPolicy"
 _MOUNT = "elasticfilesystem:ClientMount"
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
@@ -162,6 +161,7 @@ def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -
         (EGRESS, clients, let, whose, "lets nothing out"),
     ):
         if not security.may_let(direction, groups, _NFS, others or None):
+            in_cdk = f"; connections.allow_to_default_port of {whose}" if groups[0].origin.construct_path else ""
             yield Problem(
                 about=route.sender,
                 involves=(route.task, pool),
@@ -169,7 +169,7 @@ def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -
                 changes=direction,
                 message=f"{groups[0].logical_id}, the security group of {of}, {way} at port {_NFS}",
                 fix=f"{direction} of {groups[0].logical_id} with IpProtocol tcp and port {_NFS} for "
-                f"{others[0].logical_id if others else whose}; in CDK connections.allow_to_default_port of {whose}",
+                f"{others[0].logical_id if others else whose}{in_cdk}",
             )
 
 
@@ -180,7 +180,7 @@ def _clients(context: Context, route: Route, pool: Pool) -> Groups:
     Docker mounts in that of the host: https://github.com/aws/amazon-ecs-agent/pull/2372.
     """
     security, mode, data = context.of_files(SecurityGroups), route.task.network_mode, context.launch(pool)
-    if mode in _OF_HOSTS:
+    if isinstance(mode, str) and mode != "awsvpc":
         return () if data is None else security.of_launch(data)
     has_plugin = pool.has_image_of_aws and pool.operating_system is not OperatingSystem.BOTTLEROCKET
     service = None if route.workload is None or mode != "awsvpc" else context.section(route.workload)
