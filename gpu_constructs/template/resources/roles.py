@@ -145,8 +145,8 @@ def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:
 
 
 def roles_with_policies(index: Index) -> frozenset[Reference | None]:
-    """The roles that a policy or a function of somebody may give more to; None for one that is not known."""
-    roles: set[Reference | None] = {*index.of_others}
+    """The roles that a policy or somebody else may give more to; None for one that is not known."""
+    roles: set[Reference | None] = {*index.given_away}
     for policy in index.all(*_POLICIES):
         named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
         roles.update([index.reference(each, ROLE) for each in named if each is not None] if is_list(named) else [None])

@@ -176,6 +176,7 @@ def test_awslogs_makes_a_group_with_the_role(properties: Any, others: dict[str, 
         ("ecs.amazonaws.com", [_VOLUMES], {}, []),
         ("ecs.amazonaws.com", ["policy/Own"], {}, []),
         ("ecs.amazonaws.com", [], _apart("AWS::IAM::Policy", Roles=[{"Ref": "Volumes"}]), []),
+        ("ecs.amazonaws.com", [], {"exported": "Volumes"}, []),
     ],
 )
 def test_a_role_makes_volumes(service: Any, policies: Any, others: dict[str, Any], expected: list[str]) -> None:

@@ -194,6 +194,7 @@ def _said(site: Site) -> list[tuple[str, str]]:
             [("warning", "one sequence of 131,072 tokens")],
         ),
         (_QWEN, ["--gpu-memory-utilization=0.7"], {}, [("warning", "a server uses 15.4 GiB")]),
+        (_QWEN, ["--gpu-memory-utilization=0.5", "--kv-cache-memory-bytes=2G"], {}, [("warning", "uses 11.0 GiB")]),
         (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")]),
         (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
         ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
