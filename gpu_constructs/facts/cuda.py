@@ -101,6 +101,11 @@ _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
+# The compute capability of the GPUs that an image of text-embeddings-inference is for: README.md and
+# backends/candle/src/compute_cap.rs of https://github.com/huggingface/text-embeddings-inference.
+_TEI = re.compile(r"ghcr\.io/huggingface/text-embeddings-inference:(?:(turing|86|89|hopper|100|120)-|(?=\d+\.\d))")
+_TEI_FOR = {"120": (12, 0), "100": (10, 0), "hopper": (9, 0), "89": (8, 9), "86": (8, 6), "": (8, 0), "turing": (7, 5)}
+
 # NVIDIA's minor version compatibility: the first driver branch of a major version.
 _FIRST_BRANCH = {11: 450, 12: 525, 13: 580}
 
@@ -137,6 +142,12 @@ def cuda_image(image: str) -> CudaImage | None:
     return (
         None if cuda is None else CudaImage(cuda, is_compatible=is_compatible, has_ptx=_may_have_ptx(repository, tag))
     )
+
+
+def made_for(image: str) -> tuple[Cuda, str] | None:
+    """The compute capability that an image needs, and its features as of `runs_on`, as far as its name says it."""
+    found = _TEI.match(image)
+    return None if found is None else (_TEI_FOR[found[1] or ""], "f")
 
 
 def first_branch(cuda: Cuda) -> int | None:

@@ -40,6 +40,7 @@ class ServerFacts:
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         gpu_variable: The environment variable that says the same; None if it has none.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
+        bfloat16_from: The first compute capability with which it takes ``--dtype bfloat16``; None where it takes any.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
@@ -58,6 +59,7 @@ class ServerFacts:
     gpu_arguments: tuple[str, ...] = ()
     gpu_variable: str | None = None
     parallel: tuple[str, ...] = ()
+    bfloat16_from: tuple[int, int] | None = None
     max_gpus: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None

@@ -41,6 +41,9 @@ _RUNTIME = "default-runtime"
 _WITHOUT = "leave it out: the ECS agent sets the NVIDIA runtime for tasks that ask for GPUs"
 _STRATEGY, _WITH_STRATEGY = "CapacityProviderStrategy", ["AWS::ECS::Service", "AWS::ECS::CapacityProvider"]
 _SECTIONS = frozenset({"Mappings", "Parameters", "Resources"})
+# https://docs.aws.amazon.com/linux/al2023/ug/imdsv2.html
+_IMDSV1 = re.compile(r"(?is)(?!.*-aws-ec2-metadata-token|.*'HttpTokens': 'optional').*169\.254\.169\.254/latest/")
+_ASKS = "user data asks 169.254.169.254 without a token, which Amazon Linux 2023 takes only with HttpTokens: optional"
 # Arguments of CDK by the property that they write.
 _IN_CDK = {
     "ImageId": "machine_image=ecs.EcsOptimizedImage.amazon_linux2023(ecs.AmiHardwareType.GPU)",
@@ -127,11 +130,13 @@ class _Patient:
         """Makes what can be made of some proposals, or says why that is worse."""
         texts, done = dict(self._texts), list[Proposal]()
         for file in dict.fromkeys(each.file for each in proposals):
-            barred, content = self._barred(file), self.first.stacks.documents[file].content or b""
-            written = "" if barred else content.decode().removeprefix("\ufeff")
+            barred, document = self._barred(file), self.first.stacks.documents[file]
+            asks = any(_IMDSV1.match(str(each)) for each in resources(document.data).values())
+            written = "" if barred else (document.content or b"").decode().removeprefix("\ufeff")
             text = TextEdits(texts.get(file) or written, self._left)
             for each in proposals:
-                if each.file == file and (why := barred or text.tried(each.edit)):
+                unsafe = _ASKS if asks and each.rule == "GPU003" else barred
+                if each.file == file and (why := unsafe or text.tried(each.edit)):
                     self._refused[file, each.path, each.rule] = each, why
                 elif each.file == file:
                     done.append(each)
@@ -177,7 +182,7 @@ class _Patient:
     def _change(self, proposal: Proposal, why_not: str = "") -> Change:
         origin, change = self._origin(proposal.file, proposal.path, proposal.about), proposal.change
         argument = _argument(origin, proposal.property_name)
-        change += f" (not in the patch: {why_not})" if why_not and not argument else ""
+        change += f" (not in the patch: {why_not})" if why_not and (not argument or why_not is _ASKS) else ""
         return Change(origin, proposal.message, change, argument, proposal.rule, is_in_patch=not why_not)
 
     def changes(self) -> Iterator[Change]:

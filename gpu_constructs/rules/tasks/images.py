@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Drivers, InstanceType, drivers_of, image
+from gpu_constructs.facts import Drivers, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_OF_GPUS,
@@ -15,7 +16,9 @@ from gpu_constructs.facts.cuda import (
     cuda_image,
     first_branch,
     is_dropped,
+    made_for,
     newer_cuda_for,
+    runs_on,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
@@ -29,6 +32,7 @@ _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
+_Found = TypeVar("_Found")
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
 
@@ -41,7 +45,7 @@ _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aw
     unless=("GPU235",),
 )
 def recent_driver(context: Context) -> Problems:
-    for route, container, found, each in _pairs(context, _lacks_driver):
+    for route, container, found, each in _pairs(context, _cuda_of, _lacks_driver):
         there, first = each.pool.image, first_branch(found.cuda)
         drivers = _drivers(each)
         if not isinstance(there, Unknown) and drivers is not None:
@@ -63,15 +67,17 @@ def recent_driver(context: Context) -> Problems:
 
 @error(
     "GPU235",
-    question="does the CUDA of the container image have code for the GPUs of the hosts?",
+    question="does the container image have code for the GPUs of the hosts, and does its server take them?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta, and each CUDA is older than some GPUs, such as 12.6 than B200: "
-    "programs that are built with it, and its libraries, have no kernels for them, whatever the driver",
+    "programs that are built with it, and its libraries, have no kernels for them, whatever the driver; "
+    "text-embeddings-inference ends on GPUs that its tag is not for, and vLLM with bfloat16 on those before 8.0",
     softer="for images of the toolkit alone, in which a program may bring libraries of its own, for programs that may "
-    f"bring PTX, which the driver compiles for newer GPUs, and {WHILE_SPARED}",
+    f"bring PTX, which the driver compiles for newer GPUs, where it may get other GPUs, and {WHILE_SPARED}",
     source=CUDA_OF_GPUS,
 )
 def still_compiled(context: Context) -> Problems:
-    for route, container, found, each in _pairs(context, _lacks_kernels):
+    yield from _refused_gpus(context)
+    for route, container, found, each in _pairs(context, _cuda_of, _lacks_kernels):
         if each.is_certain or (route.workload is None and route.is_closed):
             first = _newer_cuda(found, each)
             cuda, sample, other = _OLDER, _OF_12_6, "newer"
@@ -99,18 +105,45 @@ def still_compiled(context: Context) -> Problems:
             )
 
 
+def _refused_gpus(context: Context) -> Problems:
+    for route, container, target, each in _pairs(context, _target_of, _refused):
+        is_image, types = bool(target[1]), f"{and_list(_refused(target, each))} of {each.pool.name}"
+        needs = f"{'is made for' if is_image else 'has --dtype bfloat16, which needs'} compute capability"
+        fix = f"{'the tag for these GPUs, such as turing-' if is_image else '--dtype half'}, or hosts with other GPUs"
+        yield replace(
+            _problem(route.task, container, f"{needs} {_version(target[0])}, and ends on {types}", fix),
+            about=route.task,
+            involves=(each.pool,),
+            property_name="Image" if is_image else "Command",
+            is_certain=route.is_closed and all(len(_refused(target, to)) == len(to.types) for to in route.destinations),
+        )
+
+
+def _target_of(container: Container) -> tuple[Cuda, str] | None:
+    image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
+    server, words = server_of_image(image), " ".join(_words(container) or ())
+    if server is not None and server.bfloat16_from and words.rpartition("--dtype ")[2].split(" ")[0] == "bfloat16":
+        return server.bfloat16_from, ""
+    return made_for(image)
+
+
+def _refused(target: tuple[Cuda, str], there: Destination) -> list[str]:
+    known = ((each, each.compute_capability) for each in there.types)
+    return [f"{each} ({_version(has)})" for each, has in known if has is not None and not runs_on(has, *target)]
+
+
 def _pairs(
-    context: Context, fails: Callable[[CudaImage, Destination], bool]
-) -> Iterator[tuple[Route, Container, CudaImage, Destination]]:
-    """Every container of an image with a known CUDA, with each pool on which it fails, once.
+    context: Context, known: Callable[[Container], _Found | None], fails: Callable[[_Found, Destination], object]
+) -> Iterator[tuple[Route, Container, _Found, Destination]]:
+    """Every container of which something is known, with each pool on which it fails, once.
 
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
-    for route in context.routed(lambda task: any(map(_cuda_of, task.containers))):
+    for route in context.routed(lambda task: any(map(known, task.containers))):
         hosts = [each for each in route.destinations if each.types]
         for container in route.task.containers:
-            found = _cuda_of(container)
+            found = known(container)
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
                 key = (id(route.task), container.name, id(each.pool))
@@ -130,7 +163,8 @@ def _drivers(there: Destination) -> Drivers | None:
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
-    is_dropped_by = all(_is_dropped(each, found) for each in there.types)
+    known = [each.compute_capability for each in there.types]
+    is_dropped_by = all(each is not None and is_dropped(each, found.cuda) for each in known)
     return found.has_libraries and (is_dropped_by or _newer_cuda(found, there) is not None)
 
 
@@ -143,10 +177,6 @@ def _newer_cuda(found: CudaImage, there: Destination) -> Cuda | None:
 
 def _cuda_of(container: Container) -> CudaImage | None:
     return cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
-
-
-def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
-    return each.compute_capability is not None and is_dropped(each.compute_capability, found.cuda)
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:
@@ -298,7 +328,5 @@ def _told(server: ServerFacts, words: tuple[str, ...]) -> int | None:
     names = {each.replace("_", "-"): place for place, each in enumerate(words) if each.startswith("-")}
     arguments = server.parallel or server.gpu_arguments[:1]
     found = [words[names[each] + 1 : names[each] + 2] for each in arguments if each in names]
-    numbers = [
-        int(value) for (value,) in (each for each in found if each) if value.isdecimal() and len(value) < _DIGITS
-    ]
+    numbers = [int(value) for each in found for value in each if value.isdecimal() and len(value) < _DIGITS]
     return max(numbers, default=1) if found else None

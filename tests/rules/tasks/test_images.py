@@ -19,8 +19,8 @@ _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _LIBRARIES = "nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04"
 
 
-def _task(image: str) -> Task:
-    return task_of(replace(container(gpu()), image=image))
+def _task(image: str, *command: str) -> Task:
+    return task_of(replace(container(gpu()), image=image, command=command))
 
 
 def _old(*types: str) -> Pool:
@@ -65,6 +65,25 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
     assert [each.severity for each in found] == [severity][: severity is not None]
     assert all("CUDA compiles for them from 12.8 on" in each.message for each in found)
     assert all("an image with CUDA 12.8 or later, such as 12.8.1" in each.fix for each in found)
+
+
+@pytest.mark.parametrize(
+    ("types", "run", "expected"),
+    [
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype=bfloat16", ["error"]),
+        ("p3.2xlarge", "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v1.1 --dtype bfloat16", ["error"]),
+        ("g4dn.xlarge g5.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16", ["warning"]),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype half --kv-cache-dtype bfloat16", []),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16 $ARGUMENTS", []),
+        ("g4dn.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", ["error"]),
+        ("g5.xlarge", "ghcr.io/huggingface/text-embeddings-inference:turing-latest", ["error"]),
+        ("g6.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", []),  # depends on the version
+        ("g4dn.xlarge", "ghcr.io/huggingface/text-embeddings-inference:cuda-1.9", []),
+    ],
+)
+def test_servers_end_on_gpus_that_they_are_not_for(types: str, run: str, expected: list[str]) -> None:
+    found = said(still_compiled, running_on(a_pool(*types.split()), task=_task(*run.split())))
+    assert [each.severity.value for each in found] == expected
 
 
 def _pulling(image: str, *, isolated: bool = True, proxy: str = "") -> Fleet:
