@@ -9,7 +9,6 @@ from typing import NamedTuple
 from gpu_constructs.check.planning.update_table import EXPORTED, Refusal
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.template.documents.node import members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 
@@ -29,9 +28,7 @@ def left_stacks(old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iter
         if each.file == each.source.document.file and name_of(each.name) not in names:
             name = brief(each.name, NAME)
             stack = brief(each.stack_name or each.name, NAME)
-            delete = (
-                f"cdk destroy {stack} while the app has it, or aws cloudformation delete-stack --stack-name {stack}"
-            )
+            delete = f"aws cloudformation delete-stack --stack-name {stack}"
             said = (
                 f"{name} is in the old files alone, and no deploy deletes it: what it runs and costs goes on, and what "
                 f"it imports is held, until you delete it: {delete}"
@@ -50,9 +47,7 @@ def left_stacks(old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iter
 
 def _drop_exports(left: Evaluator, old: Stacks, new: Stacks, name_of: Callable[[str], str]) -> Iterator[str]:
     """The stacks that drop exports which one imports."""
-    there = [each for each in left.resources.values() if left.exists(members(each)) is True]
-    written = {str(each): each for one in there for node in nodes_in(one) if (each := under(node, "Fn::ImportValue"))}
-    imported = {name for each in written.values() if isinstance(name := left.value(each), str)}
+    imported = {*left.imports(certain=True)}
     now = {each.name: each for each in new.evaluators}
     for was in old.evaluators:
         if (after := now.get(name_of(was.name))) and was.place.may_be(left.place):

@@ -47,17 +47,21 @@ _HTTPS = 443
 _BLOCKED = {
     "AWS::EC2::NatGateway": (
         "have a route to NAT gateway {}, which leads to no internet gateway",
-        "a public NAT gateway in a subnet with a route to an internet gateway",
+        "a public NAT gateway in a subnet with a route to an internet gateway, or {}",
     ),
     "AWS::EC2::NetworkAcl": (
         "have network ACL {}, which has no entries and lets nothing through",
-        "entries of the network ACL in both directions",
+        "entries of the network ACL in both directions, or, in the subnets of the hosts, {}",
     ),
     "AWS::EC2::VPC": (
         "are in {}, whose EnableDnsSupport is false, so that no name of AWS resolves there",
-        "EnableDnsSupport true, DHCP options with a DNS server of yours",
+        "EnableDnsSupport true, which endpoints with private DNS need too, or DHCP options with a DNS server of yours",
     ),
 }
+_ENDPOINTS = (
+    "interface endpoints for them, with private DNS and a security group that lets the hosts in, and for ECR, logs and "
+    "S3 as tasks need them"
+)
 _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
 
 
@@ -186,19 +190,18 @@ def reaches_ecs(context: Context) -> Problems:
                 is_certain=False,
             )
         elif missing and not pool.user_data.names_proxy:
-            what, also = "have no route out", "a NAT gateway, "
+            what, fix = "have no route out", "a NAT gateway, or {}"
             if not pool.has_no_route_out:
                 what = "have a route to an internet gateway only, and the hosts get no public address to use it"
-                also = "a public address for the hosts, a NAT gateway, "
+                fix = "a public address for the hosts, a NAT gateway, or {}"
             elif pool.blocked_by is not None:
-                blocked, also = _BLOCKED[pool.blocked_by[0]]
-                what, also = blocked.format(pool.blocked_by[1]), f"{also}, "
+                what, fix = _BLOCKED[pool.blocked_by[0]]
+                what = what.format(pool.blocked_by[1])
             yield Problem(
                 about=pool,
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint open to them "
                 f"for {or_list(missing)}",
-                fix=f"{also}or interface endpoints for them, with private DNS and a security group that "
-                "lets the hosts in, and for ECR, logs and S3 as tasks need them",
+                fix=fix.format(_ENDPOINTS),
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 # Hosts register without ecs-telemetry.
                 is_certain=context.fleet.is_whole

@@ -232,7 +232,7 @@ def pulls_its_images(context: Context) -> Problems:
                 property_name="LogConfiguration" if of_logs else "Image",
                 message=f"container {container.name} {what}, and the hosts of {pool.name} have no way out"
                 + ("" if registry else ", and no endpoint is open to them"),
-                fix=f"{fix}, or subnets with a NAT gateway",
+                fix=fix if pool.blocked_by is not None else f"{fix}, or subnets with a NAT gateway",
                 is_certain=any(missing.values())
                 and context.fleet.is_whole
                 and not any(each.may_be_let_out for each in there)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -10,7 +10,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.document import Document, Source
-from gpu_constructs.template.documents.node import Node, Path, members, referred, under
+from gpu_constructs.template.documents.node import Node, Path, members, nodes_in, referred, under
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.model import Placeholder, Reference, Text, UnreadableError, Value
@@ -206,6 +206,16 @@ class Evaluator:
                 name = export.get("Name")
                 path: Path = ("Outputs", key, "Export", "Name")
                 yield self.at(path, lambda name=name: self.value(name)), key  # type: ignore[misc]
+
+    def imports(self, *, certain: bool = False) -> Iterator[str | Text]:
+        """The names that its resources import, by what is written; those of resources that certainly exist alone."""
+        enough = {True} if certain else {True, UNKNOWN}
+        there = [each for each in self.resources.values() if self.exists(members(each)) in enough]
+        named = (under(node, "Fn::ImportValue") for each in there for node in nodes_in(each))
+        for each in {str(name): name for name in named if name is not None}.values():
+            found = self.value(each)
+            if isinstance(found, (str, Text)):
+                yield found
 
     # -- what readers ask for --------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
@@ -32,6 +33,9 @@ class Publisher(Protocol):
 
     def exports(self) -> Iterable[tuple[Value, str]]:
         """The names it exports, each with the output behind it."""
+
+    def imports(self) -> Iterable[str | Text]:
+        """The names it imports."""
 
 
 _Export: TypeAlias = "tuple[Publisher, str]"
@@ -64,18 +68,25 @@ class Exports:
         """
         if not self._is_open or not isinstance(name, (str, Text)):
             return None
-        if not self._is_ready:
-            self._prepare()
         if (name, place) not in self._found:
-            exact = self._by_name.get(name, ()) if isinstance(name, str) else ()
-            found = _in_place(exact, place) or _in_place(self._fitting(name), place)
-            self._found[name, place] = found[0] if len(found) == 1 else None
+            self._found[name, place] = self._named(name, place)
         return self._found[name, place]
 
+    def _named(self, name: str | Text, place: Place) -> _Export | None:
+        if not self._is_ready:
+            self._prepare()
+        exact = self._by_name.get(name, ()) if isinstance(name, str) else ()
+        found = _in_place(exact, place) or _in_place(self._fitting(name), place)
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _imported(self) -> frozenset[_Export | None]:
+        return frozenset(self._named(name, each.place) for each in self._stacks for name in each.imports())
+
     def left_by(self, stack: Publisher) -> Iterator[Reference]:
-        """What a stack exports, and no import that was met leads to."""
-        found = set(self._found.values())
-        return references_in([stack.output(key) for _, key in stack.exports() if (stack, key) not in found])
+        """What a stack exports, and no import of these stacks leads to."""
+        left = [key for _, key in stack.exports() if (stack, key) not in self._imported]
+        return references_in([stack.output(key) for key in left])
 
     @property
     def missing(self) -> Iterator[str]:

@@ -370,10 +370,11 @@ class Networks:
 
     def _tables(self, endpoint: Resource) -> frozenset[Reference | str | None]:
         """The route tables of a gateway endpoint, which serves their subnets alone; None for any."""
-        tables, given = endpoint.properties.get("RouteTableIds"), self._index.given_away
-        is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in given
-        known = tables if is_list(tables) and not is_open else ()
-        return frozenset(self._index.reference(each, _ROUTE_TABLE) for each in known or (None,))
+        tables, kind = endpoint.properties.get("RouteTableIds"), endpoint.properties.get("VpcEndpointType")
+        is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in self._index.given_away
+        if is_open or kind not in {None, "Gateway"} or not (is_list(tables) or (tables is None and kind)):
+            return frozenset({None})
+        return frozenset(self._index.reference(each, _ROUTE_TABLE) for each in tables or ())
 
     def _may_be_reached(self, endpoint: Section) -> bool:
         """Whether hosts are let in, and the name of the service leads there; awslogs-endpoint may name that of logs."""

@@ -146,9 +146,9 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
 
 def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
     assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
-    disk = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::ImportValue": "Key"}}}
-    host = _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[disk])
-    assert _key_findings([_ACCOUNT], exported="Key", Host=host) == ["error"]
+    for reader, key in (("AWS::SNS::Topic", "KmsMasterKeyId"), ("AWS::Logs::LogGroup", "KmsKeyId")):
+        imported = {"Type": reader, "Properties": {key: {"Fn::ImportValue": "Key"}}}
+        assert _key_findings([_ACCOUNT], exported="Key", Reader=imported) == ["error"]
 
 
 def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:
@@ -313,7 +313,7 @@ def test_without_private_dns_the_name_of_a_service_leads_past_its_endpoint() -> 
     agent["Properties"] |= {"VpcEndpointType": "Interface", "PrivateDnsEnabled": False}
     assert missing(A=agent, T=telemetry) == "ecs-agent"
     assert missing(A=agent, T=telemetry, Zone={"Type": "AWS::Route53::HostedZone"}) == ""
-    agent["Properties"]["VpcEndpointType"] = "Gateway"
+    agent["Properties"] |= {"VpcEndpointType": "Gateway", "RouteTableIds": {"Fn::ImportValue": "Tables"}}
     assert missing(A=agent, T=telemetry) == ""
 
 

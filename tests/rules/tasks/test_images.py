@@ -127,7 +127,7 @@ _LOGS = {"LogDriver": "awslogs", "Options": {"awslogs-group": "vllm"}}
 
 def _gateway(*tables: Any) -> dict[str, Any]:
     layers, other = endpoint("s3"), {"Type": "AWS::EC2::RouteTable", "Properties": {"VpcId": {"Ref": "Vpc"}}}
-    layers["Properties"]["RouteTableIds"] = [*tables] if tables else {"Fn::ImportValue": "Tables"}
+    layers["Properties"]["RouteTableIds"] = [*filter(None, tables)] if tables else {"Fn::ImportValue": "Tables"}
     return {"LayersEndpoint": layers, "Other": other}
 
 
@@ -138,6 +138,7 @@ def _gateway(*tables: Any) -> dict[str, Any]:
         ({}, _gateway({"Ref": "Other"}, {"Ref": "Routes"}), []),
         ({}, _gateway({"Ref": "Other"}, {"Fn::ImportValue": "Table"}), []),
         ({}, _gateway(), []),
+        ({}, _gateway(None), ["error"]),
         ({}, {**_gateway({"Ref": "Other"}), "Interface": endpoint("s3")}, []),
         ({}, {**_gateway({"Ref": "Other"}), "exported": "LayersEndpoint"}, []),
         ({}, {"LayersEndpoint": None, "exported": "Vpc"}, ["warning"]),
