@@ -28,7 +28,22 @@ _EVENTS = "events.amazonaws.com"
 _OF_CDK = "BucketNotificationsHandler"
 _GRANTED = {"s3", "secretsmanager", "sqs"}
 """Services of which CDK grants what goes together: `bucket.grant_read`, `queue.grant_consume_messages`."""
-_SERVICES_WITH_ACCOUNT = {f"{each}.amazonaws.com" for each in ("ecs-tasks", "events", "scheduler", "states")}
+_STARS_OF_CDK = {
+    "kms:GenerateDataKey*",
+    "kms:ReEncrypt*",
+    "s3:Abort*",
+    "s3:DeleteObject*",
+    "s3:GetBucket*",
+    "s3:GetObject*",
+    "s3:List*",
+}
+_OF_AWS = {
+    "ecs.amazonaws.com": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"],
+    "lambda.amazonaws.com": ["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"],
+}
+"""The policies of AWS that the roles of a service have; those of functions are roles of CDK."""
+_TASKS = "ecs-tasks.amazonaws.com"
+_SERVICES_WITH_ACCOUNT = {_TASKS, *(f"{each}.amazonaws.com" for each in ("events", "scheduler", "states"))}
 _SAYS_NOTHING = re.compile("ExecutionRole|JobRole")
 """The key is documented for the roles of tasks, and neither for those with which ECS starts them nor for AWS Batch."""
 
@@ -58,6 +73,22 @@ def narrowed(world: World, statement: dict[str, Any]) -> dict[str, Any]:
         for keys in other.get("Condition", {}).values():
             keys.update({key: [f"{each}-other" for each in listed(value)] for key, value in keys.items()})
     return other
+
+
+def service_of(role: dict[str, Any]) -> str:
+    """The service that may assume it."""
+    (service,) = {each["Principal"]["Service"] for each in role["AssumeRolePolicyDocument"]["Statement"]}
+    return str(service)
+
+
+def with_account(world: World) -> dict[str, str]:
+    """The roles that are assumed for one account, with the service that says which."""
+    services = {name: service_of(role) for name, role in world.of("IAM::Role").items()}
+    return {
+        name: service
+        for name, service in services.items()
+        if service in _SERVICES_WITH_ACCOUNT and not (service == _TASKS and _SAYS_NOTHING.search(name))
+    }
 
 
 def test_each_call_is_allowed(world: World) -> None:
@@ -109,17 +140,31 @@ def test_no_action_is_idle_but_for_those_that_cdk_grants_with_others(world: Worl
     assert idle == []
 
 
+def test_no_action_has_a_star_but_in_grants_of_cdk(world: World) -> None:
+    actions = {each for policy in world.policies.values() for some in policy for each in listed(some["Action"])}
+    assert {each for each in actions if "*" in each} <= _STARS_OF_CDK
+
+
+def test_no_role_has_another_policy_of_aws(world: World) -> None:
+    for name, role in world.of("IAM::Role").items():
+        assert role.get("ManagedPolicyArns", []) == _OF_AWS.get(service_of(role), []), name
+
+
 def test_services_assume_roles_for_this_account_alone(world: World) -> None:
     for name, role in world.of("IAM::Role").items():
-        statements = role["AssumeRolePolicyDocument"]["Statement"]
-        (service,) = {each["Principal"]["Service"] for each in statements}
+        statements, service = role["AssumeRolePolicyDocument"]["Statement"], service_of(role)
         ours = {
             "aws:SourceAccount": ACCOUNT,
             "aws:SourceArn": f"arn:aws:scheduler:us-east-1:{ACCOUNT}:schedule-group/default",
         }
         assert is_trusted(statements, service, ours), name
-        if service in _SERVICES_WITH_ACCOUNT and not _SAYS_NOTHING.search(name):
+        if name in with_account(world):
             assert not is_trusted(statements, service, {**ours, "aws:SourceAccount": "444455556666"}), name
+
+
+@pytest.mark.parametrize("world", ["all"], indirect=True)
+def test_roles_of_each_service_that_says_its_account_are_held_to_it(world: World) -> None:
+    assert set(with_account(world).values()) == _SERVICES_WITH_ACCOUNT
 
 
 def test_services_may_write_where_rules_and_alarms_send_them(world: World) -> None:
