@@ -9,11 +9,10 @@ Stacks are the same by their names; one template alone on each side is the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from gpu_constructs.check.planning.left_stacks import left_stacks
 from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
@@ -34,7 +33,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.template.documents.node import Node, members, nodes_in, referred, under
+from gpu_constructs.template.documents.node import Node, members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, Names
@@ -76,7 +75,7 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
         replaced=tuple(found.replaced_services()),
         staying=tuple(found.staying()),
         balancers=tuple(found.new_balancers()),
-        left=tuple(each.said for each in found.left),
+        left=tuple(found.left_stacks()),
     )
 
 
@@ -112,13 +111,6 @@ class _Side:
         document = self.stacks.documents.get(resource.origin.file or "")
         return None if document is None else under(document.data, *path)
 
-    def exports(self, stack: str) -> Mapping[str, Node]:
-        """What the file of a stack exports, by the names that are written out."""
-        found = next((each for at, each in self.by_id.items() if at[0] == stack), None)
-        outputs = {} if found is None else members(self.node(found, "Outputs"))
-        named = ((under(each, "Export", "Name"), under(each, "Value")) for each in outputs.values())
-        return {name: value for name, value in named if isinstance(name, str)}
-
     def called(self, resource: Resource) -> str:
         name = self._labels.of(resource)
         several = len(self.stacks.stacks) > 1
@@ -134,13 +126,11 @@ class _Update:
         self._replaced: dict[Id, bool] = {}
         self._told: set[Id] = set()
         self._steps = 0
-        self.left = [*left_stacks(old, new, self._old.stack)]
 
     def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
             yield from self._taken(each)
-        yield from (refusal for each in self.left for refusal in each.refused)
-        yield from self._providers_in_use(but_of={each.name for each in self.left if each.refused})
+        yield from self._providers_in_use()
 
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
@@ -215,6 +205,18 @@ class _Update:
                 f"load balancer {self._new.called(each)} is new, {told}: clients and records need its DNS name, and "
                 "it answers once tasks are healthy, for which HealthCheckGracePeriodSeconds leaves time"
             )
+
+    def left_stacks(self) -> Iterator[str]:
+        """Stacks that are in the old files alone, without nested ones."""
+        names = {each.name for each in self._new.stacks.stacks}
+        for each in self._old.stacks.evaluators:
+            if each.file == each.source.document.file and self._old.stack(each.name) not in names:
+                name = brief(each.stack_name or each.name, NAME)
+                yield (
+                    f"{brief(each.name, NAME)} is in the old files alone, and no deploy deletes it: what it runs and "
+                    "costs goes on, and what it imports cannot change, until you delete it: "
+                    f"aws cloudformation delete-stack --stack-name {name}"
+                )
 
     def _balancers(self, side: _Side) -> Iterator[Resource]:
         return (each for at, each in side.by_id.items() if each.type == BALANCER and not self._stays(at))
@@ -291,24 +293,15 @@ class _Update:
                     key = tuple(self._key(side, each) for each in (value, *around))
                     yield side.id_of(resource.reference), key, shown
 
-    def _providers_in_use(self, but_of: Container[str]) -> Iterator[Refusal]:
-        """Capacity providers that leave the list of a cluster while services use them, or another stack imports them.
-
-        Those of the stacks of `but_of` do not count.
-        """
+    def _providers_in_use(self) -> Iterator[Refusal]:
+        """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict[Id | str, list[Resource]](list)
         for service in self._old.index.all(SERVICE):
             for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
                 named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
                 provider = self._provider(self._old, named)
-                if provider is not None and service.stack not in but_of:
+                if provider is not None:
                     users[provider].append(service)
-        for provider in self._leaving_providers():
-            importing = [each for each in self._importing(provider) if each.stack not in but_of]
-            if using := users.get(provider, importing):
-                yield self._refused_for(provider, using, importing)
-
-    def _leaving_providers(self) -> Iterator[Id | str]:
         for kind in (ASSOCIATIONS, _CLUSTER):
             for listing in self._old.index.all(kind):
                 at = self._old.id_of(listing.reference)
@@ -321,36 +314,25 @@ class _Update:
                 for value in _list(_at(listing, "CapacityProviders")):
                     provider = self._provider(self._old, value)
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
-                    if provider is not None and provider not in self._told and gone:
-                        yield provider
+                    if provider is not None and provider not in self._told and gone and provider in users:
+                        yield self._leaving(provider, users[provider])
 
-    def _refused_for(self, provider: Id | str, using: Sequence[Resource], importing: Sequence[Resource]) -> Refusal:
+    def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
-        users = f"{listed(map(self._old.called, using))} {'uses' if len(using) == 1 else 'use'}"
-        change = f"capacity provider {name} leaves its cluster, and {users} it until then"
-        if not importing:
-            return replace(IN_USE, change=change)
-        # CloudFormation looks at exports before ECS looks at the list.
-        kept = self._new.exports(provider[0])
-        verb = "updated" if any(name in kept for name in self._lost_exports(provider)) else "deleted"
-        return replace(EXPORTED, change=change, answer=EXPORTED.answer.format(verb, importing[0].stack))
-
-    def _importing(self, provider: Id | str) -> Iterator[Resource]:
-        """What of other stacks imports a capacity provider by an export that goes, or is of another one then."""
-        lost = self._lost_exports(provider)
-        for at, each in self._old.by_id.items() if lost else ():
-            written = self._old.node(each, "Resources", each.logical_id, "Properties")
-            if at[0] != provider[0] and any(under(one, "Fn::ImportValue") in lost for one in nodes_in(written)):
-                yield each
-
-    def _lost_exports(self, provider: Id | str) -> list[str]:
-        """The names under which the old files export a capacity provider, and the new ones do not."""
-        if isinstance(provider, str):
-            return []
-        stack, own = provider
-        still = self._new.exports(stack) if self._stays(provider) else {}
-        names = [name for name, value in self._old.exports(stack).items() if referred(value) == own]
-        return [name for name in names if referred(still.get(name)) != own]
+        use = "uses" if len(services) == 1 else "use"
+        users = listed(map(self._old.called, services))
+        change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
+        for each in services if isinstance(provider, tuple) else ():
+            strategy = self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
+            imported = [*filter(None, (under(one, "Fn::ImportValue") for one in nodes_in(strategy)))]
+            if imported and each.stack != provider[0]:
+                # CloudFormation looks at exports before ECS looks at the list.
+                now = next((of for at, of in self._new.by_id.items() if at[0] == provider[0]), None)
+                outputs = {} if now is None else members(self._new.node(now, "Outputs"))
+                is_kept = any(under(of, "Export", "Name") in imported for of in outputs.values())
+                answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
+                return replace(EXPORTED, change=change, answer=answer)
+        return replace(IN_USE, change=change)
 
     def _provider(self, side: _Side, value: Value) -> Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""

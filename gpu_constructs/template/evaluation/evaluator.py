@@ -207,10 +207,9 @@ class Evaluator:
                 path: Path = ("Outputs", key, "Export", "Name")
                 yield self.at(path, lambda name=name: self.value(name)), key  # type: ignore[misc]
 
-    def imports(self, *, certain: bool = False) -> Iterator[str | Text]:
-        """The names that its resources import, by what is written; those of resources that certainly exist alone."""
-        enough = {True} if certain else {True, UNKNOWN}
-        there = [each for each in self.resources.values() if self.exists(members(each)) in enough]
+    def imports(self) -> Iterator[str | Text]:
+        """The names that its resources import, by what is written."""
+        there = [each for each in self.resources.values() if self.exists(members(each)) is not False]
         named = (under(node, "Fn::ImportValue") for each in there for node in nodes_in(each))
         for each in {str(name): name for name in named if name is not None}.values():
             found = self.value(each)
