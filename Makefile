@@ -33,7 +33,7 @@ test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a pa
 
 # Only the whole suite looks at its end for what tests left open: that takes each worker three seconds.
 # tests/e2e runs the emulator, cdk, our commands and linters as users run them; the others go through every combination.
-unit: $(READY) ## the tests without those of whole programs, of the matrix and of the benchmarks
+unit: $(READY) ## the tests, except those that run commands, cdk, linters or the emulator, the matrix and the benchmarks
 	@pytest --ignore tests/e2e --ignore tests/matrix --ignore tests/bench -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused

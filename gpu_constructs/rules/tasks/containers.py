@@ -92,10 +92,11 @@ def left_to_ecs(task: Task) -> Problems:
 
 @warning(
     "GPU025",
-    question="does a container that is to see GPUs also ask ECS for them?",
+    question="does a container that is to see GPUs or Neuron devices get them?",
     because="ECS places a task that asks for no GPU on any host; the agent sets the NVIDIA runtime only for tasks that "
     "ask for GPUs, and the scheduler counts only GPUs that are asked for: such a container sees no GPU, or GPUs of "
-    "other tasks where NVIDIA is Docker's default runtime",
+    "other tasks where NVIDIA is Docker's default runtime; on EC2 hosts it sees only the Neuron devices in its "
+    "LinuxParameters (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     changes="ResourceRequirements",
 )
@@ -129,12 +130,12 @@ def asked_of_ecs(context: Context) -> Problems:
                     "is placed on any host, and sees no GPU there",
                     fix=RIGHT_FORM,
                 )
-            elif task.name in on_neuron and _lacks_device(container) and not _has_files(context, task):
+            elif task.name in on_neuron and _lacks_device(container) and not _has_files(context, task, container):
                 yield Problem(
                     about=task,
                     container=container,
                     message=f"container {container.name} has an image for Neuron devices "
-                    f"({brief(str(container.image))}) on hosts that have some, and gets none: it sees no device there",
+                    f"({brief(str(container.image))}), and is given none of those of its hosts",
                     fix="LinuxParameters.Devices with the HostPath /dev/neuron0",
                     changes="LinuxParameters",
                 )
@@ -280,17 +281,17 @@ def _is_made_for_gpus(container: Container) -> bool:
 
 
 def _lacks_device(container: Container) -> bool:
-    """Whether its image is for Neuron, and it gets no device, not even of the hook in AMIs, which a variable tells."""
+    """Whether its image is for Neuron, and neither LinuxParameters nor AWS_NEURON_VISIBLE_DEVICES gives it a device."""
     is_told = any(name == "AWS_NEURON_VISIBLE_DEVICES" for name, _ in container.environment)
     is_given = is_told or container.devices or container.may_have_other_devices
     return isinstance(container.image, str) and bool(_OF_NEURON.search(container.image)) and not is_given
 
 
-def _has_files(context: Context, task: Task) -> bool:
-    """Whether a container gets variables from files that are not known."""
+def _has_files(context: Context, task: Task, container: Container) -> bool:
+    """Whether it gets variables from files that are not known."""
     section = context.section(task)
     listed = () if section is None else section.sections("ContainerDefinitions")
-    return any(each.has("EnvironmentFiles") for each in listed)
+    return any(each.has("EnvironmentFiles") for each in listed if each.origin == container.origin)
 
 
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
@@ -312,8 +313,9 @@ def _blind(context: Context) -> Problems:
     """
     for route in context.routed(lambda task: task.wants_gpu and any(map(_exports, task.containers))):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
-        is_known = is_plain and not _has_files(context, route.task)
-        for container in filter(_exports, route.task.containers if is_known else ()):
+        for container in filter(_exports, route.task.containers if is_plain else ()):
+            if _has_files(context, route.task, container):
+                continue
             yield Problem(
                 about=route.task,
                 container=container,
@@ -326,7 +328,7 @@ def _blind(context: Context) -> Problems:
 def _exports(container: Container) -> bool:
     """Whether it certainly reads GPUs by itself: it has no other way to them, and asks no DCGM that runs elsewhere."""
     words = " ".join(map(str, (*container.entry_point, *container.command))).split()
-    asks = any(word.startswith(("-r", "--remote")) for word in words)
+    asks = any(re.fullmatch(r"(-r|--?remote-hostengine-info)(=.*)?", word) for word in words)
     has = asks or container.wants_gpu or container.devices or container.privileged is True or container.relations.mounts
     names = {_VISIBLE, "DCGM_REMOTE_HOSTENGINE_INFO"}.intersection(name for name, _ in container.environment)
     return isinstance(container.image, str) and "/dcgm-exporter:" in container.image and not has and not names

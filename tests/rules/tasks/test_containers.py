@@ -146,6 +146,7 @@ def test_what_is_right_or_may_be_meant_is_silent(rule: Rule, fleets: list[Fleet]
         ({"environment": (("NVIDIA_VISIBLE_DEVICES", "all"),)}, "", False),
         ({"command": ("-r", "172.17.0.1:5555")}, "", False),
         ({"command": ("sh", "-c", "dcgm-exporter --remote-hostengine-info=172.17.0.1")}, "", False),
+        ({"command": ("sh", "-c", "rm -rf /tmp/x; dcgm-exporter")}, "", True),
         ({}, '{"default-runtime": "nvidia"}', False),
     ],
 )
@@ -155,8 +156,9 @@ def test_an_exporter_beside_a_gpu_container_sees_gpus(changes: dict[str, Any], t
     assert bool(said(asked_of_ecs, running_on(pool, task=task))) is is_found
 
 
-@pytest.mark.parametrize(("more", "said"), [({}, ["warning"]), ({"EnvironmentFiles": [{"Type": "s3"}]}, [])])
-def test_a_file_may_say_which_dcgm_an_exporter_asks(more: dict[str, Any], said: list[str]) -> None:
+@pytest.mark.parametrize(("place", "said"), [(0, ["warning"]), (1, [])])
+def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str]) -> None:
     gpu = {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
-    dcgm = {"Name": "dcgm", "Image": "nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", "Memory": 256, **more}
-    assert severities("GPU025", {"Task": {"ContainerDefinitions": [gpu, dcgm]}}, of="GPU257") == said
+    both = [gpu, {"Name": "dcgm", "Image": "nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", "Memory": 256}]
+    both[place]["EnvironmentFiles"] = [{"Type": "s3"}]
+    assert severities("GPU025", {"Task": {"ContainerDefinitions": both}}, of="GPU257") == said
