@@ -186,12 +186,16 @@ def test_the_region_is_that_of_the_aws_cli_where_nothing_names_one(
     account()
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
-    path = of_pool(tmp_path)
+    (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    command = ["preflight", of_pool(tmp_path), "--profile", "mine"]
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith("eu-west-3\n")
     monkeypatch.setenv(source, "eu-west-2")
-    assert main(["preflight", path]) == 0
+    assert main(command) == 0
     assert capsys.readouterr().out.startswith("eu-west-2\n")
     monkeypatch.setenv(source, "eu-wst-2")
-    assert main(["preflight", path]) == 2
+    assert main(command) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"gpu-constructs: {source}: 'eu-wst-2' is not a region")
     assert "did you mean eu-west-2" in said

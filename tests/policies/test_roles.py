@@ -28,23 +28,15 @@ _EVENTS = "events.amazonaws.com"
 _OF_CDK = "BucketNotificationsHandler"
 _GRANTED = {"s3", "secretsmanager", "sqs"}
 """Services of which CDK grants what goes together: `bucket.grant_read`, `queue.grant_consume_messages`."""
-_STARS_OF_CDK = {
-    "kms:GenerateDataKey*",
-    "kms:ReEncrypt*",
-    "s3:Abort*",
-    "s3:DeleteObject*",
-    "s3:GetBucket*",
-    "s3:GetObject*",
-    "s3:List*",
-}
+_STARS_OF_CDK = {f"s3:{each}*" for each in ("Abort", "DeleteObject", "GetBucket", "GetObject", "List")}
+_STARS_OF_CDK |= {"kms:GenerateDataKey*", "kms:ReEncrypt*"}
 _OF_AWS = {
     "ecs.amazonaws.com": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"],
     "lambda.amazonaws.com": ["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"],
 }
 """The policies of AWS that the roles of a service have; those of functions are roles of CDK."""
-_TASKS = "ecs-tasks.amazonaws.com"
-_SERVICES_WITH_ACCOUNT = {_TASKS, *(f"{each}.amazonaws.com" for each in ("events", "scheduler", "states"))}
-_SAYS_NOTHING = re.compile("ExecutionRole|JobRole")
+_SERVICES_WITH_ACCOUNT = {f"{each}.amazonaws.com" for each in ("ecs-tasks", "events", "scheduler", "states")}
+_SAYS_NOTHING = re.compile("ecs-tasks.* .*(ExecutionRole|JobRole)")
 """The key is documented for the roles of tasks, and neither for those with which ECS starts them nor for AWS Batch."""
 
 
@@ -84,11 +76,8 @@ def service_of(role: dict[str, Any]) -> str:
 def with_account(world: World) -> dict[str, str]:
     """The roles that are assumed for one account, with the service that says which."""
     services = {name: service_of(role) for name, role in world.of("IAM::Role").items()}
-    return {
-        name: service
-        for name, service in services.items()
-        if service in _SERVICES_WITH_ACCOUNT and not (service == _TASKS and _SAYS_NOTHING.search(name))
-    }
+    bound = {name: service for name, service in services.items() if service in _SERVICES_WITH_ACCOUNT}
+    return {name: service for name, service in bound.items() if not _SAYS_NOTHING.match(f"{service} {name}")}
 
 
 def test_each_call_is_allowed(world: World) -> None:
