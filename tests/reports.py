@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from gpu_constructs.check.report import Report, check_files
-from gpu_constructs.rules import RULES, Finding
+from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from tools.rule_examples import Example, example_of
 
-__all__ = ["all_of_part", "examples", "given", "of_part", "of_right", "of_template", "of_wrong"]
+__all__ = ["about_batch", "all_of_part", "examples", "given", "of_part", "of_right", "of_template", "of_wrong"]
 
 
 @cache
@@ -41,6 +42,12 @@ def of_part(rule: str, part: str) -> list[Finding]:
 def all_of_part(rule: str, part: str) -> tuple[Finding, ...]:
     """What any rule finds there."""
     return _of_text(example_of(rule).file(part)).findings
+
+
+def about_batch(part: str) -> list[str]:
+    """The rules with errors, and what is not checked, in the example of GPU296 with another part."""
+    found = all_of_part("GPU296", part)
+    return [each.rule for each in found if each.severity is Severity.ERROR or each.rule == UNCHECKED]
 
 
 @cache

@@ -16,28 +16,9 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs
 from gpu_constructs.template.documents.yaml_text import YamlText
 from tests.acceptance.recall import BROKEN
-from tests.cli.templates import template
+from tests.cli.templates import app, template
 
 REASON = "a capacity block is ours"
-
-
-def app(folder: Path, notes: Any, *, body: dict[str, Any] | None = None, in_manifest: bool = False) -> str:
-    """A cloud assembly of one stack, with what ``cdk synth`` notes about its constructs."""
-    artifact = {
-        "type": "aws:cloudformation:stack",
-        "environment": "aws://unknown-account/us-east-1",
-        "properties": {"templateFile": "Demo.template.json"},
-        **({"metadata": notes} if in_manifest else {"additionalMetadataFile": "Demo.metadata.json"}),
-    }
-    files = {
-        "manifest.json": {"version": "55.0.0", "artifacts": {"Demo": artifact}},
-        "Demo.template.json": template() if body is None else body,
-        "Demo.metadata.json": notes,
-    }
-    folder.mkdir(exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_text(json.dumps(content), encoding="utf-8")
-    return str(folder)
 
 
 def accepting(path: str, rule: str = "gpu-constructs::GPU901", reason: Any = REASON) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from gpu_constructs.check.report import Report, check_files, report_in
 from gpu_constructs.facts.budget import READINGS, STEPS
 from gpu_constructs.rules import Context, Problem, catalogue, error, warning
 from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
-from tests.check.test_acknowledgements import app
-from tests.cli.templates import acknowledged, template, with_choice, written
+from tests.cli.templates import acknowledged, app, template, with_choice, written
 
 
 @error("GPU901", question="?", because="b", source="https://docs.aws.amazon.com/")

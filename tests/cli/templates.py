@@ -44,6 +44,25 @@ def written(body: Mapping[str, Any], path: Path) -> str:
     return str(path)
 
 
+def app(folder: Path, notes: Any, *, body: dict[str, Any] | None = None, in_manifest: bool = False) -> str:
+    """A cloud assembly of one stack, with what ``cdk synth`` notes about its constructs."""
+    artifact = {
+        "type": "aws:cloudformation:stack",
+        "environment": "aws://unknown-account/us-east-1",
+        "properties": {"templateFile": "Demo.template.json"},
+        **({"metadata": notes} if in_manifest else {"additionalMetadataFile": "Demo.metadata.json"}),
+    }
+    files = {
+        "manifest.json": {"version": "55.0.0", "artifacts": {"Demo": artifact}},
+        "Demo.template.json": template() if body is None else body,
+        "Demo.metadata.json": notes,
+    }
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return str(folder)
+
+
 def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
     joins = "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"
     data = {

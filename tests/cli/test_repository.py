@@ -14,9 +14,8 @@ import pytest
 
 from gpu_constructs.check import repository
 from gpu_constructs.check.repository import worlds_of
-from tests.check.test_acknowledgements import app
 from tests.cli.many_files import checked, make, put
-from tests.cli.templates import template, with_choice
+from tests.cli.templates import app, template, with_choice
 
 ASSET = {"aws:asset:path": "nested.json", "aws:asset:property": "TemplateURL"}
 NESTED = {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "x"}, "Metadata": ASSET}

@@ -20,6 +20,11 @@ USER_DATA = """  Template:
             %s
 """
 """A part of a template in YAML: the user data of the examples' hosts with one more command."""
+ON_CPU = """  Job:
+    Properties:
+      ContainerProperties: {ResourceRequirements: [{Type: VCPU, Value: "1"}, {Type: MEMORY, Value: "900"}]}
+"""
+"""A part of the example of GPU296: its job without GPUs."""
 
 
 def severities(rule: str, properties: dict[str, Any] | None = None, **more: Any) -> list[str]:
@@ -46,6 +51,12 @@ def changed(
         _put(template["Resources"][name].setdefault("Properties", {}), changes)
     found = check_files(["-"], stdin=json.dumps(template).encode()).findings
     return [each for each in found if each.rule == rule]
+
+
+def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
+    """A resource for an example that has a VPC."""
+    properties = {"VpcId": vpc or {"Ref": "Vpc"}, "ServiceName": f"com.amazonaws.us-east-1.{service}"}
+    return {"Type": "AWS::EC2::VPCEndpoint", "Properties": properties}
 
 
 def _put(values: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from gpu_constructs.facts import image, instance_type
@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
     PoolKind,
     PurchaseOption,
     ResourceRequirement,
+    Scheduler,
     StrategyItem,
     Task,
     Unknown,
@@ -53,6 +54,14 @@ def container(*requirements: ResourceRequirement, name: str = "main") -> Contain
 
 def task_of(*containers: Container, name: str = "train") -> Task:
     return Task(name=name, containers=containers)
+
+
+def job(*requirements: ResourceRequirement, **changes: Any) -> Task:
+    """A job of AWS Batch."""
+    return replace(task_of(replace(container(*requirements), **changes)), scheduler=Scheduler.BATCH)
+
+
+GPU_JOB = job(gpu("1"), cpu=4096)
 
 
 def a_task(*values: str | Unknown, name: str = "train", **changes: Any) -> Task:

@@ -11,7 +11,7 @@ import pytest
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Origin, SourceLine
 from gpu_constructs.template import Inputs, Places
-from tests.check.test_acknowledgements import app
+from tests.cli.templates import app
 from tests.pace import paces
 
 HOSTS = """\

@@ -25,9 +25,9 @@ from gpu_constructs.rules.batch.environments import has_accelerators, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images, user_data
-from tests.reports import all_of_part
-from tests.rules.batch.test_jobs import GPU_JOB, job
-from tests.rules.given import a_pool, asked, gpu, of_image, only, said
+from tests.reports import about_batch, all_of_part
+from tests.rules.changed import ON_CPU
+from tests.rules.given import GPU_JOB, a_pool, asked, gpu, job, of_image, only, said
 from tools.rule_examples import example_of
 
 OF_BATCH = (
@@ -115,12 +115,6 @@ def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, p
     assert property_name.split(".")[1] in finding.origin.path
 
 
-def rules_about(part: str) -> list[str]:
-    """Errors, and what is not checked, of the example of GPU296 with another part."""
-    found = all_of_part("GPU296", part)
-    return [each.rule for each in found if each.severity is Severity.ERROR or each.rule == UNCHECKED]
-
-
 _BLOCK = """
 Resources:
   Template:
@@ -139,14 +133,8 @@ _TARGET = "\n        CapacityReservationSpecification: {CapacityReservationTarge
 
 
 def test_a_compute_environment_in_a_capacity_block_names_the_block() -> None:
-    assert rules_about(_BLOCK) == ["GPU163"]
-    assert rules_about(_BLOCK.replace("capacity-block}", f"capacity-block}}{_TARGET}")) == []
-
-
-ON_CPU = """  Job:
-    Properties:
-      ContainerProperties: {ResourceRequirements: [{Type: VCPU, Value: "1"}, {Type: MEMORY, Value: "900"}]}
-"""
+    assert about_batch(_BLOCK) == ["GPU163"]
+    assert about_batch(_BLOCK.replace("capacity-block}", f"capacity-block}}{_TARGET}")) == []
 
 
 @pytest.mark.parametrize(
@@ -161,8 +149,8 @@ def test_a_job_without_gpus_is_checked_where_its_environment_is_in_the_file(
     environment: str, of_gpu_job: list[str]
 ) -> None:
     part = f"Resources:\n  Environment:\n    Properties:\n      {environment}\n"
-    assert rules_about(part) == of_gpu_job
-    assert rules_about(part + ON_CPU) == []
+    assert about_batch(part) == of_gpu_job
+    assert about_batch(part + ON_CPU) == []
 
 
 def _environment(*types: str, image: str = "al2023-gpu", release: str | None = None, form: object = None) -> Pool:
@@ -225,7 +213,7 @@ def test_user_data_that_batch_cannot_merge_is_refused(form: UserDataFormat) -> N
 def test_user_data_that_is_no_archive_is_refused_where_it_is_known(text: str, found: list[str]) -> None:
     value, _, parameters = text.partition("\n")
     part = _BLOCK.replace("InstanceMarketOptions: {MarketType: capacity-block}", f"UserData: {value}")
-    assert rules_about(f"{part}{parameters}\n") == found
+    assert about_batch(f"{part}{parameters}\n") == found
 
 
 _HOSTS = """

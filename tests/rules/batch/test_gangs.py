@@ -14,8 +14,7 @@ from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.jobs import has_one_type
 from tests.reports import all_of_part
-from tests.rules.batch.test_jobs import GPU_JOB
-from tests.rules.given import fleet_of, only, said
+from tests.rules.given import GPU_JOB, fleet_of, only, said
 from tests.template.resources.declared import fleet
 from tools.rule_examples import example_of
 

@@ -15,7 +15,6 @@ from gpu_constructs.fleet import (
     JobQueue,
     PoolKind,
     ResourceRequirement,
-    Scheduler,
     Starter,
     Submission,
     Task,
@@ -25,15 +24,8 @@ from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
 from gpu_constructs.rules.fit.task_fits import fits_the_smallest
 from gpu_constructs.rules.tasks.requests import taken
 from tests.reports import of_part
-from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, said, task_of
+from tests.rules.given import GPU_JOB, a_pool, fleet_of, gpu, job, mps, only, said
 from tools.rule_examples import BASES, example_of
-
-
-def job(*requirements: ResourceRequirement, **changes: Any) -> Task:
-    return replace(task_of(replace(container(*requirements), **changes)), scheduler=Scheduler.BATCH)
-
-
-GPU_JOB = job(gpu("1"), cpu=4096)
 
 
 @pytest.mark.parametrize(

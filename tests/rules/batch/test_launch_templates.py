@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
-from tests.reports import all_of_part
-from tests.rules.batch.test_environments import ON_CPU, rules_about
+from tests.reports import about_batch, all_of_part
+from tests.rules.changed import ON_CPU
 
 _LAUNCHED = """
 Resources:
@@ -22,9 +22,9 @@ _OVERRIDDEN = "{ImageIdOverride: ami-0123456789abcdef0, ImageType: ECS_AL2023_NV
 
 
 def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
-    assert rules_about(_LAUNCHED) == ["GPU130"]
-    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == [UNCHECKED]
-    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == [UNCHECKED]
+    assert about_batch(_LAUNCHED) == ["GPU130"]
+    assert about_batch(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == [UNCHECKED]
+    assert about_batch(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == [UNCHECKED]
 
 
 _PARAMETER = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
@@ -52,7 +52,7 @@ def test_batch_looks_up_no_parameter_for_an_image(place: str, written: str, foun
     part = (
         f"Resources:\n  Environment:\n    Properties:\n      ComputeResources:\n        {place % value}\n{parameters}"
     )
-    assert rules_about(part) == found
+    assert about_batch(part) == found
 
 
 _TEMPLATE = "{Type: AWS::EC2::LaunchTemplate, Properties: {LaunchTemplateData: %s}}"
@@ -91,7 +91,7 @@ def test_overrides_give_their_types_another_launch_template(
 ) -> None:
     specified = (_OVERRIDE if other else "{LaunchTemplateId: FIRST}").replace("FIRST", first).replace("OTHER", other)
     part = _WITH_TEMPLATES.replace("TYPES", types).replace("SPECIFIED", specified)
-    assert rules_about(part) == found
+    assert about_batch(part) == found
 
 
 def test_neuron_jobs_on_an_image_that_nobody_knows_are_not_checked() -> None:
@@ -101,4 +101,4 @@ def test_neuron_jobs_on_an_image_that_nobody_knows_are_not_checked() -> None:
     what = "these files do not define the launch template of Environment, so it is not known whether Job fits its hosts"
     assert found.message == what
     facts = "Metadata: {gpu-constructs: {MachineImage: {Accelerator: neuron}}}"
-    assert rules_about(part.replace("  Environment:", f"  Environment:\n    {facts}") + job) == []
+    assert about_batch(part.replace("  Environment:", f"  Environment:\n    {facts}") + job) == []

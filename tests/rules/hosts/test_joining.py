@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.report import check_files
-from tests.rules.changed import changed, severities
+from tests.rules.changed import changed, endpoint, severities
 from tools.rule_examples import example_of
 
 _ANYWHERE = {"CidrIp": "0.0.0.0/0"}
@@ -220,10 +220,6 @@ def found(**resources: Any) -> list[str]:
 def missing(**resources: Any) -> str:
     """The services that they name."""
     return "".join(each.rpartition("no endpoint open to them for ")[2] for each in found(**resources))
-
-
-def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
-    return _ec2("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
 
 
 def test_the_message_names_what_is_missing() -> None:

@@ -10,9 +10,8 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
-from tests.rules.changed import severities
+from tests.rules.changed import endpoint, severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
-from tests.rules.hosts.test_joining import endpoint
 
 _ECR = "111122223333.dkr.ecr.us-east-1.amazonaws.com/vllm:1"
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
