@@ -81,7 +81,7 @@ def _answered() -> Iterator[None]:
 
 
 def _is_used(service: str) -> bool:
-    """Whether anybody has asked a service of anything since the account began; no other can hold anything."""
+    """Whether anybody has asked the service for anything since the account began; no other can hold anything."""
     return bool(get_backend(service))  # type: ignore[call-overload]
 
 

@@ -8,8 +8,8 @@
     instance_types:
       g9.xlarge: {vcpus: 4, memory_mib: 16384, gpus: 1, gpu_model: R200}
 
-It is read by the reader of templates, with its limits and its lines, and like these may be JSON; it may also be a table
-of ``pyproject.toml``.
+It is read by the reader of templates, with its limits and its lines. It may be YAML, JSON or TOML, or a table of
+``pyproject.toml``.
 """
 
 from __future__ import annotations

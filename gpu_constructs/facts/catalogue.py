@@ -25,11 +25,10 @@ from gpu_constructs.facts.records import InstanceTypes, read
 from gpu_constructs.facts.values import grouped
 
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json", "gpu-constructs.toml")
-"""Files of the working directory that the command line and cfn-lint read."""
+"""Names of the configuration; the nearest one counts."""
 
 CONFIGURATION_TABLE = r"""(?m)^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*["']?gpu[-_]constructs\b"""
 """Where a ``pyproject.toml`` says the same, by the name of its table; what is nearly that name is refused."""
-
 
 RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""

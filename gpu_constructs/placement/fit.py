@@ -126,7 +126,7 @@ def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
 
 
 def _any_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
-    """One type that fits is enough, but where types are chosen without regard to what the task needs."""
+    """One type that fits is enough, unless types are chosen without regard to what the task needs."""
     hosts = _hosts(each_type)
     if not hosts:
         return replace(_excluded(each_type), shortfalls=_nearest(each_type))

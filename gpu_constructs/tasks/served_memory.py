@@ -32,8 +32,8 @@ _CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load[-_]format
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
-# vLLM leaves its part of the memory aside with it (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
-_IS_OTHER_LIMIT = re.compile(r"--kv[-_]cache[-_]memory").match
+# With it, vLLM does not use --gpu-memory-utilization (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
+_CACHE_SIZE = re.compile(r"--kv[-_]cache[-_]memory")
 # By how much the parameters of a model times its bytes were more than what was published.
 _MARGIN = 1.02
 
@@ -83,24 +83,23 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
         if weights * 1024 > count * most * _MARGIN:
             raise DoesNotFitError(
                 f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
-                f"{'has' if count == 1 else 'have'} {gib_of(count * has):g}",
+                f"{'has' if count == 1 else 'have'} {gib_of(count * has):g} GiB",
                 argument="gpus",
                 value=gpus,
                 fix=_fix(memory, instance_type, count),
                 rule=_RULE,
             )
         used = count * usable * fraction
-        if server.name in _VLLM and not any(map(_IS_OTHER_LIMIT, server.command)) and weights * 1024 > used * _MARGIN:
+        if server.name in _VLLM and not any(map(_CACHE_SIZE.match, server.command)) and weights * 1024 > used * _MARGIN:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
+            default = f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
             is_enough = weights * 1024 * _MARGIN <= count * usable * MEMORY_FRACTION
             raise DoesNotFitError(
-                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and of {there} vLLM takes "
-                f"{used / 1024:.1f} for them and its cache (--gpu-memory-utilization {fraction:g})",
+                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and vLLM takes {used / 1024:.1f} GiB "
+                f"of {there} for weights and cache (--gpu-memory-utilization {fraction:g})",
                 argument="gpus",
                 value=gpus,
-                fix=f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
-                if is_enough
-                else _fix(memory, instance_type, count),
+                fix=default if is_enough else _fix(memory, instance_type, count),
                 rule=_RULE,
             )
         if needed * 1024 > usable * fraction:

@@ -84,7 +84,7 @@ def _require_parameters(parameters: object) -> None:
 def at_hand(
     source: object, argument: str, allowed: str = AT_HAND
 ) -> tuple[str | Path | Mapping[str, object], str | None]:
-    """A template or where it is, such as where CDK wrote it, and the region of a stack that says it."""
+    """The template that was given, or the path at which it lies; and the region of a stack, where it is known."""
     if isinstance(source, HasTemplate):
         return source.to_json(), None
     if isinstance(source, str | Path | Mapping):

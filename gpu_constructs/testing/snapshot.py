@@ -60,8 +60,14 @@ def normalized(template: HasTemplate | Stack | Stage | Mapping[str, Any] | str |
         assert normalized(Template.from_stack(stack)) == snapshot(extension_class=JSONSnapshotExtension)
 
     Args:
-        template: What `gpus` takes, but for a fleet. Of an app, a stage or a directory, the templates of all stacks
-            by their names.
+        template: What `gpus` takes, except a fleet.
+
+    Returns:
+        The template; of an app, a stage or a directory, the templates of all stacks by their names.
+
+    Raises:
+        InvalidValueError: It is none of these, or nested too deeply.
+        UnreadableError: It cannot be read.
     """
     found, _ = at_hand(template, "template")
     if isinstance(found, Mapping):
@@ -153,22 +159,21 @@ def _letters(text: str) -> str:
 def _stable_release(text: str) -> str:
     if "/aws/service/" not in text:
         return text
-    for start, pattern in _release_patterns():
-        if start in text:
-            text = pattern.sub(rf"\g<1>{_RELEASE}\g<2>", text)
+    for pattern in _release_patterns():
+        text = pattern.sub(rf"\g<1>{_RELEASE}\g<2>", text)
     return text
 
 
 @cache
-def _release_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The beginning of each image's public parameter, and what matches it with any release but the moving one."""
+def _release_patterns() -> tuple[re.Pattern[str], ...]:
+    """What matches the public parameter of each image with any release but the moving one."""
     found = {}
     for image in IMAGES:
         before, after = image.pinned_ssm_parameter.split("{release}")
         found[before] = re.compile(
             rf"({re.escape(before)})(?!recommended/|latest/)[0-9A-Za-z._-]*[0-9][0-9A-Za-z._-]*({re.escape(after)})"
         )
-    return tuple(found.items())
+    return tuple(found.values())
 
 
 def _rewritten(value: Any, rewritten: Callable[[str], str]) -> Any:  # noqa: ANN401 - JSON in, JSON out

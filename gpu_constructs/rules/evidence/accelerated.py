@@ -26,7 +26,8 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     return tuple(
         each
         for each in context.fleet.workloads
-        if (each.task is not None and wants_in_any_case(each.task)) or _have_accelerators(pools_of(context.fleet, each))
+        if (each.task is not None and asks_for_accelerator(each.task))
+        or _have_accelerators(pools_of(context.fleet, each))
     )
 
 
@@ -71,8 +72,8 @@ def has_several_nodes(task: Task) -> bool:
 
 
 @by_identity(maxsize=1 << 16)
-def wants_in_any_case(asking: Task | Container) -> bool:
-    """Whether it wants an accelerator, or asks for ``GPU`` in another case, which ECS refuses."""
+def asks_for_accelerator(asking: Task | Container) -> bool:
+    """Whether it wants an accelerator, or asks for GPUs in a spelling that ECS refuses, such as ``gpu``."""
     containers = asking.containers if isinstance(asking, Task) else (asking,)
     return asking.wants_accelerator or any(is_gpu(one) for each in containers for one in each.requirements)
 

@@ -16,7 +16,7 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.proof import PoolProof, Proof, Stranded
 from gpu_constructs.placement.reach import split
-from gpu_constructs.rules.evidence.accelerated import wants_in_any_case
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, or_list
@@ -338,7 +338,7 @@ def kept_off(context: Context) -> Problems:
 def starts_its_own_kind(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         task, pools = workload.task, [each.pool for each in workload.strategy if each.pool is not None]
-        if task is None or workload.daemon is not False or wants_in_any_case(task):
+        if task is None or workload.daemon is not False or asks_for_accelerator(task):
             continue
         is_all = 0 < len(pools) == len(workload.strategy) and all(map(_starts_accelerators_alone, pools))
         if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(each.name for each in pools):

@@ -223,15 +223,14 @@ def lets_out(context: Context) -> Problems:
     for pool, data in launched(context):
         security = context.of_files(SecurityGroups)
         groups = security.of_launch(data)
+        of_batch = "ComputeResources." if pool.kind is PoolKind.BATCH else ""
         if not security.may_let(EGRESS, groups, _HTTPS) and not pool.user_data.names_proxy:
             yield Problem(
                 about=pool,
                 message=f"security group {groups[0].logical_id} of {pool.name} lets nothing out at port 443, where the "
                 "agent reaches ECS",
                 fix="SecurityGroupEgress with IpProtocol tcp and port 443; in CDK allow_all_outbound=True",
-                property_name="ComputeResources.SecurityGroupIds"
-                if pool.kind is PoolKind.BATCH
-                else "SecurityGroupIds",
+                property_name=f"{of_batch}SecurityGroupIds",
                 is_certain=not _may_have_proxy(pool),
             )
 
@@ -301,8 +300,8 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
     "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
     "that does not allow ecs:DescribeClusters, becomes INVALID; the role of AWS with which Auto Scaling starts hosts "
     "has no permission for keys of yours, and their volumes need one in the policy of the key: Client error on launch; "
-    "Amazon EBS takes symmetric encryption keys alone",
-    softer="of AWS Batch, of whose hosts no page says it, and where something else may have a grant for that role",
+    "Amazon EBS takes only symmetric encryption keys",
+    softer="for AWS Batch, where no page says so, and where something else may have a grant for that role",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
 def may_start_hosts(context: Context) -> Problems:
@@ -347,20 +346,22 @@ def may_start_hosts(context: Context) -> Problems:
 def _with_key(context: Context) -> Problems:
     """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
     index, granted = context.index, context.index.of_others
+    # A grant of Terraform whose key the plan does not name may be of any.
     is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
     for pool, data in launched(context):
+        if pool.kind is PoolKind.INSTANCE:
+            continue  # the deploy itself says what is wrong with an instance
         disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
         named = [index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
-        starts = pool.kind is not PoolKind.INSTANCE  # the deploy itself says what is wrong with an instance
-        for key in {each.reference: each for each in named if starts and each}.values():
+        for key in {each.reference: each for each in named if each}.values():
             spec, policy = key.properties.get("KeySpec", _SYMMETRIC), key.properties.get("KeyPolicy")
             if isinstance(spec, str) and spec != _SYMMETRIC:
                 yield Problem(
                     about=pool,
                     property_name="BlockDeviceMappings.Ebs.KmsKeyId",
                     message=f"{key.logical_id}, the key of the volumes of {pool.name}, has KeySpec {spec}, and Amazon "
-                    "EBS takes symmetric encryption keys alone: no host starts",
-                    fix="another key, with KeySpec SYMMETRIC_DEFAULT or none: a key keeps its KeySpec",
+                    "EBS takes only symmetric encryption keys: no host starts",
+                    fix="another key, with KeySpec SYMMETRIC_DEFAULT or none: the KeySpec of a key cannot change",
                 )
             elif key.reference not in granted and context.of_files(Roles).are_left_out(policy):
                 yield Problem(

@@ -9,7 +9,7 @@ from typing import Final
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Unknown, Workload
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.evidence.accelerated import wants_in_any_case
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -28,7 +28,7 @@ _MANY_RETRIES: Final = 100
 def ends_at_some_time(context: Context) -> Problems:
     for step in context.fleet.steps:
         task = step.task
-        if not step.waits or task is None or not wants_in_any_case(task):
+        if not step.waits or task is None or not asks_for_accelerator(task):
             continue
         if step.is_limited is False:
             yield Problem(
@@ -72,7 +72,7 @@ def ends_at_some_time(context: Context) -> Problems:
 )
 def overrides_its_containers(workload: Workload) -> Problems:
     task = workload.task
-    if task is None or not wants_in_any_case(task):
+    if task is None or not asks_for_accelerator(task):
         return
     names = and_list(brief(each.name) for each in task.containers)
     for name, origin in workload.overrides_others:

@@ -319,7 +319,7 @@ def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
 
     A task without GPUs is sent to no hosts that have some.
     """
-    wants_accelerator = workload.task is None or demand_of(workload.task).gets_accelerator
+    gets_accelerator = workload.task is None or demand_of(workload.task).gets_accelerator
     with_one = {
         each.provider_name: replace(
             workload,
@@ -327,7 +327,7 @@ def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
             launch_type=None,
         )
         for each in pools
-        if wants_accelerator or not any(one.accelerators for one in each.instance_types)
+        if gets_accelerator or not any(one.accelerators for one in each.instance_types)
     }
     rest = "" if workload.launch_type is None else ", and no LaunchType"
     own = tuple(

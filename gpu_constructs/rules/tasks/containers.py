@@ -15,7 +15,7 @@ from gpu_constructs.fleet import PARTLY_SPOT, Container, Pool, Scheduler, Task, 
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, wants_in_any_case
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Changed, Text, Word, either, first_of
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
@@ -49,12 +49,8 @@ def memory_for_cuda(task: Task) -> Problems:
     for container in task.containers:
         is_of_task = container.memory_limit_mib is None
         limit = task.memory_limit_mib if is_of_task else container.memory_limit_mib
-        if (
-            container.wants_gpu
-            and isinstance(limit, int)
-            and 0 < limit < _LEAST_FOR_CUDA_MIB
-            and not _monitors(container)
-        ):
+        runs_cuda = container.wants_gpu and not _monitors(container)
+        if runs_cuda and isinstance(limit, int) and 0 < limit < _LEAST_FOR_CUDA_MIB:
             yield Problem(
                 container=None if is_of_task else container,
                 message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory"
@@ -106,8 +102,9 @@ def asked_of_ecs(context: Context) -> Problems:
     on_neuron = _on_hosts_alone(context, _lacks_device, Vendor.NEURON)
     yield from _blind(context)
     for task in context.tasks:
-        if wants_in_any_case(task):
+        if asks_for_accelerator(task):
             continue
+        at_gpus = task.name in landing and task.name not in daemons
         has_other_words = any(each.unknown_keys for each in task.containers)
         for container in task.containers:
             value = dict(container.environment).get(_VISIBLE)
@@ -120,9 +117,7 @@ def asked_of_ecs(context: Context) -> Problems:
                     "unless NVIDIA is the default runtime there",
                     fix=_OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable",
                 )
-            elif not has_other_words and (
-                sign := _sign_of_gpu(container, at_gpus=task.name in landing and task.name not in daemons)
-            ):
+            elif not has_other_words and (sign := _sign_of_gpu(container, at_gpus=at_gpus)):
                 yield Problem(
                     about=task,
                     container=container,
@@ -243,7 +238,7 @@ def _with_memory(task: Task, container: Container | None, mib: int) -> tuple[str
     changes="ContainerDefinitions",
 )
 def becomes_healthy(task: Task) -> Problems:
-    is_ours = task.scheduler is Scheduler.ECS and wants_in_any_case(task)
+    is_ours = task.scheduler is Scheduler.ECS and asks_for_accelerator(task)
     others = {each.name: each for each in task.containers if is_ours}
     for container in others.values():
         for each in container.relations.depends_on:
@@ -268,7 +263,7 @@ def _on_hosts_alone(context: Context, is_made: Callable[[Container], bool], vend
     """Tasks that ask for no accelerators, with images for some that all of their hosts have, by name."""
     return frozenset(
         each.task.name
-        for each in context.routed(lambda task: not wants_in_any_case(task) and any(map(is_made, task.containers)))
+        for each in context.routed(lambda task: not asks_for_accelerator(task) and any(map(is_made, task.containers)))
         if each.destinations
         and (each.workload is not None or each.is_closed)
         and {vendor} == {getattr(host.accelerators, "vendor", None) for at in each.destinations for host in at.types}

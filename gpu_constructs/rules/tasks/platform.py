@@ -10,7 +10,7 @@ from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SET
 from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, devices_of, wants_in_any_case
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of
 from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
 from gpu_constructs.rules.finding import and_list, one_way, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -27,18 +27,17 @@ _ON_ECS = f"RequiresCompatibilities without FARGATE, and {_HOSTS}"
 
 
 def _sent_to_fargate(context: Context) -> Problems:
-    refused = {each.name for each in context.tasks if _is_for_fargate(each) and wants_in_any_case(each)}
+    refused = {each.name for each in context.tasks if _is_for_fargate(each) and asks_for_accelerator(each)}
     for workload in context.fleet.workloads:
         where, task = runs_on_fargate(workload), workload.task
-        if (
-            where and task is None and (request := context.section(workload)) is not None
-        ):  # and its definition elsewhere
+        request = context.section(workload) if where and task is None else None  # its task definition is elsewhere
+        if request is not None:
             overrides = request.section("Overrides").sections("ContainerOverrides")
             asked = (each for every in overrides for each in every.sections("ResourceRequirements"))
             if any(each.text("Type") == GPU for each in asked):
                 what = f"{workload.name} asks for GPUs in its overrides with {where}; Fargate has no GPUs"
                 yield Problem(about=workload, property_name="Overrides", message=what, fix=_HOSTS.format(such_as=""))
-        if where and task is not None and task.name not in refused and wants_in_any_case(task):
+        if where and task is not None and task.name not in refused and asks_for_accelerator(task):
             fix, moved = _ON_ECS if _is_for_fargate(task) else _HOSTS, replace(workload, launch_type=None, strategy=())
             own = () if _is_for_fargate(task) else own_strategies(context.fleet, workload)
             there = one_way(fix.format(such_as=such_as(task)), moved)
@@ -63,7 +62,7 @@ def _sent_to_fargate(context: Context) -> Problems:
     in_fleet=_sent_to_fargate,
 )
 def on_hosts(task: Task) -> Problems:
-    if not wants_in_any_case(task):
+    if not asks_for_accelerator(task):
         return
     # https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go
     if demand_of(task).windows:
@@ -81,7 +80,7 @@ def _is_for_fargate(task: Task) -> bool:
 
 
 def _on_fargate(task: Task) -> Problems:
-    if _is_for_fargate(task) and wants_in_any_case(task):
+    if _is_for_fargate(task) and asks_for_accelerator(task):
         fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
         others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(
@@ -94,8 +93,6 @@ def _on_fargate(task: Task) -> Problems:
 
 
 def _sent_to_managed(context: Context) -> Problems:
-    if all(each.kind is not PoolKind.MANAGED_INSTANCES for each in context.fleet.pools):
-        return
     sent = {
         assignment.task.name
         for assignment in context.assignments
@@ -135,7 +132,7 @@ def _refused_there(task: Task) -> Problems:
 
 
 def _who(task: Task) -> str:
-    names = and_list(each.name for each in task.containers if wants_in_any_case(each))
+    names = and_list(each.name for each in task.containers if asks_for_accelerator(each))
     return f"asks for {devices_of(task)} ({names})"
 
 

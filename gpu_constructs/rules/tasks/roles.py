@@ -8,7 +8,7 @@ from typing import Final
 
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task, Workload
-from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, wants_in_any_case
+from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, asks_for_accelerator
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Value, begin_of, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
@@ -120,7 +120,7 @@ def _definitions(context: Context, *schedulers: Scheduler) -> Iterator[tuple[Tas
     """Tasks and jobs with accelerators, whose whole definition is in the files."""
     for task in context.tasks:
         definition = context.section(task)
-        if definition is not None and task.scheduler in schedulers and not task.is_part and wants_in_any_case(task):
+        if definition is not None and task.scheduler in schedulers and not task.is_part and asks_for_accelerator(task):
             yield task, definition
 
 
@@ -185,11 +185,12 @@ def _makes_group(options: Section, index: Index) -> bool:
     See docker_task_engine.go of amazon-ecs-agent, and github.com/terraform-aws-modules/terraform-aws-ecs/pull/313.
     """
     name, makers = options.get("awslogs-group"), index.of_custom_types()
+    parts = [each for each in pieces_of(name) if not isinstance(each, str)]
     named = [each.properties.get("LogGroupName") for each in index.all("AWS::Logs::LogGroup")]
     return (
         options.flag("awslogs-create-group") is True
         and bool(begin_of(name))
-        and all(isinstance(each, str) or str(getattr(each, "name", "")).startswith("AWS::") for each in pieces_of(name))
+        and all(isinstance(each, Placeholder) and each.name.startswith("AWS::") for each in parts)
         and not any(each == name or not isinstance(each, (str, type(None))) for each in named)
         and not any(begin_of(name) in str(each.properties) for each in makers)
     )
