@@ -91,8 +91,7 @@ def left_to_ecs(task: Task) -> Problems:
     question="does a container that is to see GPUs or Neuron devices get them?",
     because="ECS places a task that asks for no GPU on any host; the agent sets the NVIDIA runtime only for tasks that "
     "ask for GPUs, and the scheduler counts only GPUs that are asked for: such a container sees no GPU, or GPUs of "
-    "other tasks where NVIDIA is Docker's default runtime; on EC2 hosts it sees only the Neuron devices in its "
-    "LinuxParameters (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html)",
+    "other tasks where NVIDIA is Docker's default runtime; Neuron devices of EC2 hosts come by LinuxParameters",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     changes="ResourceRequirements",
 )
@@ -277,6 +276,7 @@ def _is_made_for_gpus(container: Container) -> bool:
 
 def _lacks_device(container: Container) -> bool:
     """Whether its image is for Neuron, and neither LinuxParameters nor AWS_NEURON_VISIBLE_DEVICES gives it a device."""
+    # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html; a hook of AMIs reads the variable.
     is_told = any(name == "AWS_NEURON_VISIBLE_DEVICES" for name, _ in container.environment)
     is_given = is_told or container.devices or container.may_have_other_devices
     return isinstance(container.image, str) and bool(_OF_NEURON.search(container.image)) and not is_given
