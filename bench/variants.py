@@ -22,7 +22,7 @@ VARIANTS = ("library", "plain")
 """Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
 
 
-_WITHOUT_CDK = ("fleet", "hardware", "placement", "rules", "template", "version")
+_WITHOUT_CDK = ("check", "errors", "facts", "fleet", "placement", "rules", "template")
 
 
 def synthesize(
@@ -73,14 +73,18 @@ def without_the_check() -> Iterator[None]:
         yield
 
 
+_OF_HINTS = "gpu_constructs.cdk.kinds"
+
+
 def forget() -> None:
     """Drops the CDK values that the library keeps for a second use, so that each app makes its own.
 
     An app is usually the only one of its process; without this, all but the first would find them made. What is no
-    value of CDK stays, as modules do: what the pure rooms remember about their data, and the version.
+    value of CDK stays, as modules do: what the pure rooms remember about their data, the version, and the type hints of
+    our calls.
     """
     for name, module in list(sys.modules.items()):
-        if name.startswith("gpu_constructs.") and name.split(".")[1] not in _WITHOUT_CDK:
+        if name.startswith("gpu_constructs.") and name.split(".")[1] not in _WITHOUT_CDK and name != _OF_HINTS:
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
