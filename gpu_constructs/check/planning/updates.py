@@ -36,7 +36,8 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.documents.node import Node, members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
-from gpu_constructs.template.resources.index import Index, Names
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import is_list
 
 _CLUSTER = "AWS::ECS::Cluster"

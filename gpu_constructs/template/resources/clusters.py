@@ -8,7 +8,8 @@ from functools import cached_property
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, STAYS, UNKNOWN, Place, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned
-from gpu_constructs.template.resources.index import Index, Names, place_of_arn
+from gpu_constructs.template.resources.index import Index, place_of_arn
+from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
 CLUSTER = "AWS::ECS::Cluster"

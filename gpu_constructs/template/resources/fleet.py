@@ -39,8 +39,9 @@ from gpu_constructs.template.resources.batch_hosts import environments_in, launc
 from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_hand, calls_of_events, workload_of
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
-from gpu_constructs.template.resources.index import Index, Names
+from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches, launch_data, says_all
+from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool, ecs_pools, strays_of
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
@@ -200,7 +201,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
 def files_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Files:
     """Reads everything that was asked for; what cannot be read is unknown or left out, with a remark.
 
-    Names are unique in the fleet, see `gpu_constructs.template.resources.index`. Where a stack does not say where it is
+    Names are unique in the fleet, see `gpu_constructs.template.resources.names`. Where a stack does not say where it is
     deployed to, the region of its containers' logs does, if it is the same for all of them.
     """
     notes: Notes = []

@@ -217,13 +217,13 @@ class Networks:
     def of_hosts(self, subnets: Value, zones: Value = None, *, public_address: bool | None = True) -> dict[str, Any]:
         """What a pool says about some subnets of its hosts, or else some zones."""
         found = subnets_of(subnets, self._index, zones)
-        different = {each.zone for each in found}
+        different, blocked = {each.zone for each in found}, self._blocked_by(subnets)
         return {
             "zones": None if None in different and len(found) > 1 else len(different) or None,
             "subnets": found,
             "has_no_route_out": self._vpc_without_route(subnets) is not None,
             "missing_endpoints": self._missing_endpoints(subnets, public_address=public_address),
-            "blocked_by": (blocked := self._blocked_by(subnets)),
+            "blocked_by": blocked,
             "may_be_let_out": (blocked is not None and blocked[0] == _VPC)
             or any(not self._index.read_elsewhere.isdisjoint(place) for place in self._places_of(subnets)),
         }
@@ -341,11 +341,12 @@ class Networks:
     def _shut(self) -> Mapping[Reference | None, tuple[str, str]]:
         """What lets nothing through, by subnet: a network ACL without entries, or a VPC in which no name resolves.
 
-        https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html and vpc-dns.html
+        https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html
+        https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html
         """
         index = self._index
-        off = {one.reference for one in index.all(_VPC) if one.properties.get("EnableDnsSupport") in (False, "false")}
-        off -= off if any(index.all(*_RESOLVERS, *_RESOLVER_RULES)) else set()
+        vpcs = () if any(index.all(*_RESOLVERS, *_RESOLVER_RULES)) else index.all(_VPC)
+        off = {each.reference for each in vpcs if Section.of(each, []).flag("EnableDnsSupport") is False}
         found = {subnet: (_VPC, vpc.logical_id) for subnet, (_, vpc) in self._places.items() if vpc in off}
         filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.given_away
         some = index.all(_ACL_ASSOCIATION)

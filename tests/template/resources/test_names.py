@@ -4,7 +4,7 @@ import pytest
 
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.model import Resource, Stack
-from gpu_constructs.template.resources.index import Names
+from gpu_constructs.template.resources.names import Names
 
 PROVIDER = "AWS::ECS::CapacityProvider"
 CLUSTER = "AWS::ECS::Cluster"
