@@ -85,18 +85,18 @@ def roles_are_assumed(context: Context) -> Problems:
     told, roles = set(), context.of_files(Roles)
     for about, section, name, service in _with_roles(context):
         role, place = roles.named(section.get(name)), (section.origin, name)
-        of_volume = "ManagedEBSVolume." if service == _OF_VOLUMES else ""
-        lacks = of_volume and role is not None and roles.allow(role, _CREATES_VOLUME) is False
-        if role is not None and place not in told and (lacks or is_closed_to(role, service)):
+        if role is None or place in told:
+            continue
+        is_closed, of_volume = is_closed_to(role, service), service == _OF_VOLUMES
+        if is_closed or (of_volume and roles.allow(role, _CREATES_VOLUME) is False):
             told.add(place)
-            what = f"that {service} may not assume"
-            fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
-            if not is_closed_to(role, service):
-                what = "that does not allow ec2:CreateVolume"
-                fix = f"the AWS managed policy service-role/{_VOLUMES_POLICY}"
+            what, fix = "that does not allow ec2:CreateVolume", f"the AWS managed policy service-role/{_VOLUMES_POLICY}"
+            if is_closed:
+                what = f"that {service} may not assume"
+                fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
             yield Problem(
                 about=about,
-                message=f"{of_volume}{name} of {about.name} names a role {what}",
+                message=f"{'ManagedEBSVolume.' if of_volume else ''}{name} of {about.name} names a role {what}",
                 fix=fix,
                 property_name=name,
                 origin=section.origin,
@@ -110,7 +110,7 @@ def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, st
         for section in (definition, *of_job, *containers_in(definition)):
             yield from ((task, section, name, _TASKS) for name in (_EXECUTION, "TaskRoleArn", "JobRoleArn"))
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshoot-ebs-volumes-scenarios.html
-    for service in accelerated_workloads(context):
+    for service in context.once(accelerated_workloads):
         found = context.section(service)
         for each in () if found is None else found.sections("VolumeConfigurations"):
             yield service, each.section("ManagedEBSVolume"), "RoleArn", _OF_VOLUMES
