@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -41,17 +40,8 @@ def main() -> None:
     parser.add_argument("--unchecked", action="store_true")
     arguments = parser.parse_args()
     workload: Workload | None = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by bench.synth
-    with tempfile.TemporaryDirectory() as folder, _library(checked=not arguments.unchecked):
+    with tempfile.TemporaryDirectory() as folder:
         json.dump(_MEASURES[arguments.what](workload, arguments, Path(folder)), sys.stdout)
-
-
-def _library(*, checked: bool) -> AbstractContextManager[None]:
-    """The library as users get it, or without its check at synth."""
-    if checked:
-        return nullcontext()
-    from bench.variants import without_the_check  # noqa: PLC0415 - starts Node
-
-    return without_the_check()
 
 
 def _times(workload: Workload, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -63,7 +53,13 @@ def _times(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
         gc.collect()
         gc.disable()
         start = time.perf_counter()
-        synthesize(variant, workload, folder / variant, validation=arguments.validation)
+        synthesize(
+            variant,
+            workload,
+            folder / variant,
+            validation=arguments.validation,
+            checked=not arguments.unchecked,
+        )
         elapsed = time.perf_counter() - start
         gc.enable()
         return elapsed * 1000
@@ -90,7 +86,8 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
 
     from bench.variants import forget, synthesize  # noqa: PLC0415 - starts Node
 
-    synthesize(arguments.variant, workload, folder)
+    checked = not arguments.unchecked
+    synthesize(arguments.variant, workload, folder, checked=checked)
     calls: Counter[str] = Counter()
     send: Callable[..., Any] = _NodeProcess.send
 
@@ -100,7 +97,7 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
 
     forget()
     with mock.patch.object(_NodeProcess, "send", counting):
-        synthesize(arguments.variant, workload, folder)
+        synthesize(arguments.variant, workload, folder, checked=checked)
     return dict(calls)
 
 

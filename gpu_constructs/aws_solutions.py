@@ -106,16 +106,13 @@ class _Acknowledging:
     def validate(self) -> list[str]:
         """Acknowledges what is found, and finds nothing itself."""
         for construct in self._scope.node.find_all():
-            for resource, finding, reason in _found_in(construct):
+            found = (one for kind, find in _BY_KIND.items() if isinstance(construct, kind) for one in find(construct))
+            for resource, finding, reason in found:
                 if (resource, finding) not in self._done:
                     self._done.add((resource, finding))
                     rule = cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{finding}", reason=reason)
                     cdk.Validations.of(resource).acknowledge(rule)
         return []
-
-
-def _found_in(construct: IConstruct) -> Iterator[_Finding]:
-    return (found for kind, find in _BY_KIND.items() if isinstance(construct, kind) for found in find(construct))
 
 
 def _of_queue(queue: GpuBatchQueue) -> Iterator[_Finding]:

@@ -255,7 +255,9 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     elif _is_generic(kind, Sequence):
         _require_list(argument, value, get_args(kind)[0])
     elif isinstance(kind, type) and not _is_of(value, kind):
-        _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
+        name = _written(kind)
+        a_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+        _refuse(argument, value, a_name, _fix(value, kind), allowed=_members(kind))
 
 
 def _require_mapping(argument: str, value: object, of: object) -> None:
@@ -326,10 +328,6 @@ def _written(kind: type) -> str:
     """A class as users write it after CDK's usual imports: ``ecs.ContainerImage``."""
     module = kind.__module__.rpartition(".")[2].removeprefix("aws_")
     return f"{next((short for short, name in _MODULES.items() if name == module), module)}.{kind.__name__}"
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
 def _fix(value: object, kind: type) -> str:

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.arguments import known_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cdk.validation import warn
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement.demand import demand_of
@@ -122,7 +123,7 @@ class Counts:
         """Lets the number of tasks follow the load, see `GpuService.scale`."""
         least = _known("min_tasks", min_tasks, smallest=0)
         room = self._room()
-        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=1)
+        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=0)
         self._require_free(by)
         _require_together(by, least, scale_out_cooldown)
         self._require_measured(by)
@@ -136,16 +137,20 @@ class Counts:
         counts = ServiceScaling(least=least, most=most, by=policies)
         scaled = percent.on(replace(self.workload, desired_count=UNKNOWN, scaling=counts))
         require_allowed(scaled, _OF_SCALING)
-        if least >= most:
+        if least > most:
             raise InvalidValueError(
-                f"min_tasks is {least} and max_tasks is {most}, so nothing changes the number",
+                f"min_tasks is {least} and max_tasks is {most}",
                 argument="max_tasks",
                 value=max_tasks,
-                allowed=f"{least + 1} or more",
-                fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
+                allowed=f"{least} or more",
+                fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least}",
             )
         loads = self._grace or cdk.Duration.seconds(self._targets.loading_seconds)
         count = self._scalable_count(least, most)
+        if least == most:
+            warn(
+                count, "fixed-tasks", f"min_tasks and max_tasks are both {most}, so nothing changes the number of tasks"
+            )
         scaling = Scaling(
             service=self._service,
             count=count,

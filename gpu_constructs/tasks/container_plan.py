@@ -12,7 +12,7 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.facts.aws_limits import MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, ContainerOptions, host_ports, refused_on_managed
@@ -240,9 +240,7 @@ def _shared_memory(
         return None
     if any(pool.kind is PoolKind.MANAGED_INSTANCES for pool in pools):
         return None
-    memory_mib = container.memory_mib
     if given is None:
-        return default_shared_memory_mib(memory_mib)
-    largest = LARGEST_INTEGER if isinstance(memory_mib, Unknown) else memory_mib
+        return default_shared_memory_mib(container.memory_mib)
     fix = "leave it out for half of the container's memory, which it is part of"
-    return known_or(given, whole_number("shared_memory_mib", given, smallest=1, largest=largest, unit="MiB", fix=fix))
+    return known_or(given, whole_number("shared_memory_mib", given, smallest=1, unit="MiB", fix=fix))

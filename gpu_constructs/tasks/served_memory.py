@@ -16,7 +16,7 @@ from gpu_constructs.check.planning.model_memory import (
     vllm_takes,
 )
 from gpu_constructs.check.planning.model_shapes import model_named
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, counted, shown
 from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
 from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.fleet import Pool
@@ -79,7 +79,7 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
         most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
         has = most if isinstance(gpus, GpuShare) else instance_type.gpu_memory_mib or most
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
-        there = f"{_counted(count)} of {instance_type}"
+        there = f"{counted(count, 'GPU')} of {instance_type}"
         if weights * 1024 > count * most * _MARGIN:
             raise DoesNotFitError(
                 f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
@@ -90,9 +90,6 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 rule=_RULE,
             )
         used = count * usable * fraction
-        if isinstance(gpus, GpuShare):
-            # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
-            used = min(usable, fraction * (cuda_memory_mib(instance_type) or usable))
         if server.name in _VLLM and not any(map(_CACHE_SIZE.match, server.command)) and weights * 1024 > used * _MARGIN:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
             default = f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
@@ -170,7 +167,3 @@ def _fix(memory: ModelMemory, instance_type: InstanceType, count: int) -> str:
         held = gpus_that_hold(memory, each.instance_type) or 0
         more.append(f"gpus={held} on hosts such as {each.instance_type}, the cheapest that hold it")
     return ", or ".join(more) or "a model with fewer parameters, or in a narrower format"
-
-
-def _counted(gpus: int) -> str:
-    return f"{gpus} GPU{'' if gpus == 1 else 's'}"

@@ -159,7 +159,8 @@ class Places:
         if not paths:
             return None
         by_value = self._values(start, steps)
-        exact = [by_value[each] for each in _texts(value) if each in by_value]
+        sought = value if isinstance(value, (list, tuple)) else (value,)
+        exact = [by_value[str(each)] for each in sought if each is not None and str(each) in by_value]
         path = min(exact)[1] if exact else paths[0]
         parameter = self._parameter(_at(self._node(start), path), start.file)
         return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
@@ -269,10 +270,6 @@ def _at(node: Node, path: Path) -> Node:
         else:
             _, node = of_any_case(members(node), step) or ("", None)
     return node
-
-
-def _texts(value: object) -> Iterator[str]:
-    return (str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None)
 
 
 def _has_in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -58,9 +58,9 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (lambda site: service_of(site).scale(by=[]), "by: expects a list of ScaleBy"),
         (lambda site: service_of(site).scale(by=by_tokens()), r"by: .*by=\[ScaleBy"),  # type: ignore[arg-type]
         (_plain(min_tasks=5), "max_tasks: .*min_tasks is 5"),
-        (_plain(max_tasks=0), "max_tasks: .*1 or more"),
-        (_plain(max_tasks=1), "max_tasks: .*max_tasks=2"),
-        (_plain(service={"most": 1}), "max_tasks: .*max_instances"),
+        (_plain(max_tasks=0), "max_tasks: .*1 or more; fix: max_tasks=1"),
+        (_plain(max_tasks=-1), "max_tasks: .*0 or more"),
+        (_plain(service={"most": 1}, min_tasks=2), "max_tasks: .*max_instances"),
         (lambda site: service_of(site).scale(by=[by_tokens()], max_tasks=site.number("N")), "max_tasks: .*deploy"),
         (lambda site: service_of(site, most=site.number("N")).scale(by=[by_tokens()]), "max_tasks: .*max_tasks=5"),
         (lambda site: _sized(site, memory_mib=site.number("N"), cpu=64), "deploy time: memory_mib of a container"),

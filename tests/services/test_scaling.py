@@ -109,7 +109,7 @@ def test_the_resources_are_those_of_cdks_own_scaling(site: Site, recommended_fla
     assert ours == theirs
 
 
-@pytest.mark.parametrize(("hosts", "most"), [(4, 4), (4, 3), (1, None), (8, 4)])
+@pytest.mark.parametrize(("hosts", "most"), [(4, 4), (4, 3), (1, None), (8, 4), (4, 0), (0, None)])
 def test_deployments_go_on_at_every_number_of_tasks(ground: Ground, hosts: int, most: int | None) -> None:
     service = service_of(ground, most=hosts)
     service.scale(by=[queue_of(ground)], min_tasks=0, max_tasks=most)
@@ -117,7 +117,8 @@ def test_deployments_go_on_at_every_number_of_tasks(ground: Ground, hosts: int, 
     assert isinstance(made.min_healthy_percent, int)
     assert isinstance(made.max_healthy_percent, int)
     percent = Rollout(min_healthy_percent=made.min_healthy_percent, max_healthy_percent=made.max_healthy_percent)
-    assert all(can_go_on(count, hosts, percent) for count in range((most or hosts) + 1))
+    assert all(can_go_on(count, hosts, percent) for count in range((hosts if most is None else most) + 1))
+    assert any("nothing changes the number" in each for each in ground.warnings()) is (0 in {hosts, most})
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     for mount in storage.mounts:
         mount.require_near(hosts)
     low = whole_number("min_instances", fewest, smallest=0, unit="hosts", fix="min_instances=0")
-    high = whole_number("max_instances", most, smallest=1, unit="hosts", fix="max_instances=1")
+    high = whole_number("max_instances", most, smallest=0, unit="hosts", fix="max_instances=1")
     if isinstance(low, int) and isinstance(high, int) and low > high:
         raise InvalidValueError(
             f"min_instances is {low} and max_instances is {high}",

@@ -64,7 +64,7 @@ class HostReplacement:
     def update_of(self, pool: Pool) -> HostUpdate:
         """The same as the value that every check reads."""
         stay = MAX_PERCENT if self.launch_first else MAX_PERCENT - self.percent_at_once
-        if not self.launch_first and isinstance(pool.max_instances, int):
+        if not self.launch_first and isinstance(pool.max_instances, int) and pool.max_instances:
             # All hosts but one at most: Auto Scaling rounds up, and launches first where no host could go.
             stay = min(stay, MAX_PERCENT * (pool.max_instances - 1) // pool.max_instances)
         return HostUpdate(

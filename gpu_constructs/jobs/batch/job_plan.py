@@ -199,7 +199,11 @@ def plan_job(
         if memory is None
         else _whole("memory_mib", memory, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
     )
-    shared = default_shared_memory_mib(memory) if shared is None else _shared(shared, memory)
+    shared = (
+        default_shared_memory_mib(memory)
+        if shared is None
+        else _whole("shared_memory_mib", shared, 1, "MiB", "leave it out for half of the job's memory")
+    )
     asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):
@@ -271,15 +275,3 @@ def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str
 
 def _whole(argument: str, value: int, smallest: int, unit: str, fix: str) -> int:
     return known_number(argument, value, smallest=smallest, unit=unit, fix=fix, why=_WHY_KNOWN)
-
-
-def _shared(given: int, memory_mib: int) -> int:
-    return known_number(
-        "shared_memory_mib",
-        given,
-        smallest=1,
-        largest=memory_mib,
-        unit="MiB",
-        fix="leave it out for half of the job's memory, which it is part of",
-        why="cannot be compared with the memory of the job",
-    )

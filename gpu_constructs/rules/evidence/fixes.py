@@ -25,7 +25,12 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import alternatives, fit, runs_somewhere
-from gpu_constructs.placement.pool_profile import expected_memory_mib, most_memory_mib, profile_of
+from gpu_constructs.placement.pool_profile import (
+    expected_memory_mib,
+    expected_shareable_mib,
+    most_memory_mib,
+    profile_of,
+)
 from gpu_constructs.placement.query.evaluate import evaluate, host_of
 from gpu_constructs.placement.reasons import Fit, HostResource, ObstacleKind, Shortfall
 from gpu_constructs.rules.evidence.expressions import joined, readable
@@ -226,6 +231,8 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
 
 def certain_amount(short: Shortfall, pool: Pool) -> int:
     """How much of what is short a host certainly has."""
+    if short.resource is HostResource.SHARED_GPU_MEMORY:
+        return expected_shareable_mib(short.available or 0)
     if short.resource is not HostResource.MEMORY:
         return short.available or 0
     # A host registers less memory than the most that it may have.

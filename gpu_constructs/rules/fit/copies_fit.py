@@ -25,6 +25,8 @@ from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
+_SCHEDULED = "AWS::AutoScaling::ScheduledAction"
+
 
 @error(
     "GPU009",
@@ -32,7 +34,8 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
     because="a copy that fits on no host waits until one is free, so that the service never becomes stable and its "
     "deployment fails; ECS does not move a copy that the strategy gave to a full capacity provider to one that has "
     "room",
-    softer="where other hosts may join the cluster, or awsvpcTrunking gives hosts more network interfaces",
+    softer="where other hosts may join the cluster, a scheduled action sets MaxSize, or awsvpcTrunking gives "
+    "hosts more network interfaces; for runs, which start later",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
     stops_work=True,
     changes="MaxSize",
@@ -58,10 +61,26 @@ def room_for_all_copies(context: Context) -> Problems:
                 ),
                 fix=Text("awsvpcTrunking, or raise " if trunk else "raise ", each.limit),
                 ways=() if trunk else _more_hosts(each, wanted, slots),
-                is_certain=each.assignment.is_closed and not trunk and not may_find,
+                is_certain=each.assignment.is_closed and not (trunk or may_find or context.once(_may_grow)),
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
+    for run in context.assignments:
+        pools = [each.pool for each in run.destinations]
+        has_none = bool(pools) and all(each.is_scaled_by_ecs and each.max_instances == 0 for each in pools)
+        if has_none and not run.workload.is_service and not context.once(_may_grow):
+            names = and_list(each.name for each in pools)
+            yield Problem(
+                about=run.workload,
+                message=Text(f"no task of {run.workload.name} starts while {names} has no hosts at ", Word("MaxSize")),
+                fix=Text("raise ", Word("MaxSize")),
+                is_certain=False,
+            )
+
+
+def _may_grow(context: Context) -> bool:
+    """Whether a scheduled action gives a group hosts that MaxSize does not."""
+    return any(str(each.properties.get("MaxSize", 0)) != "0" for each in context.index.all(_SCHEDULED))
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
@@ -159,18 +178,11 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
                 fix=Text("raise ", each.limit, ", or remove distinctInstance"),
                 ways=(
-                    *_room_for(each, wanted),
+                    *((larger(each.pools[0], wanted),) if len(each.pools) == 1 else ()),
                     *one_way("remove distinctInstance", replace(each.workload, constraints=shared)),
                 ),
                 is_certain=each.assignment.is_closed,
             )
-
-
-def _room_for(copies: Copies, hosts: int) -> Ways:
-    if len(copies.pools) != 1:
-        return ()
-    text = Text("raise ", Word("MaxSize"), f" to {hosts} host{'s' * (hosts > 1)}")
-    return one_way(text, replace(copies.pools[0], max_instances=hosts))
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:

@@ -11,7 +11,6 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import carries_gpus, unassigned
 from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.machine import built_for_another
-from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.reasons import DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
@@ -144,7 +143,7 @@ def same_architecture(context: Context) -> Problems:
 
 def _images_of_another(context: Context) -> Iterator[Problem]:
     """ECS does not look into images: the container ends with ``exec format error`` on the host that it gets."""
-    for route in context.routed(lambda task: any(each.built_for for each in task.containers)):
+    for route in context.routed(lambda task: any(each.built_for is not None for each in task.containers)):
         task, places = route.task, [each for each in route.destinations if each.fit.answer is not False]
         wrong = {each.pool.name: {host: built_for_another(task, host) for host in each.types} for each in places}
         on_none = route.is_closed and all(found and all(found.values()) for found in wrong.values())
@@ -203,7 +202,7 @@ def _without_devices(context: Context) -> Problems:
         shared, neuron = short.get(HostResource.SHARED_GPU_MEMORY), short.get(HostResource.NEURON_DEVICES)
         none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
         if shared is not None:
-            less = _less_shared(assignment.task, expected_shareable_mib(shared.available or 0))
+            less = _less_shared(assignment.task, certain_amount(shared, each.pool))
             yield _lacks(assignment, each, f"fits on no GPU of {each.pool.name}: {shared}", _MORE, shared, (less,))
         if neuron is not None or none:
             why = "; ".join(map(str, filter(None, (neuron, *none))))
@@ -221,7 +220,7 @@ def _lacks(
         ways=(hosts_for(assignment.task, each.pool, f"{hosts},"), *ways),
         property_name=PROPERTIES[HostResource.NEURON_DEVICES if short is None else short.resource],
         value=None if short is None else short.asked,
-        allowed="" if short is None else f"up to {short.resource.amount(short.available)}",
+        allowed="" if short is None else f"up to {short.resource.amount(certain_amount(short, each.pool))}",
         is_shortage=short is not None,
         is_certain=not each.is_spared,
     )

@@ -140,7 +140,7 @@ def test_capacity_of_another_app_is_checked_as_ones_own(site: Site) -> None:
         ({"capacity_provider_name": "aws-l4"}, "GPU046"),
         ({"instance_types": ["g6.xlrge"]}, "instance_types"),
         ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "GPU053"),
-        ({"max_instances": 0}, "max_instances"),
+        ({"max_instances": -1}, "max_instances"),
         ({"max_instance": 1}, "max_instance: GpuCapacity.from_attributes has no such argument"),
         ({"capacity_provider_name": 100}, "100 cannot be the name .*fix: capacity_provider_name='gpu-l4'"),
     ],

@@ -43,7 +43,7 @@ REFUSED: list[Any] = [
     pytest.param({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, r"AMD", id="AMD"),
     pytest.param({"instance_types": ["p6e-gb200.36xlarge"]}, IncompatibleError, r"arm64", id="no arm64 AMI"),
     pytest.param({"instance_types": ["dl1.24xlarge"]}, IncompatibleError, r"Gaudi", id="Gaudi"),
-    pytest.param({"max_instances": 0}, InvalidValueError, r"1 or more", id="no hosts"),
+    pytest.param({"max_instances": -1}, InvalidValueError, r"0 or more", id="fewer hosts than none"),
     pytest.param({"min_instances": -1}, InvalidValueError, r"0 or more", id="less than none"),
     pytest.param(
         {"min_instances": 5},

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import (
+    GpuJob,
     GpuService,
+    HostReplacement,
     HostScaling,
     InvalidValueError,
     WarmHosts,
@@ -91,6 +94,21 @@ def test_warm_hosts_that_are_wrong_by_themselves(arguments: dict[str, Any], argu
         WarmHosts(**arguments)
     assert raised.value.argument == argument
     assert words in str(raised.value)
+
+
+def test_a_capacity_may_be_paused_and_work_that_wants_it_is_told(site: Site) -> None:
+    """Auto Scaling takes a MaxSize of 0."""
+    replacement = HostReplacement(launch_first=False)
+    paused = site.capacity("g6.xlarge", max_instances=0, scaling=HostScaling(replacement=replacement))
+    task = site.task(paused)
+    task.add_gpu_container("chat", image=site.image)
+    for name, count in (("Asleep", 0), ("Awake", 1)):
+        GpuService(site.stack, name, cluster=site.cluster, task_definition=task, desired_count=count)
+    GpuJob(site.stack, "Job", cluster=site.cluster, task_definition=task, timeout=cdk.Duration.hours(1))
+    assert sorted(site.findings("GPU009")) == [
+        "no task of Job/StateMachine[Run] starts while Cluster/Capacity has no hosts at MaxSize",
+        "the only task has no room: Cluster/Capacity holds 0 at MaxSize",
+    ]
 
 
 @pytest.mark.parametrize(("most", "times"), [(2, 1), (1, 0)])

@@ -120,7 +120,7 @@ def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
         {"gpus": "ALL"},
         {"vcpus": 0},
         {"memory_mib": 1},
-        {"shared_memory_mib": 10**6},
+        {"shared_memory_mib": 0},
         {"environment": {"AWS_BATCH_MINE": "1"}},
         {"efa": True},
         {"retries": 3},

@@ -22,6 +22,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import copies_fit, deployments
+from tests.rules.changed import severities
 from tests.rules.given import a_pool, a_task, fleet_of, on_strategy, only, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
@@ -149,7 +150,7 @@ TWICE = replace(task(), containers=(Container(name="c0", host_ports=((8080, "tcp
         pytest.param(
             service(task(), pool(), copies=3, constraints=DISTINCT),
             "GPU083",
-            ["3 tasks must run on different hosts", "L4 has 2 at most", "distinctInstance", "to 3 hosts"],
+            ["3 tasks must run on different hosts", "L4 has 2 at most", "distinctInstance", "of L4 to 3"],
             id="more copies than different hosts",
         ),
         pytest.param(
@@ -243,3 +244,10 @@ def test_a_base_without_a_weight_is_read_both_ways(
     finding = only(rules_of(copies_fit), replace(fleet, workloads=(replace(workload, desired_count=copies),)))
     assert (finding.rule, finding.severity) == ("GPU009", severity)
     assert words in finding.message
+
+
+@pytest.mark.parametrize(("size", "severity"), [(0, "error"), (8, "warning"), ({"Ref": "AWS::NoValue"}, "error")])
+def test_a_scheduled_action_may_bring_the_hosts(size: Any, severity: str) -> None:
+    sizes = {"AutoScalingGroupName": {"Ref": "Hosts"}, "DesiredCapacity": 0, "MaxSize": size}
+    action = {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": sizes}
+    assert severities("GPU009", {"Hosts": {"MaxSize": 0}}, Morning=action) == [severity]
