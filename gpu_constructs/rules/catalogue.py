@@ -88,6 +88,7 @@ def rooms() -> tuple[ModuleType, ...]:
     return tuple(import_module(f"gpu_constructs.rules.{each}") for each in _ASKED_WHERE)
 
 
+@cache
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
     """The rules that a module or a room defines."""
     if hasattr(module, "__path__"):

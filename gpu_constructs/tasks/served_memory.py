@@ -90,6 +90,9 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 rule=_RULE,
             )
         used = count * usable * fraction
+        if isinstance(gpus, GpuShare):
+            # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
+            used = min(usable, fraction * (cuda_memory_mib(instance_type) or usable))
         if server.name in _VLLM and not any(map(_CACHE_SIZE.match, server.command)) and weights * 1024 > used * _MARGIN:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
             default = f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"

@@ -186,9 +186,9 @@ _NOT_LOOKED_UP = "vpc-12345"
 
 def require_hosts_here(stack: cdk.Stack, vpc: ec2.IVpc, key: kms.IKey | None) -> None:
     """Refuses a VPC and a key that are certain to be in another region; another account may share them."""
-    require_same_place(
-        stack, "vpc", region=vpc.env.region, what="VPC", why="where no host can be in a subnet of that VPC"
-    )
+    if not isinstance(vpc, ec2.Vpc) or vpc.stack != stack:
+        why = "where no host can be in a subnet of that VPC"
+        require_same_place(stack, "vpc", region=vpc.env.region, what="VPC", why=why)
     if key is not None:
         require_same_place(
             stack, "encryption_key", region=key.env.region, what="key", why="where nothing is encrypted with that key"

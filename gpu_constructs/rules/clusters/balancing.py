@@ -12,7 +12,7 @@ from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.rule import Context
-from gpu_constructs.template.model import Reference, Resource, mentioned
+from gpu_constructs.template.model import Reference, Resource, mentioned, references_in
 from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.template.resources.section import Section
 
@@ -127,17 +127,17 @@ class Balancing:
         return found
 
     @cached_property
-    def _mentioned_elsewhere(self) -> frozenset[tuple[str, str]]:
-        """What nested stacks and custom resources are given, which may make listeners."""
-        resources = (*self._index.all(_STACK), *self._index.of_custom_types())
-        return frozenset((one.stack, one.logical_id) for each in resources for one in mentioned(each)[1])
+    def _mentioned_elsewhere(self) -> frozenset[Reference]:
+        """What nested stacks and code of somebody are given, which may make listeners."""
+        of_stacks = (references_in(each.properties) for each in self._index.all(_STACK))
+        return self._index.of_others.union(*of_stacks)
 
     def has_listener(self, group: Resource) -> bool | Unknown:
         """Whether requests are sent to a target group, which nothing outside can send any before it is made."""
         here = self._forwarders.get(group.reference, ())
         if any(each.exists is True for each in here):
             return True
-        is_known = not here and (group.stack, group.logical_id) not in self._mentioned_elsewhere
+        is_known = not here and group.reference not in self._mentioned_elsewhere
         return False if is_known and group.exists is True else UNKNOWN
 
     def late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
@@ -172,9 +172,9 @@ class Balancing:
     def _groups_of_hosts(self, pool: Pool | None) -> Groups:
         data = None if pool is None else self._context.launch(pool)
         # Hosts may set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE.
-        if data is None or "port_range" in repr(data.get("UserData")).lower():
+        if pool is None or data is None or "port_range" in pool.user_data.text.lower():
             return ()
-        return self._security.of_launch(data)
+        return self._security.of_launch(data, pool.user_data.text)
 
     def _comes_from_addresses(self, target_group: Resource) -> bool:
         """Whether every load balancer in front of a target group is a Network Load Balancer without security groups.

@@ -143,7 +143,7 @@ def same_architecture(context: Context) -> Problems:
 
 def _images_of_another(context: Context) -> Iterator[Problem]:
     """ECS does not look into images: the container ends with ``exec format error`` on the host that it gets."""
-    for route in context.routed(lambda task: any(each.built_for is not None for each in task.containers)):
+    for route in context.routed(lambda task: any(each.built_for for each in task.containers)):
         task, places = route.task, [each for each in route.destinations if each.fit.answer is not False]
         wrong = {each.pool.name: {host: built_for_another(task, host) for host in each.types} for each in places}
         on_none = route.is_closed and all(found and all(found.values()) for found in wrong.values())

@@ -346,8 +346,9 @@ def may_start_hosts(context: Context) -> Problems:
 def _with_key(context: Context) -> Problems:
     """https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html."""
     index, granted = context.index, context.index.of_others
-    # A grant of Terraform whose key the plan does not name may be of any.
+    # A grant of Terraform whose key the plan does not name may be of any, and so may one by the name of a key.
     is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
+    is_known = is_known and not index.may_call("CreateGrant", "PutKeyPolicy")
     for pool, data in launched(context):
         if pool.kind is PoolKind.INSTANCE:
             continue  # the deploy itself says what is wrong with an instance

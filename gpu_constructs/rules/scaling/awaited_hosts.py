@@ -8,28 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
-from gpu_constructs.template.model import Reference, Resource, mentioned
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.section import Section, given
 
 _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
 _DEFAULT_SECONDS = 3600
-# Resources that may complete lifecycle actions; one that does has one of `_COMPLETES`.
-_MAY_COMPLETE = (
-    "AWS::Events::Rule",
-    "AWS::IAM::ManagedPolicy",
-    "AWS::IAM::Policy",
-    "AWS::IAM::Role",
-    "AWS::IAM::RolePolicy",
-    "AWS::Lambda::Function",
-    "AWS::Serverless::Function",
-)
+# What may complete lifecycle actions has one of these words.
 _COMPLETES = ("lifecycle", "aws.autoscaling", "autoscaling:*", "autoscalingfullaccess")
-_MAY_SIGNAL = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 
 
@@ -46,7 +35,7 @@ def sends_signals(context: Context) -> Problems:
     for pool, group in _groups(context, HostAction.SIGNALS):
         waits, must_come = _awaits_signals(group)
         # A program with that permission may send the signals of hosts.
-        if waits and not _any_says(context, _MAY_SIGNAL, ("signalresource",)):
+        if waits and not context.index.may_call("SignalResource"):
             yield Problem(
                 about=pool,
                 message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
@@ -75,7 +64,7 @@ def launch_is_completed(context: Context) -> Problems:
             *((each.logical_id, Section.of(each, [])) for each in separate.get(group.reference, ())),
         ]
         for otherwise, hook in hooks:
-            if not _ends_launch(hook) or _any_says(context, _MAY_COMPLETE, _COMPLETES):
+            if not _ends_launch(hook) or context.index.may_call(*_COMPLETES):
                 continue
             name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), _DEFAULT_SECONDS)
             waits = "" if isinstance(seconds, Unknown) else f" after {seconds} seconds"
@@ -125,18 +114,6 @@ def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:
         if group is not None:
             found.setdefault(group.reference, []).append(each)
     return found
-
-
-def _any_says(context: Context, types: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    """Whether a resource of these types has one of these words, so that something else may do what hosts do not."""
-    texts = context.once(_texts)
-    return any(word in text for kind in types for text in texts.get(kind, ()) for word in words)
-
-
-def _texts(context: Context) -> dict[str, list[str]]:
-    """What resources that may act in the place of hosts say, in small letters, by their type."""
-    resources = context.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL})
-    return grouped((each.type, mentioned(each)[0].lower()) for each in resources)
 
 
 def _ends_launch(hook: Section) -> bool:

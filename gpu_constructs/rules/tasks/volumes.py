@@ -181,7 +181,7 @@ def _clients(context: Context, route: Route, pool: Pool) -> Groups:
     """
     security, mode, data = context.of_files(SecurityGroups), route.task.network_mode, context.launch(pool)
     if isinstance(mode, str) and mode != "awsvpc":
-        return () if data is None else security.of_launch(data)
+        return () if data is None else security.of_launch(data, pool.user_data.text)
     has_plugin = pool.has_image_of_aws and pool.operating_system is not OperatingSystem.BOTTLEROCKET
     service = None if route.workload is None or mode != "awsvpc" else context.section(route.workload)
     return security.of_tasks(service) if service is not None and has_plugin else ()

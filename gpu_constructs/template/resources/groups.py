@@ -6,7 +6,6 @@ own. When it runs and what it does is not read, only whether it may be what empt
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -210,15 +209,14 @@ _ACTION = "AWS::AutoScaling::ScheduledAction"
 _SIZES = ("MaxSize", _DESIRED, "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
-_PERMISSIONS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
 _PROVIDER = "AWS::ECS::CapacityProvider"
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 _AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
 
-_MAY_CALL = re.compile(
-    r"autoscaling:(?:\*|Set\*|SetDesiredCapacity|Update\*|UpdateAutoScalingGroup|ExecutePolicy)", re.IGNORECASE
-)
+_SET_SIZE = [
+    f"autoscaling:{each}" for each in ("*", "Set*", "SetDesired", "Update*", "UpdateAutoScalingGroup", "ExecutePolicy")
+]
 
 
 class Schedules:
@@ -250,7 +248,7 @@ class Schedules:
             bool(self._of_any)
             or any(_grows(each) for each in self._actions.get(group.reference, ()))
             or not self._with_policies.isdisjoint({group.reference, None})
-            or self._somebody_may_call
+            or self._index.may_call(*_SET_SIZE)
         )
 
     @cached_property
@@ -266,11 +264,6 @@ class Schedules:
     def _with_policies(self) -> frozenset[Reference | None]:
         """Groups that have a scaling policy of their own; None for one that is not known."""
         return self._index.named_by(self._index.all(_POLICY), "AutoScalingGroupName", AUTO_SCALING_GROUP)
-
-    @cached_property
-    def _somebody_may_call(self) -> bool:
-        """Whether a role of these files may set the size of a group, as one of a function that does."""
-        return any(_MAY_CALL.search(mentioned(each)[0]) for each in self._index.all(*_PERMISSIONS))
 
     @cached_property
     def _may_be_emptied(self) -> bool:

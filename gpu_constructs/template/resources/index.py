@@ -11,6 +11,7 @@ from itertools import chain
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
+    STATE_MACHINES,
     DynamicReference,
     Placeholder,
     Reference,
@@ -19,6 +20,7 @@ from gpu_constructs.template.model import (
     Text,
     Value,
     begin_of,
+    mentioned,
     references_in,
 )
 from gpu_constructs.template.resources.names import construct_path
@@ -55,7 +57,17 @@ _ANYWHERE = Place()
 _BETWEEN = ("/", ":")
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 _OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
+_ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
 _ROLE = "AWS::IAM::Role"
+_CALLERS = (
+    "AWS::Events::Rule",
+    "AWS::IAM::ManagedPolicy",
+    "AWS::IAM::Policy",
+    "AWS::IAM::RolePolicy",
+    _ROLE,
+    "AWS::Lambda::Function",
+    "AWS::Serverless::Function",
+)
 _HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
@@ -96,17 +108,30 @@ class Index:
 
     @cached_property
     def of_others(self) -> frozenset[Reference]:
-        """What custom resources, types and modules of somebody are given, be it by an alias, a function or its role."""
+        """What code of somebody is given, be it by an alias, a function or its role."""
+        return frozenset(one for each in self._code for one in references_in(each.properties))
+
+    def may_call(self, *operations: str) -> bool:
+        """Whether code of somebody, or a role of these files, may call one of some operations of APIs."""
+        return names_one_of(operations, self._said)
+
+    @cached_property
+    def _said(self) -> str:
+        callers = {each.reference: each for each in (*self._code, *self.all(*_CALLERS, *STATE_MACHINES))}
+        return "\n".join(mentioned(each)[0] for each in callers.values())
+
+    @cached_property
+    def _code(self) -> Sequence[Resource]:
+        """Custom resources, types and modules of somebody, what calls any API, and what they are handed it by."""
         found: dict[Reference, None] = {}
-        all_of_them = self._by_key.values()
-        waiting = [each for each in all_of_them if not each.type.startswith(_OF_AWS) or each.type in _CUSTOM]
+        waiting = [each for each in self._by_key.values() if _is_of_somebody(each)]
         for each in waiting:
             new = [one for one in references_in(each.properties) if one not in found]
             found.update(dict.fromkeys(new))
             for one in filter(None, map(self.at, dict.fromkeys(new))):
                 waiting += [one] if one.type in _HANDED_ON else []
                 waiting += self._policies.get(one.reference, ()) if one.type == _ROLE else ()
-        return frozenset(found)
+        return waiting
 
     @cached_property
     def _policies(self) -> Mapping[Reference, Sequence[Resource]]:
@@ -245,6 +270,22 @@ class Index:
         if parameter is None or not depth:
             return value
         return self._stored(parameter.properties.get("Value"), near, depth - 1)
+
+
+def _is_of_somebody(resource: Resource) -> bool:
+    """Whether its author says what it does to which resources, and not AWS.
+
+    https://docs.aws.amazon.com/step-functions/latest/dg/supported-services-awssdk.html
+    """
+    if resource.type in STATE_MACHINES:
+        return _ANY_API in mentioned(resource)[0]
+    return not resource.type.startswith(_OF_AWS) or resource.type in _CUSTOM
+
+
+def names_one_of(operations: Iterable[str], text: str) -> bool:
+    """Whether a text names one of some operations of APIs, in the spelling of a policy, a program or a command."""
+    plain = text.lower().replace("-", "").replace("_", "")
+    return any(each.lower() in plain for each in operations)
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:

@@ -152,7 +152,7 @@ class Launches:
         self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
         self._once = cache(self._read)
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
-        self._settings = cache(self._read_settings)
+        self._settings = cache(lambda place, value: agent_settings(value, self._named(place)))
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
@@ -205,9 +205,6 @@ class Launches:
             section.note("expects 16 KB at most, which is what EC2 takes, and is not read", None, "UserData")
         is_readable = value is None or isinstance(value, (str, Text))
         return self._settings(section.resource.place, value if is_readable else UNKNOWN)
-
-    def _read_settings(self, place: Place, value: Value) -> AgentSettings:
-        return agent_settings(value, self._named(place))
 
     def _named(self, place: Place) -> ClusterNamed:
         """What a cluster is called that user data of a place names."""

@@ -17,10 +17,11 @@ from gpu_constructs.facts.budget import work
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value, end_of
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, names_one_of
 from gpu_constructs.template.resources.section import Section, is_list, is_off
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
+_CHANGES_GROUPS = ("AuthorizeSecurityGroup", "ModifyInstanceAttribute", "ModifyNetworkInterfaceAttribute")
 _ALL_TRAFFIC = "-1"
 _WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
 # CDK and the documentation of CloudFormation use these addresses in rules that let nothing through.
@@ -78,8 +79,10 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def of_launch(self, data: Section) -> Groups:
-        """The security groups of hosts that are made from a launch template."""
+    def of_launch(self, data: Section, script: str = "") -> Groups:
+        """The security groups of hosts that are made from a launch template, where their user data gives no others."""
+        if names_one_of(_CHANGES_GROUPS, script):
+            return ()
         lists = [self.listed(each, "Groups") for each in data.sections("NetworkInterfaces")]
         return self.together(lists or [self.listed(data, "SecurityGroupIds") or self.listed(data, "SecurityGroups")])
 
@@ -92,14 +95,15 @@ class SecurityGroups:
         given, alone = self._index.given_away, self._alone(direction)
         # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
         bare = [one for one in groups if direction not in one.properties and one.reference not in alone]
-        is_open = any("." in one.logical_id for one in bare) or any(one.reference in given for one in groups)
-        ranges = self.open_ports(groups, direction, others)
-        return not groups or is_open or any(first <= port <= last for first, last in ranges)
+        may_change = any(one.reference in given for one in groups) or self._index.may_call(*_CHANGES_GROUPS)
+        is_open = not groups or may_change or any("." in one.logical_id for one in bare)
+        return is_open or any(first <= port <= last for first, last in self.open_ports(groups, direction, others))
 
     def open_ports(self, groups: Groups, direction: str, others: Groups | None) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others, or anything, through: all where that is not known."""
         rules = self._rules(groups, direction)
-        if rules is None or (direction == EGRESS and _let_all_out(groups)):
+        # A group that is given no egress has the rule that EC2 gives each group, which lets all out.
+        if rules is None or (direction == EGRESS and not all(each.properties.get(EGRESS) for each in groups)):
             return (_ANY_PORT,)
         allowed = None if others is None else {None, *(each.reference for each in others)}
         return [each.ports for each in rules if allowed is None or each.other in allowed]
@@ -141,11 +145,6 @@ class SecurityGroups:
                 ports=(first, last) if is_range else _ANY_PORT,  # type: ignore[arg-type]
                 is_for_all=is_all and rule.has(_OTHER_SIDE[direction]),
             )
-
-
-def _let_all_out(groups: Groups) -> bool:
-    """Whether a group has no egress of its own, and so the rule that EC2 gives each group, which lets all out."""
-    return any(not each.properties.get(EGRESS) for each in groups)
 
 
 _SUBNET = "AWS::EC2::Subnet"

@@ -13,7 +13,7 @@ from functools import cache
 from gpu_constructs.facts.image_table import ROOT_DEVICE
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import LATER, Document, Source
-from gpu_constructs.template.documents.node import Node, Path, Position, items, listed, members, under
+from gpu_constructs.template.documents.node import Node, Path, Position, items, listed, members, nodes_in, under
 from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kind import capitalized
@@ -37,6 +37,9 @@ _ID = re.compile(r"(?:arn:[^\s]{1,2000}|[a-z]{1,8}-[0-9a-f]{8,17})")
 _CLOUD_CONTROL = re.compile(r"awscc_(batch|ecs)_(\w+)")
 """Resources of the provider `hashicorp/awscc`, whose arguments are not read."""
 _ARNS = ("arn", "arn_without_revision", "id")
+# Of other providers, or read by a program or another template.
+_CODE = re.compile("(?!aws_)|aws_(?:cloudcontrolapi_|cloudformation_stack|lambda_invocation)")
+_FUNCTION = "aws_lambda_function"
 
 
 def source_of(document: Document, *, name: str, region: str | None) -> Source:
@@ -88,7 +91,7 @@ class _Translation:
     def template(self) -> dict[str, Node]:
         """The template."""
         resources: dict[str, Node] = {at: Writer(self._known, each).resource() for at, each in self._made.items()}
-        together = {**_together(resources), **dict(self._unread())}
+        together = {**_together(resources), **dict(self._unread()), **dict(self._code())}
         return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
 
     def _unread(self) -> Iterator[tuple[str, Node]]:
@@ -98,6 +101,25 @@ class _Translation:
             if found is not None:
                 service = {"batch": "Batch", "ecs": "ECS"}[found[1]]
                 yield address, {"Type": f"AWS::{service}::{capitalized(found[2])}", "Properties": LATER}
+
+    def _code(self) -> Iterator[tuple[str, Node]]:
+        """What somebody's program or another provider is given, be it by a function, and the texts of it."""
+        links, by_id = self._known.links, self._known.by_id
+        waiting = [each for each in self._plan.instances.values() if not each.is_data and self._is_code(each)]
+        found = {each.address for each in waiting}
+        for each in waiting:
+            written: Node = dict(links.resource(each))
+            named = [one.instance for one in links.of([written], each)]
+            waiting += [one for one in named if one.type == _FUNCTION and one.address not in found]
+            found.update(one.address for one in named)
+            known = [by_id[text][0] for text in nodes_in(each.values) if isinstance(text, str) and text in by_id]
+            given = (one for one in (*(one.address for one in named), *known) if one in self._made)
+            texts = (text for text in nodes_in(written) if isinstance(text, str))
+            properties: Node = {"Given": [{"Ref": one} for one in given], "Texts": [*texts]}
+            yield f"{each.address}.code", {"Type": f"Custom::{each.type}", "Properties": properties}
+
+    def _is_code(self, instance: Instance) -> bool:
+        return _CODE.match(instance.type) is not None or "provisioners" in self._known.links.resource(instance)
 
     def find(self, path: Path) -> Position | None:
         """The argument behind a property, and its line where the plan is not all on one."""

@@ -101,6 +101,22 @@ def _custom(name: str, of: str = "Custom::Own", key: str = "Of") -> dict[str, An
 _FUNCTION = "AWS::Lambda::Function"
 
 
+def _inline_code(text: str) -> dict[str, Any]:
+    return {"Type": _FUNCTION, "Properties": {"Code": {"ZipFile": text}}}
+
+
+def _call(action: str) -> dict[str, Any]:
+    """As `AwsCustomResource` of CDK writes a call."""
+    text = json.dumps({"service": "KMS", "action": action, "parameters": {"KeyId": "alias/hosts"}})
+    return {"Type": "Custom::AWS", "Properties": {"Create": text}}
+
+
+def _machine(key: Any, action: str = "aws-sdk:kms:createGrant") -> dict[str, Any]:
+    state = {"Type": "Task", "Resource": f"arn:aws:states:::{action}", "Parameters": {"KeyId": key}, "End": True}
+    definition = {"StartAt": "Grant", "States": {"Grant": state}}
+    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": definition}}
+
+
 _ALLOWED = {"Statement": [{"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": {"Fn::GetAtt": ["Key", "Arn"]}}]}
 _POLICY = {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "R"}], "PolicyDocument": _ALLOWED}}
 
@@ -127,6 +143,12 @@ def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> lis
         ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("R", _FUNCTION), "Policy": _POLICY}, []),
         ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant")}, []),
         ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant::MODULE")}, []),
+        ([_ACCOUNT], {"Steps": _machine({"Ref": "Key"})}, []),
+        ([_ACCOUNT], {"Steps": _machine("alias/hosts")}, ["warning"]),
+        ([_ACCOUNT], {"Steps": _machine({"Ref": "Key"}, "lambda:invoke")}, ["error"]),
+        *(([_ACCOUNT], {"Call": _call(each)}, ["warning"]) for each in ("createGrant", "PutKeyPolicyCommand")),
+        ([_ACCOUNT], {"Call": _call("describeKey")}, ["error"]),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": _inline_code("client.create_grant(KeyId=KEY)")}, ["warning"]),
         ([_ACCOUNT], {"Stored": _custom("Key", "AWS::SSM::Parameter", "Value")}, ["warning"]),
         ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
         ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),

@@ -68,15 +68,29 @@ def _rule(**more: Any) -> dict[str, Any]:
     return {"In": {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": written}}
 
 
+_WITHIN = _rule(SourceSecurityGroupId={"Ref": "OfFiles"})
 _FROM_HOSTS = _rule(SourceSecurityGroupId={"Ref": "OfHosts"})
 _HTTPS_OUT = {"SecurityGroupEgress": [{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "0.0.0.0/0"}]}
+
+
+def _runs(script: str) -> dict[str, Any]:
+    return {"Template": {"LaunchTemplateData": {"UserData": {"Fn::Base64": f"#!/bin/bash\n{script}\n"}}}}
+
+
+def _opens(service: str) -> dict[str, Any]:
+    return {"Opens": {"Type": "Custom::AWS", "Properties": {"Create": f'{{"service":"EC2","action":"{service}"}}'}}}
 
 
 @pytest.mark.parametrize(
     ("properties", "others", "expected"),
     [
+        (_runs("aws ec2 modify-network-interface-attribute --network-interface-id $I --groups sg-1 sg-2"), _WITHIN, []),
+        (_runs("aws ec2 modify-instance-attribute --instance-id $I --groups sg-1"), _WITHIN, []),
+        (_runs("aws ec2 describe-instances"), _WITHIN, ["error"]),
+        ({}, _opens("authorizeSecurityGroupIngress"), []),
+        ({}, _opens("describeSecurityGroups"), ["error"]),
         ({}, _rule(FromPort=80, ToPort=80), ["error"]),
-        ({}, _rule(SourceSecurityGroupId={"Ref": "OfFiles"}), ["error"]),
+        ({}, _WITHIN, ["error"]),
         ({}, _FROM_HOSTS, []),
         ({}, _rule(SourcePrefixListId="pl-1"), []),
         ({"MountTarget": {"SecurityGroups": None}}, {}, []),

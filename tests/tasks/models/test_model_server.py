@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, get_args
 
 import aws_cdk as cdk
@@ -158,6 +159,14 @@ def test_a_part_of_the_memory_that_is_too_small_for_the_weights_is_refused_with_
     server = ModelServer.vllm(_QWEN, arguments=["--gpu-memory-utilization=0.5"])
     with pytest.raises(DoesNotFitError, match=r"vLLM takes 11.0 .*; fix: --gpu-memory-utilization 0.92, the default"):
         task.add_model_server("Vllm", server=server)
+
+
+@pytest.mark.parametrize(("fraction", "is_refused"), [(0.3, True), (0.75, False)])
+def test_the_part_of_a_share_may_be_that_of_the_whole_gpu(ground: Ground, fraction: float, is_refused: bool) -> None:
+    task = ground.task(ground.capacity("g6.xlarge"))
+    server = ModelServer.vllm(_QWEN, arguments=[f"--gpu-memory-utilization={fraction}"])
+    with pytest.raises(DoesNotFitError, match="vLLM takes 6.6 GiB") if is_refused else nullcontext():
+        task.add_model_server("Vllm", server=server, gpus=GpuShare(memory_mib=18_000))
 
 
 def test_what_the_weights_take_of_each_gpu_is_a_need_that_the_template_keeps(site: Site) -> None:

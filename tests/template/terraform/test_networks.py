@@ -228,17 +228,66 @@ def test_a_group_whose_launches_are_suspended_starts_no_host(processes: Any, is_
 @pytest.mark.parametrize(("count", "spec", "is_found"), [(0, None, True), (1, None, False), (1, "RSA_2048", True)])
 def test_a_key_lets_auto_scaling_in_by_a_grant_alone(count: int, spec: str | None, is_found: bool) -> None:
     grants = ("aws_kms_grant.hosts",) * count
-    written, key, template = simple(gpus=1), "aws_kms_key.disks", "aws_launch_template.gpu"
+    written = with_key(spec)
+    written["resource_changes"] += [planned(each, {}, key_id=True) for each in grants]
+    written["configuration"]["root_module"]["resources"] += [configured(each, {"key_id": OF_KEY}) for each in grants]
+    assert ("GPU190" in found(written)) is is_found
+
+
+KEY = "aws_kms_key.disks"
+OF_KEY = refers(f"{KEY}.arn", KEY)
+FUNCTION = "aws_lambda_function.grant"
+RUNS = {"provisioners": [{"type": "local-exec", "expressions": {"command": OF_KEY}}]}
+CALLS = {"type": "local-exec", "expressions": {"command": {"constant_value": "aws kms create-grant --key-id alias/a"}}}
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, ["error"]),
+        ({"aws_sns_topic.faults": {"expressions": {"kms_master_key_id": OF_KEY}}}, ["error"]),
+        ({"null_resource.grant": {"expressions": {"triggers": OF_KEY}}}, []),
+        ({"null_resource.grant": {"provisioners": [CALLS]}}, ["warning"]),
+        ({"terraform_data.grant": {"expressions": {"input": OF_KEY}}}, []),
+        ({"awscc_kms_alias.disks": {"expressions": {"target_key_id": OF_KEY}}}, []),
+        ({"aws_cloudformation_stack.grant": {"expressions": {"parameters": OF_KEY}}}, []),
+        ({"aws_ssm_parameter.any": RUNS}, []),
+        ({FUNCTION: {"expressions": {"environment": [{"variables": OF_KEY}]}}}, ["error"]),
+        (
+            {
+                FUNCTION: {"expressions": {"environment": [{"variables": OF_KEY}]}},
+                "aws_lambda_invocation.grant": {"expressions": {"function_name": refers(f"{FUNCTION}.arn", FUNCTION)}},
+            },
+            [],
+        ),
+    ],
+)
+def test_what_is_given_a_key_may_add_a_grant(others: dict[str, Any], expected: list[str]) -> None:
+    written = with_key(None)
+    written["resource_changes"] += [planned(each, {}) for each in others]
+    written["configuration"]["root_module"]["resources"] += [
+        configured(address, **{"expressions": {}, **each}) for address, each in others.items()
+    ]
+    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU190"] == expected
+
+
+def test_a_state_shows_what_is_given_a_key_by_its_arn() -> None:
+    arn = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+    written = with_key(None)
+    change(written, KEY)["change"]["after"]["arn"] = arn
+    written["resource_changes"].append(planned("terraform_data.grant", {"input": arn}))
+    assert "GPU190" not in found(written)
+
+
+def with_key(spec: str | None) -> dict[str, Any]:
+    written, key, template = simple(gpus=1), KEY, "aws_launch_template.gpu"
     disk = {"device_name": "/dev/xvda", "ebs": [{"volume_size": 100, "encrypted": "true"}]}
     hosts = change(written, template)["change"]
     hosts["after"]["block_device_mappings"] = [disk]
     hosts["after_unknown"]["block_device_mappings"] = [{"ebs": [{"kms_key_id": True}]}]
-    written["resource_changes"] += [
-        planned(key, {"customer_master_key_spec": spec}),
-        *(planned(each, {}, key_id=True) for each in grants),
-    ]
+    written["resource_changes"].append(planned(key, {"customer_master_key_spec": spec}))
     resources = written["configuration"]["root_module"]["resources"]
     of_hosts = next(each for each in resources if each["address"] == template)
-    of_hosts["expressions"]["block_device_mappings"] = [{"ebs": [{"kms_key_id": refers(f"{key}.arn", key)}]}]
-    resources += [configured(key), *(configured(each, {"key_id": refers(f"{key}.id", key)}) for each in grants)]
-    assert ("GPU190" in found(written)) is is_found
+    of_hosts["expressions"]["block_device_mappings"] = [{"ebs": [{"kms_key_id": OF_KEY}]}]
+    resources.append(configured(key))
+    return written
