@@ -15,11 +15,35 @@ from gpu_constructs.rules.clusters.services import network_configured, room_for_
 from tests.cli.templates import template, written
 from tests.cli.test_explain import with_other_hosts
 from tests.reports import of_part
+from tests.rules.changed import severities
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
 
 def in_mode(mode: Any, **changes: Any) -> Task:
     return replace(GPU_TASK, network_mode=mode, **changes)
+
+
+@pytest.mark.parametrize(
+    ("mode", "target", "expected"),
+    [
+        ("awsvpc", {"GatewayId": {"Ref": "Gateway"}}, ["warning"]),
+        ("awsvpc", {"NatGatewayId": "nat-1"}, []),
+        ("awsvpc", {"GatewayId": {"Ref": "Gateway"}, "RouteTableId": {"Ref": "Other"}}, []),
+        ("bridge", {"GatewayId": {"Ref": "Gateway"}}, ["error"]),
+    ],
+)
+def test_tasks_with_an_interface_of_their_own_get_no_public_address(
+    mode: str, target: dict[str, Any], expected: list[str]
+) -> None:
+    route = {"RouteTableId": {"Ref": "Routes"}, "DestinationCidrBlock": "0.0.0.0/0", **target}
+    configured = {"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": [{"Ref": "Subnet"}]}}}
+    others = {
+        "Gateway": {"Type": "AWS::EC2::InternetGateway"},
+        "Out": {"Type": "AWS::EC2::Route", "Properties": route},
+        "Other": {"Type": "AWS::EC2::RouteTable", "Properties": {"VpcId": {"Ref": "Vpc"}}},
+    }
+    properties = {"Task": {"NetworkMode": mode}, "Service": configured}
+    assert severities("GPU126", properties, of="GPU228", **others) == expected
 
 
 @pytest.mark.parametrize("mode", ["bridge", "host", "none"])

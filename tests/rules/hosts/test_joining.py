@@ -32,6 +32,13 @@ def test_hosts_are_let_out_to_aws(rules: list[dict[str, Any]], expected: list[st
     assert severities("GPU277", _egress(*rules)) == expected
 
 
+def test_hosts_of_batch_have_their_security_groups_in_its_environment() -> None:
+    of_jobs = {**_OF_JOBS, "LaunchTemplate": None, "SecurityGroupIds": [{"Ref": "OfHosts"}]}
+    jobs = {**_JOBS, "Properties": {"Type": "MANAGED", "ComputeResources": of_jobs}}
+    found = changed("GPU277", _egress(_CLOSED), Jobs=jobs)
+    assert [each.property_name for each in found] == ["ComputeResources.SecurityGroupIds", "SecurityGroupIds"]
+
+
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -166,6 +173,11 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
     assert _key_findings(principals, **others) == expected
 
 
+def test_a_key_of_no_file_lets_in_whom_it_lets_in() -> None:
+    disks = [{"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": "alias/hosts"}}]
+    assert severities("GPU190", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": disks}}}, of="GPU228") == []
+
+
 def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
     assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
     for reader, key in (("AWS::SNS::Topic", "KmsMasterKeyId"), ("AWS::Logs::LogGroup", "KmsKeyId")):
@@ -242,6 +254,10 @@ def found(**resources: Any) -> list[str]:
 def missing(**resources: Any) -> str:
     """The services that they name."""
     return "".join(each.rpartition("no endpoint open to them for ")[2] for each in found(**resources))
+
+
+def test_hosts_register_without_telemetry() -> None:
+    assert severities("GPU228", A=endpoint("ecs-agent")) == ["warning"]
 
 
 def test_the_message_names_what_is_missing() -> None:
