@@ -162,17 +162,17 @@ def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
     short = smallest(each for each in counted if each.resource in _SCALED_BY)
     if short and not offer.may_have_hosts:
         return Fit(shortfalls=short, hosts=hosts)
-    doubts = list(_merged_doubts(each_type))
+    doubts = _merged_doubts(each_type)
     if short:
         text = f"only {listed(hosts)} can run it, and managed scaling looks at the smallest type ({_joined(short)})"
-        doubts.insert(0, Doubt(DoubtKind.SMALLEST_TYPE, text))
+        doubts = (Doubt(DoubtKind.SMALLEST_TYPE, text), *doubts)
     elif len(hosts) < len(each_type):
         text = (
             f"managed scaling may look at that type, find that the task cannot run on it, and never launch "
             f"{listed(hosts)}"
         )
-        doubts.insert(0, _of_some_types(each_type, text))
-    return Fit(doubts=tuple(doubts), hosts=hosts)
+        doubts = (_of_some_types(each_type, text), *doubts)
+    return Fit(doubts=doubts, hosts=hosts)
 
 
 def _of_some_types(each_type: Iterable[Fit], text: str) -> Doubt:

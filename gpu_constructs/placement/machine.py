@@ -96,16 +96,6 @@ def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
     return image.accelerator is not None and instance_type.accelerators is not None
 
 
-def is_declared(image: Image, instance_type: InstanceType) -> bool:
-    """Whether an image of the user's own is said to drive devices that no published image drives."""
-    vendor = instance_type.vendor
-    return (
-        vendor not in {None, Vendor.NVIDIA, Vendor.NEURON}
-        and image.accelerator is vendor
-        and image.may_boot(instance_type)
-    )
-
-
 def has_no_devices(pool: Pool, instance_type: InstanceType) -> bool:
     """Whether a plain image certainly leaves GPUs or Neuron devices out, with what the user data sets and installs."""
     if isinstance(pool.image, Unknown) or instance_type.vendor not in {Vendor.NVIDIA, Vendor.NEURON}:
@@ -182,7 +172,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     image = pool.image.image
     answer = compatibility(image, instance_type, pool.image.release)
     text = f"machine image: {answer.reason}"
-    if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
+    if answer.verdict is Verdict.CANNOT:
         if is_refused_for_certain(image, instance_type) or (wants_devices and has_no_devices(pool, instance_type)):
             if wants_devices or not image.may_boot(instance_type):
                 yield Obstacle(ObstacleKind.MACHINE, text)

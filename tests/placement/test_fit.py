@@ -50,6 +50,17 @@ def test_every_resource_that_is_short_is_told_with_its_numbers(task: Task, expec
     assert short(task, a_pool("g6.xlarge")) == expected
 
 
+def test_the_smallest_type_is_the_first_of_the_doubts() -> None:
+    found = fit(a_task("1", memory_mib=185 * 1024), a_pool("g6.xlarge", "g6.12xlarge", min_instances=1))
+    assert [each.kind for each in found.doubts] == [DoubtKind.SMALLEST_TYPE, DoubtKind.MEMORY]
+
+
+def test_what_is_not_known_of_a_task_stays_so_with_the_constraints_of_its_service() -> None:
+    task, on_g6 = a_task(UNKNOWN), member_of("attribute:ecs.instance-type == g6.xlarge")
+    assert demand_of(task).unknown
+    assert demand_of(task, (on_g6,)).unknown == demand_of(task).unknown
+
+
 @pytest.mark.parametrize(
     ("user_data", "memory_mib", "answer"),
     [

@@ -27,6 +27,11 @@ def need(
         ([Load(need=need(gpus=3), copies=2), Load(need=need(gpus=1), copies=2)], 2),
         ([Load(need=need(gpus=2, vcpus=30), copies=2), Load(need=need(gpus=2, vcpus=18), copies=2)], 2),
         pytest.param([Load(need=need(shared=9_000), copies=3), Load(need=need(gpus=2), copies=1)], 1, id="shared"),
+        pytest.param(
+            [Load(need=need(shared=mib), copies=copies) for mib, copies in ((12_000, 1), (9_000, 2), (5_000, 10))],
+            2,
+            id="what a GPU has left is not taken twice",
+        ),
     ],
 )
 def test_hosts_that_are_needed(loads: list[Load], hosts: int) -> None:

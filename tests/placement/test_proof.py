@@ -21,9 +21,12 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.placement.costs import cost_of
-from gpu_constructs.placement.proof import Counts, Proof
-from gpu_constructs.placement.prover import prove
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.proof import Counts, PoolLoad, Proof, Tenant
+from gpu_constructs.placement.prover import _prove_pool, prove
 from gpu_constructs.placement.reach import split
+from gpu_constructs.placement.rollout import copies_beside_all
 from tests.placement.given import a_pool
 
 
@@ -127,6 +130,22 @@ def test_tasks_of_a_launch_type_get_the_hosts_that_are_there_anyway() -> None:
     assert prove(Fleet(pools=(pool(least=1, most=1),), workloads=(many,))).answer is False
     two = (pool(least=1, most=1), pool(least=1, most=1, name="B"))
     assert prove(Fleet(pools=two, workloads=(many,))).answer is True
+    full = service(task(4, name="full"), two[0], name="full")
+    assert prove(Fleet(pools=two, workloads=(full, chat))).answer is True
+
+
+def test_what_no_host_can_have_is_a_no_whatever_is_said_of_its_fit() -> None:
+    hosts, many = pool(most=UNKNOWN), task(5)
+    tenant = Tenant(service(many, hosts), demand_of(many), hosts, 1, 1, fits=UNKNOWN, distinct=False, is_bound=True)
+    assert _prove_pool(PoolLoad(hosts, profile_of(hosts), [tenant])).answer is False
+
+
+def test_copies_that_may_go_elsewhere_leave_pools_alone_that_they_cannot_use() -> None:
+    pools = pool(most=1), pool("g6.xlarge", most=1, name="Small"), pool(most=1, name="Other")
+    both = service(task(), *pools[:2], name="both")
+    free = Workload(name="free", task=task(4, name="four"), cluster="gpu", launch_type="EC2", desired_count=1)
+    proof = prove(Fleet(pools=pools, workloads=(both, free)))
+    assert copies_beside_all(both, proof.pools[:2], proof) == 4
 
 
 @pytest.mark.parametrize(

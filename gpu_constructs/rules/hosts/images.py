@@ -84,7 +84,7 @@ def kept_up(context: Context) -> Problems:
             message=f"image {image.name} is past its end of life, {image.end_of_life}, and AWS promises no "
             "more security updates",
             fix="an image that AWS still supports",
-            ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
+            ways=() if _lacks_gpus(context, pool) else (_successors(pool, image),),
             property_name=_PROPERTY,
             is_certain=False,
         )
@@ -173,18 +173,17 @@ def made_for(context: Context) -> Problems:
             )
 
 
-def _successors(pool: Pool) -> tuple[Way, ...]:
+def _successors(pool: Pool, old: Image) -> tuple[Way, ...]:
     """The images that AWS recommends today for the types of a pool; none without the driver that its image has."""
     found: list[Image] = []
-    old = None if isinstance(pool.image, Unknown) else pool.image.image
     for each in pool.instance_types:
         with suppress(IncompatibleError):
             found.append(default_image(each))
-    kept = (each for each in dict.fromkeys(found) if each.accelerator or old is None or not old.accelerator)
+    kept = (each for each in dict.fromkeys(found) if each.accelerator or not old.accelerator)
     # An image with the driver is not what comes after one without.
-    is_alike = old is None or bool(old.accelerator)
     return tuple(
-        with_image(pool, each, ", which has taken its place" * (is_alike or not each.accelerator)) for each in kept
+        with_image(pool, each, ", which has taken its place" * (not each.accelerator or bool(old.accelerator)))
+        for each in kept
     )
 
 

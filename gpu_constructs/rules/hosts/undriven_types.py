@@ -22,7 +22,7 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import NO_USER_DATA, HostImage, Pool, PoolKind, Unknown, UserDataFormat
-from gpu_constructs.placement.machine import has_no_devices, is_declared, is_refused_for_certain
+from gpu_constructs.placement.machine import has_no_devices, is_refused_for_certain
 from gpu_constructs.rules.evidence.fixes import of_types, priced
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, or_list
 from gpu_constructs.rules.rule import Problem
@@ -137,7 +137,7 @@ def undriven_types(pool: Pool) -> list[UndrivenTypes]:
     image, release = pool.image.image, pool.image.release
     answers = [(compatibility(image, each, release), each) for each in pool.instance_types]
     refused = [(answer.reason, each) for answer, each in answers if answer.verdict is Verdict.CANNOT]
-    alike = grouped((_kind(each), (reason, each)) for reason, each in refused if not is_declared(image, each))
+    alike = grouped((_kind(each), (reason, each)) for reason, each in refused)
     of_pool = partial(UndrivenTypes, pool=pool, image=image, release=release)
     return [of_pool(types=tuple(each for _, each in types), reason=types[0][0]) for types in alike.values()]
 

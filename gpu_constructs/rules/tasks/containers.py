@@ -306,7 +306,7 @@ def _blind(context: Context) -> Problems:
 
     https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/task/task.go
     """
-    for route in context.routed(lambda task: task.wants_gpu and any(map(_exports, task.containers))):
+    for route in context.routed(lambda task: task.wants_gpu):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
         for container in filter(_exports, route.task.containers if is_plain else ()):
             if _has_files(context, route.task, container):

@@ -9,6 +9,8 @@ import pytest
 
 from gpu_constructs.facts import Architecture, Vendor, image
 from gpu_constructs.fleet import (
+    EXISTS,
+    METADATA_KEY,
     UNKNOWN,
     Fleet,
     HostImage,
@@ -22,6 +24,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import images
 from gpu_constructs.template.resources.user_data import agent_settings
+from tests.rules.changed import changed
 from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on, unpriced
 
 RULES = rules_of(images)
@@ -88,7 +91,8 @@ def test_an_image_that_the_other_types_do_not_run_on_is_no_fix(
 
 def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
     pool = a_pool("g5.xlarge", image=of_image("bottlerocket-ecs-2-x86_64"), user_data=SETS_GPU_SUPPORT)
-    assert list(asked(RULES, running_on(pool))) == ["GPU052"]
+    found = asked(RULES, running_on(pool))
+    assert {each.rule: each.fix for each in found.values()} == {"GPU052": "image bottlerocket-ecs-2-nvidia-x86_64"}
 
 
 @pytest.mark.parametrize(
@@ -172,6 +176,9 @@ def test_a_gpu_image_that_may_not_start_without_gpus_is_said() -> None:
     found = asked(RULES, a_pool("c5.large", image=of_image("bottlerocket-ecs-2-nvidia-x86_64")))
     assert list(found) == ["GPU099"]
     assert "c5.large has no GPU, and nothing says that the ECS agent of" in found["GPU099"].message
+    assert found["GPU099"].fix == "image bottlerocket-ecs-2-x86_64"
+    waiting = running_on(a_pool("c5.large", image=of_image("bottlerocket-ecs-2-nvidia-x86_64")))
+    assert "image bottlerocket" not in asked(RULES, waiting)["GPU099"].fix
     old = of_image("al2-gpu", release="amzn2-ami-ecs-gpu-hvm-2.0.20240611-x86_64-ebs")
     assert (
         "the ECS agent of release 20240611 of al2-gpu" in asked(RULES, a_pool("c5.large", image=old))["GPU099"].message
@@ -183,6 +190,23 @@ def test_an_image_of_ones_own_is_taken_at_its_word() -> None:
     wrong = a_pool("g4ad.xlarge", image=_custom(accelerator=Vendor.AMD, architecture=Architecture.ARM64))
     assert list(asked(RULES, wrong)) == ["GPU052"]
     assert list(asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=580)))) == ["GPU052"]
+
+
+def test_hosts_without_gpus_get_the_image_that_took_the_place_of_theirs() -> None:
+    found = asked(RULES, a_pool("c5.large", image=of_image("al2", release=None)))
+    assert found["GPU003"].fix == "image al2023, which has taken its place"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_environment_of_batch_that_exists_keeps_its_image(*, exists: bool) -> None:
+    resources = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "Ec2Configuration": [{"ImageType": "ECS_AL2_NVIDIA"}]}
+    environment = {
+        "Type": "AWS::Batch::ComputeEnvironment",
+        "Metadata": {METADATA_KEY: {EXISTS: exists}},
+        "Properties": {"Type": "MANAGED", "ComputeResources": resources},
+    }
+    found = [each for each in changed("GPU003", Jobs=environment) if each.subject == "Jobs"]
+    assert [each.severity for each in found] == [Severity.WARNING if exists else Severity.ERROR]
 
 
 def test_the_age_of_an_image_is_not_said_where_it_has_to_go_anyway() -> None:

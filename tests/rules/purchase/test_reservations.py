@@ -21,6 +21,7 @@ from gpu_constructs.fleet import (
     Subnet,
     Task,
 )
+from gpu_constructs.placement.machine import why_not_reserved
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import reservations
@@ -122,11 +123,19 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
         pytest.param(block(placement_group=UNKNOWN), id="a placement group elsewhere"),
         pytest.param(block(managed_termination_protection=UNKNOWN), id="a protection of the deploy"),
         pytest.param(block(reservation=GROUP, distribution=SEGMENTS, zones=2), id="blocks of a group, in segments"),
+        pytest.param(placed(1), id="subnets of the deploy"),
         pytest.param(reserved(reservation=OF_P4D, has_unknown_types=True), id="types of the deploy"),
     ],
 )
 def test_what_works_or_nobody_knows_is_not_judged(pool: Pool) -> None:
     assert asked((*RESERVATIONS, *HOW_SOLD), pool) == {}
+
+
+@pytest.mark.parametrize(
+    ("zones", "why"), [((), ""), (("us-east-1b",), "no subnet is in the zone"), (("us-east-1a",), "")]
+)
+def test_hosts_start_where_their_reservation_is(zones: tuple[str, ...], why: str) -> None:
+    assert why_not_reserved(placed(1, *zones)).partition(" of ")[0] == why
 
 
 def test_a_good_block_is_fine_for_every_rule() -> None:

@@ -28,6 +28,19 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
     assert finding.fix.startswith("nvidia as the default Docker runtime")
 
 
+@pytest.mark.parametrize(("value", "words"), [("all", "to 'all',"), (UNKNOWN, "to a value that is only known")])
+def test_visible_devices_without_a_request_give_none(value: str, words: str) -> None:
+    finding = only(asked_of_ecs, fleet_of(task_of(replace(container(), environment=((_VISIBLE, value),)))))
+    assert f"container main sets NVIDIA_VISIBLE_DEVICES {words}" in finding.message
+
+
+def test_a_container_whose_settings_are_not_all_known_may_be_the_one_that_asks() -> None:
+    asks = replace(container(name="side"), unknown_keys=("Gpus",))
+    task = task_of(replace(container(), image=_CUDA, may_have_other_devices=False), asks)
+    assert said(asked_of_ecs, running_on(a_pool("g6.xlarge"), task=task)) == []
+
+
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _CUDA = "nvidia/cuda:12.8.1-runtime-ubuntu24.04"
 _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inference-neuronx:0.11.0"
 

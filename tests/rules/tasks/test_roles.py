@@ -50,6 +50,18 @@ def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, ex
     assert severities("GPU257", {"Task": {"ContainerDefinitions": [getting]}}) == expected
 
 
+def test_a_parameter_of_the_files_is_read_with_the_role_alone() -> None:
+    getting = _container(Secrets=[{"Name": "HF_TOKEN", "ValueFrom": {"Ref": "Apart"}}])
+    parameter = _apart("AWS::SSM::Parameter", Type="String", Value="x")
+    assert severities("GPU257", {"Task": {"ContainerDefinitions": [getting]}}, **parameter) == ["error"]
+
+
+def test_what_is_certain_is_said_first() -> None:
+    elsewhere = "arn:aws:ssm:us-east-1:111122223333:parameter/token"
+    getting = _container(Secrets=[{"Name": each, "ValueFrom": each} for each in (elsewhere, "/vllm/token")])
+    assert severities("GPU257", {"Task": {"ContainerDefinitions": [getting]}}) == ["error"]
+
+
 _PULLS: Any = {"Task": {"ContainerDefinitions": [_container(Image=_ECR)]}, "ExecutionRole": {"ManagedPolicyArns": None}}
 
 
