@@ -97,6 +97,21 @@ def test_tasks_that_need_no_adapter_or_may_have_one_are_silent(rule: Rule, fleet
     assert said(rule, fleet) == []
 
 
+_WITH_NVLINK, _WITHOUT = a_pool("p6-b200.48xlarge"), a_pool("p5.48xlarge", name="Others")
+
+
+@pytest.mark.parametrize(
+    ("fleet", "count"),
+    [
+        (running_on(_WITH_NVLINK, task=given(0)), 1),
+        (Fleet(pools=(_WITH_NVLINK,), tasks=(given(0),)), 1),
+        (Fleet(pools=(_WITH_NVLINK, _WITHOUT), tasks=(given(0),)), 0),  # who runs it may choose the others
+    ],
+)
+def test_a_device_that_may_be_one_of_nvlink_is_a_warning(fleet: Fleet, count: int) -> None:
+    assert [each.severity for each in said(given_devices, fleet)] == [Severity.WARNING] * count
+
+
 def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
     """The same hosts and tasks in AWS Batch, where nothing but the job definition says what runs."""
     pools = tuple(replace(each, kind=PoolKind.BATCH, has_provider=False) for each in fleet.pools)

@@ -271,6 +271,14 @@ def test_what_is_given_a_key_may_add_a_grant(others: dict[str, Any], expected: l
     assert [each.severity for each in check_files([written]).findings if each.rule == "GPU190"] == expected
 
 
+def test_a_data_source_changes_nothing() -> None:
+    written, address = with_key(None), "template_file.hosts"
+    data = {"mode": "data", "address": f"data.{address}"}
+    written["resource_changes"].append(planned(address, {}) | data)
+    written["configuration"]["root_module"]["resources"].append(configured(address, {"vars": OF_KEY}) | data)
+    assert "GPU190" in found(written)
+
+
 def test_a_state_shows_what_is_given_a_key_by_its_arn() -> None:
     arn = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
     written = with_key(None)
