@@ -176,8 +176,6 @@ def counted(count: int, noun: str) -> str:
 
 def clean(text: str) -> str:
     """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
-    return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)

@@ -67,17 +67,13 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
 
     def match(self, cfn: Template) -> list[RuleMatch]:
         """What is wrong in a template."""
+        if cfn not in _REVIEWS:
+            findings = dict.fromkeys(_reviewed_or_not(cfn))
+            _REVIEWS[cfn] = grouped((lint_id(each.rule, each.severity), each) for each in findings)
         return [
             RuleMatch(_path(_place(finding, cfn.template), cfn.template), _text(finding))
-            for finding in _findings(cfn).get(self.id, ())
+            for finding in _REVIEWS[cfn].get(self.id, ())
         ]
-
-
-def _findings(cfn: Template) -> Mapping[str, Sequence[Finding]]:
-    if cfn not in _REVIEWS:
-        findings = dict.fromkeys(_reviewed_or_not(cfn))
-        _REVIEWS[cfn] = grouped((lint_id(each.rule, each.severity), each) for each in findings)
-    return _REVIEWS[cfn]
 
 
 def _reviewed_or_not(cfn: Template) -> list[Finding]:

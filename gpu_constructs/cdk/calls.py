@@ -207,16 +207,12 @@ def naming(options: type[Mapping[str, object]], **defaults: object) -> Callable[
     def shown_by_name(method: _Override) -> _Override:
         signature = inspect.signature(method)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        # As they are written: to resolve them loads modules of CDK that few apps use.
+        hints = {name: getattr(hint, "__forward_arg__", hint) for name, hint in options.__annotations__.items()}
         named = [
-            inspect.Parameter(name, kind, default=defaults.get(name), annotation=hint)
-            for name, hint in _texts_of(options).items()
+            inspect.Parameter(name, kind, default=defaults.get(name), annotation=hint) for name, hint in hints.items()
         ]
         method.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined] # of any callable
         return method
 
     return shown_by_name
-
-
-def _texts_of(options: type[Mapping[str, object]]) -> Mapping[str, object]:
-    """The annotations as they are written; to resolve them loads modules of CDK that few apps use."""
-    return {name: getattr(hint, "__forward_arg__", hint) for name, hint in options.__annotations__.items()}

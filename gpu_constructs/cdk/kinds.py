@@ -25,7 +25,7 @@ from gpu_constructs.errors import UnknownNameError, shown, unexpected
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")  # half a character, with which no template can be read back
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _A_SLIP = 0.9  # max_instance is max_instances, though it begins max_instance_lifetime
@@ -247,7 +247,7 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
         flag(argument, value, fix=f"{argument}=True")
     elif kind is str and not isinstance(value, str):
         _refuse(argument, value, "text", f"{argument}={shown(value) if isinstance(value, (int, float)) else '…'!r}")
-    elif kind is str and isinstance(value, str) and _is_broken(value):
+    elif kind is str and isinstance(value, str) and _HALF.search(value):
         written = value.encode(errors="replace").decode()
         _refuse(argument, value, "text that can be written as UTF-8", f"{argument}={shown(written)}")
     elif _is_generic(kind, Mapping):
@@ -309,11 +309,6 @@ def _makes(struct: type, value: Mapping[str, object]) -> bool:
     except (TypeError, AttributeError):  # the second where it is no struct, such as Duration
         return False
     return True
-
-
-def _is_broken(text: str) -> bool:
-    """Whether a text has half a character, with which no template can be read back."""
-    return _HALF.search(text) is not None
 
 
 def _is_of_cdk(kind: type) -> bool:

@@ -109,7 +109,8 @@ class GpuChecks:
         errors = (each for each in report.violations if each.severity == Severity.ERROR.value)
         self.errors = [f"ERROR {each.description} ({METADATA_KEY}::{each.rule_name})" for each in errors]
         for each in lines:
-            _say(each)
+            if each and not os.environ.get(_QUIET):
+                sys.stderr.write(f"{each}\n")
         return report
 
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
@@ -153,11 +154,6 @@ def _judge(app: cdk.App, checks: GpuChecks) -> None:
         return written
 
     setattr(app, "synth", synth_and_fail)  # noqa: B010 - a method, of this app alone
-
-
-def _say(lines: str) -> None:
-    if lines and not os.environ.get(_QUIET):
-        sys.stderr.write(f"{lines}\n")
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:

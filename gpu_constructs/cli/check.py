@@ -193,7 +193,9 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
     if review.untried:
         counts = (f"{counted(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
         yield [(f"not tried: {and_list(counts)}", "aside")]
-    yield [(summary(review, verbose=verbose), _mood(review))]
+    grave = [each.severity for each in review.findings if each.severity is not Severity.INFO]
+    mood = min(grave, key=lambda each: each.rank, default="warning" if review.unchecked else "good")
+    yield [(summary(review, verbose=verbose), mood)]
 
 
 def summary(review: Report, *, verbose: bool = True) -> str:
@@ -338,8 +340,3 @@ def _named(file: str | None) -> str:
 
 def _resource(finding: Finding) -> str:
     return brief(finding.origin.resource if finding.origin else finding.subject, LABEL)
-
-
-def _mood(review: Report) -> str:
-    grave = [each.severity for each in review.findings if each.severity is not Severity.INFO]
-    return min(grave, key=lambda each: each.rank, default="warning" if review.unchecked else "good")

@@ -45,10 +45,6 @@ def _gib(text: str) -> float:
     return size * _GIB[(found[2] or "g")[0].lower()]
 
 
-def _least_mib(text: str) -> float:
-    return math.ceil(_gib(text) * _MIB_PER_GIB)
-
-
 def _most_mib(text: str) -> float:
     """The table rounds down to a tenth; what it shows can be asked for, also as the most."""
     return math.ceil((_gib(text) + 0.1) * _MIB_PER_GIB) - 1
@@ -82,7 +78,7 @@ class _Reader:
 _EXACTLY, _AT_LEAST, _AT_MOST = "", "; N is at least N", "; N is at most N"
 _COUNT = _Reader(_count, _count, _EXACTLY)
 _AMOUNT = _Reader(_number, _number, _AT_LEAST)
-_MEMORY = _Reader(_least_mib, _most_mib, _AT_LEAST)
+_MEMORY = _Reader(lambda text: math.ceil(_gib(text) * _MIB_PER_GIB), _most_mib, _AT_LEAST)
 _PRICE = _Reader(_number, _number, _AT_MOST)
 _OF_GPU = _Reader(_capability, _capability, _AT_LEAST)
 

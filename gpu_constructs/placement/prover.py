@@ -207,7 +207,9 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     most = hosts_of(shared.pool, Assumption.WORST)
     is_bound = any(tenant.is_bound for tenant in shared.tenants)
     # Nothing launches hosts for tasks without a strategy: what all hosts take is asked only where it may be everything.
-    packing = pack(loads, room, most_hosts=most) if is_bound or _may_do(loads, room, most) else Packing(room=room)
+    bound = None if is_bound else least_hosts(loads, room)
+    may_do = is_bound or (bound is not None and (most is None or bound.hosts <= most))
+    packing = pack(loads, room, most_hosts=most) if may_do else Packing(room=room)
     for tenant, placed in zip(shared.tenants, packing.placed, strict=False):
         tenant.placed = placed if tenant.fits is True else 0
     if any(not tenant.is_bound for tenant in shared.tenants):
@@ -216,12 +218,6 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     if sum(packing.placed) < copies:
         packing = pack(loads, room)
     return packing if sum(packing.placed) == copies else None
-
-
-def _may_do(loads: Sequence[Load], room: Room, most_hosts: int | None) -> bool:
-    """Whether there may be a packing onto so many hosts."""
-    bound = least_hosts(loads, room)
-    return bound is not None and (most_hosts is None or bound.hosts <= most_hosts)
 
 
 def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:

@@ -228,6 +228,9 @@ def define_container(
     given = options.get("linux_parameters")
     parameters_id = f"{construct_id}LinuxParameters"
     parameters = _linux_parameters(task_definition, parameters_id, plan, given)
+    ulimits = options.get("ulimits") or ()
+    named = {each["name"] if isinstance(each, Mapping) else each.name for each in ulimits}
+    defaults = [_LIMITS[each] for each in plan.ulimits if _LIMITS[each].name not in named]
     # Of the class above, because GpuTaskDefinition takes no GPUs here.
     return ecs.TaskDefinition.add_container(
         task_definition,
@@ -238,19 +241,13 @@ def define_container(
         memory_limit_mib=plan.memory_mib,
         memory_reservation_mib=options.get("memory_reservation_mib"),
         linux_parameters=parameters,
-        ulimits=_ulimits(plan, options.get("ulimits") or ()),
+        ulimits=[*defaults, *ulimits] or None,
         environment=plan.environment,
         essential=options.get("essential", True),
         readonly_root_filesystem=options.get("readonly_root_filesystem") or None,
         logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
         **passed_on(options),
     )
-
-
-def _ulimits(plan: ContainerPlan, given: Sequence[ecs.Ulimit]) -> list[ecs.Ulimit] | None:
-    names = {each["name"] if isinstance(each, Mapping) else each.name for each in given}
-    defaults = [_LIMITS[each] for each in plan.ulimits if _LIMITS[each].name not in names]
-    return [*defaults, *given] or None
 
 
 def _linux_parameters(

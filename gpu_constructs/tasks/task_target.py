@@ -91,7 +91,8 @@ def task_on(
     task = Task(
         name=name,
         ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
-        network_mode=_mode_written(network_mode),
+        # The enum of CDK has other names than ECS, such as ``AWS_VPC``.
+        network_mode="bridge" if network_mode is None else network_mode.name.lower().replace("_", ""),
         names_network_mode=network_mode is not None,
         family=family,
         compatibilities=tuple(launch for launch, is_managed in _LAUNCHES.items() if is_managed in managed),
@@ -168,11 +169,6 @@ def write_task(task_definition: ecs.TaskDefinition, task: Task, capacity: Sequen
 
 def _is_managed(capacity: Capacity) -> bool:
     return capacity.pool.kind is PoolKind.MANAGED_INSTANCES
-
-
-def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
-    """The mode as ECS writes it; CDK's enum has other names (``AWS_VPC``)."""
-    return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
 
 
 def encryption_key_of(capacity: Sequence[Capacity]) -> kms.IKey | None:

@@ -13,7 +13,6 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from gpu_constructs.check.other_values import ValueTable
-from gpu_constructs.check.report import Report
 from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with_fix
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__, more_about
@@ -115,19 +114,15 @@ def as_sarif(checked: Checked) -> str:
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding, seen), "suppressions": [suppression]})
     driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in all_rules()]}
+    unread = [{"level": "error", "message": {"text": str(each)}} for each in checked.review.unreadable]
+    notified = {"toolExecutionNotifications": unread} if unread else {}
     run: _Object = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(checked.review)],
+        "invocations": [{"executionSuccessful": not unread, **notified}],
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
-
-
-def _invocation(review: Report) -> _Object:
-    unread = [{"level": "error", "message": {"text": str(each)}} for each in review.unreadable]
-    notified = {"toolExecutionNotifications": unread} if unread else {}
-    return {"executionSuccessful": not unread, **notified}
 
 
 def _rule(rule: Rule) -> _Object:
@@ -178,13 +173,10 @@ def _in_template(origin: Origin) -> _Object:
 
 
 def _physical(file: str, line: int | None, column: int | None) -> _Object:
-    place: _Object = {"artifactLocation": {"uri": _uri(file)}}
+    path = PurePath(in_repository(file))
+    # A name from the file system may hold bytes that are no UTF-8; they come as surrogates and go as those bytes.
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))
+    place: _Object = {"artifactLocation": {"uri": uri}}
     if line is not None:
         place["region"] = {"startLine": line} if column is None else {"startLine": line, "startColumn": column}
     return place
-
-
-def _uri(file: str) -> str:
-    path = PurePath(in_repository(file))
-    # A name from the file system may hold bytes that are no UTF-8; they come as surrogates and go as those bytes.
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))

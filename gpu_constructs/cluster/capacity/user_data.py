@@ -141,8 +141,5 @@ def _in_toml(variable: str, value: str) -> Iterator[str]:
         # Not as a table of their own, so that settings that are added after them are still the agent's.
         yield from (f'instance-attributes."{name}" = "{each}"' for name, each in json.loads(value).items())
     else:
-        yield f"{IN_BOTTLEROCKET[variable]} = {_toml(value)}"
-
-
-def _toml(value: str) -> str:
-    return value if value.isdecimal() or value in {"true", "false"} else f'"{value}"'
+        toml = value if value.isdecimal() or value in {"true", "false"} else f'"{value}"'
+        yield f"{IN_BOTTLEROCKET[variable]} = {toml}"

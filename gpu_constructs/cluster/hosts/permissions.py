@@ -97,13 +97,16 @@ class ManagedRoles:
         self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
             scope, "ManagedHostProfile", role=self.instance_role.without_policy_updates()
         )
+        # The second is what the service is called in the partition of China.
+        passed_to = {"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}}
+        passes = policy_of(allowed(None, "iam:PassRole", self.instance_role.role_arn, passed_to))
         self.infrastructure_role: iam.Role = iam.Role(
             scope,
             "InfrastructureRole",
             assumed_by=iam.ServicePrincipal("ecs.amazonaws.com"),
             description="Amazon ECS, to start and end the Managed Instances of one cluster",
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(_INFRASTRUCTURE_POLICY)],
-            inline_policies={"PassHostRole": _pass(self.instance_role.role_arn)},
+            inline_policies={"PassHostRole": passes},
         )
 
 
@@ -126,12 +129,6 @@ def _agent(stack: cdk.Stack, cluster: ecs.ICluster) -> iam.PolicyDocument:
         ),
         allowed("TalkToTheCluster", ["ecs:Poll", "ecs:PutSystemLogEvents", "ecs:StartTelemetrySession"], instances),
     )
-
-
-def _pass(role_arn: str) -> iam.PolicyDocument:
-    # The second is what the service is called in the partition of China.
-    services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
-    return policy_of(allowed(None, "iam:PassRole", role_arn, {"StringEquals": {"iam:PassedToService": services}}))
 
 
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]

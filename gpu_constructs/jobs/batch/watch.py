@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_events as events
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
@@ -81,12 +80,14 @@ class BatchWatch(Construct):
             f"GPU job <name> (<id>) does not start and blocks its queue: <reason>. More: {_PAGE}",
         )
         environments = [each.compute_environment.attr_compute_environment_arn for each in queue.environments]
+        # Lists and environments have no resource: list_awsbatch.html of the service authorization reference.
+        lists = allowed("List", ["batch:DescribeComputeEnvironments", "batch:ListJobs"], "*")
         self.state_machine: sfn.StateMachine
         self.state_machine, _ = state_machine(
             self,
             definition=stack.to_json_string(_definition(partition, arn, environments, stuck_seconds)),
             allowed_to="Look",
-            policy=_looks(arn),
+            policy=policy_of(allowed("Look", "batch:GetJobQueueSnapshot", arn), lists),
         )
         target = started_by_events(self, self.state_machine)
         minutes = stuck_seconds // 60
@@ -128,12 +129,6 @@ class BatchWatch(Construct):
                 )
             ],
         )
-
-
-def _looks(queue: str) -> iam.PolicyDocument:
-    """Lists and environments have no resource: list_awsbatch.html of the service authorization reference."""
-    lists = ["batch:DescribeComputeEnvironments", "batch:ListJobs"]
-    return policy_of(allowed("Look", "batch:GetJobQueueSnapshot", queue), allowed("List", lists, "*"))
 
 
 def _definition(partition: str, queue: str, environments: list[str], seconds: int) -> State:

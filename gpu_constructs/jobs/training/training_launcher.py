@@ -146,12 +146,6 @@ run mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --
 _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX, Tool.MPI: _MPI}
 
 
-def _script_of(tool: Tool, *, processes: int, port: int, join_seconds: int) -> str:
-    values = {"PROCESSES": processes, "PORT": port, "JOIN_SECONDS": join_seconds, "LOST": LOST_NODE}
-    head = "".join(f"{name}={value}\n" for name, value in values.items())
-    return f"{head}WATCH='{_watch()}'\n{_NODE}{_SCRIPTS[tool]}"
-
-
 @cache
 def _watch() -> str:
     """The program of `gang_watch`, which has no quotation mark of the shell in it."""
@@ -279,12 +273,14 @@ class TrainingLauncher:
         """
         words = texts("command", command, example=_EXAMPLE)
         _require_startable(words, self.tool)
-        script = _script_of(
-            self.tool,
-            processes=self.processes_per_host or gpus,
-            port=self.port,
-            join_seconds=self.waits_seconds or _JOIN_SECONDS,
-        )
+        values = {
+            "PROCESSES": self.processes_per_host or gpus,
+            "PORT": self.port,
+            "JOIN_SECONDS": self.waits_seconds or _JOIN_SECONDS,
+            "LOST": LOST_NODE,
+        }
+        head = "".join(f"{name}={value}\n" for name, value in values.items())
+        script = f"{head}WATCH='{_watch()}'\n{_NODE}{_SCRIPTS[self.tool]}"
         return [_SHELL, "-c", script, "launcher", *words]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, PlacementConstraint, Pool, Task, Workload
 from gpu_constructs.placement.demand import MEMBER_OF
@@ -131,7 +129,9 @@ def unset_attributes(context: Context) -> Problems:
         if not pools or not assignment.is_closed:
             continue
         for about in (assignment.task, assignment.workload):
-            lacking = {name: [each for each in pools if _lacks(each, name)] for name in _custom_attributes(about)}
+            named = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
+            own = (each for each in named if not each.startswith(_OF_ECS))
+            lacking = {name: [each for each in pools if _lacks(each, name)] for name in own}
             # Where a strategy gives each of them copies of its own, those of one wait, whatever the others have.
             unset = [name for name, each in lacking.items() if each and (assignment.every or len(each) == len(pools))]
             if unset:
@@ -150,11 +150,6 @@ def _lacks(pool: Pool, name: str) -> bool:
     """Whether no user data of its hosts sets an attribute; only a call of the API may then."""
     written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
     return pool.user_data.complete and isinstance(written, str) and f'"{name}"' not in written
-
-
-def _custom_attributes(about: Task | Workload) -> Iterator[str]:
-    names = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
-    return (each for each in names if not each.startswith(_OF_ECS))
 
 
 def _wrong_type(about: Task | Workload, constraint: PlacementConstraint) -> Problems:

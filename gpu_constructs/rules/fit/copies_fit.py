@@ -139,7 +139,9 @@ def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problem
 def known_room(context: Context) -> Problems:
     for each in context.once(counted):
         workload = each.workload
-        if not each.task.wants_gpu or _is_one_copy_in_question(each):
+        # Where not even one copy certainly fits, a rule about one copy reports why.
+        doubts = {doubt.kind for there in each.assignment.in_question for doubt in there.fit.doubts}
+        if not each.task.wants_gpu or doubts - {DoubtKind.CONSTRAINT}:
             continue
         wanted, least, most = workload.desired_count, total(each.certain), total(each.possible)
         if isinstance(wanted, Unknown):
@@ -183,13 +185,6 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 ),
                 is_certain=each.assignment.is_closed,
             )
-
-
-def _is_one_copy_in_question(copies: Copies) -> bool:
-    """Whether not even one certainly fits, for a reason that a rule about one copy reports."""
-    return any(
-        doubt.kind is not DoubtKind.CONSTRAINT for each in copies.assignment.in_question for doubt in each.fit.doubts
-    )
 
 
 def _open(copies: Copies) -> list[str]:

@@ -178,21 +178,16 @@ def fitting_none(context: Context, *, closed: bool) -> Iterator[tuple[Task, list
     """
     for route in context.routes:
         task = route.task
-        is_ours = task.wants_accelerator or _is_for_ec2(task)
-        if route.workload is not None or route.is_closed is not closed or not is_ours:
+        # One without RequiresCompatibilities may be for Fargate, which has the network mode awsvpc.
+        modes = {"bridge", "host"} if not task.compatibilities else set()
+        is_for_ec2 = set(task.compatibilities) == {"EC2"} or task.network_mode in modes
+        if route.workload is not None or route.is_closed is not closed or not (task.wants_accelerator or is_for_ec2):
             continue
         seen = [(each.pool, each.fit) for each in route.destinations]
         if seen and all(pool.types_are_known and each.answer is False and not each.hosts for pool, each in seen):
             named = [one for one in seen if not task.wants_gpu or carries_gpus(one[0])]
             if named and "FARGATE" not in task.compatibilities:
                 yield task, named
-
-
-def _is_for_ec2(task: Task) -> bool:
-    """Whether a task certainly runs on hosts of EC2; one without RequiresCompatibilities may be for Fargate."""
-    return set(task.compatibilities) == {"EC2"} or (
-        not task.compatibilities and task.network_mode in {"bridge", "host"}
-    )
 
 
 def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:

@@ -68,7 +68,9 @@ def on_hosts_of_these_files(context: Context) -> Problems:
             )
     placed = {each.task.name for each in context.assignments}
     for task in context.tasks:
-        if task.name not in placed and not missing.get(task.name) and _may_ask_for_anything(task):
+        types = [one.type for each in task.containers for one in each.requirements]
+        is_open = bool(types) and all(isinstance(each, Unknown) for each in types) and _runs_on_ec2(task)
+        if is_open and task.name not in placed and not missing.get(task.name):
             yield Problem(
                 about=task,
                 message=f"what the containers of {task.name} ask for is only known at deploy time, so it is not known "
@@ -99,12 +101,6 @@ def _is_sent_to_hosts(workload: Workload) -> bool:
         named = (each.provider for each in workload.strategy if each.pool is not None or isinstance(each.provider, str))
         return any(each not in FARGATE_PROVIDERS for each in named)
     return workload.launch_type in EC2_LAUNCH_TYPES
-
-
-def _may_ask_for_anything(task: Task) -> bool:
-    """Whether the files say of no container whether it asks for GPUs."""
-    asked = [one.type for each in task.containers for one in each.requirements]
-    return bool(asked) and all(isinstance(each, Unknown) for each in asked) and _runs_on_ec2(task)
 
 
 def _runs_on_ec2(task: Task) -> bool:

@@ -109,9 +109,11 @@ def one_shape(context: Context) -> Problems:
     for pool in (pool for pool in mixed if pool.name not in known):
         if by_hand and all(fit(each, pool).answer is True for each in by_hand):
             continue
+        alike = grouped((Shape.of(each), each) for each in pool.instance_types)
+        shapes = "; ".join(f"{shape}: {and_list(types)}" for shape, types in alike.items())
         yield Problem(
             about=pool,
-            message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling looks at the smallest "
+            message=f"its types have different shapes ({shapes}), and managed scaling looks at the smallest "
             "only: a task that only the others can run may never make the group grow",
             fix=Word("a capacity provider for each shape"),
             property_name=_PROPERTY,
@@ -173,11 +175,6 @@ def _did_you_mean(pool: Pool, name: str) -> Ways:
     except GpuConstructsError:
         return ()
     return ()
-
-
-def _by_shape(pool: Pool) -> str:
-    alike = grouped((Shape.of(each), each) for each in pool.instance_types)
-    return "; ".join(f"{shape}: {and_list(types)}" for shape, types in alike.items())
 
 
 def _vendors(pool: Pool) -> set[Vendor | None]:

@@ -75,6 +75,8 @@ _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResou
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html",
 )
 def has_credentials(context: Context) -> Problems:
+    # A group with an ECS image may be for something else than the work and the clusters of the files.
+    shows_work = bool(context.fleet.tasks or context.fleet.workloads or context.fleet.provider_lists)
     for pool, data in (*launched(context), *_managed(context)):
         wrong = _unregistered(context, pool, data)
         if wrong is not None:
@@ -84,7 +86,7 @@ def has_credentials(context: Context) -> Problems:
                 message=message,
                 fix=fix,
                 property_name=_profile_of(pool),
-                is_certain=_joins(context, pool),
+                is_certain=shows_work or pool.has_provider or pool.user_data.get(_CLUSTER) is not None,
             )
         if data.section("MetadataOptions").text("HttpEndpoint") == "disabled":
             yield Problem(
@@ -154,13 +156,6 @@ def _is_role(roles: Roles, profile: Value) -> bool:
         role = roles.named(profile)
         return role is not None and (profile.attribute == "Arn" or roles.has_a_name_of_its_own(role))
     return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces_of(profile))
-
-
-def _joins(context: Context, pool: Pool) -> bool:
-    """Whether the files show work or a cluster for hosts: a group with an ECS image may be for something else."""
-    fleet = context.fleet
-    is_member = pool.has_provider or pool.user_data.get(_CLUSTER) is not None
-    return is_member or bool(fleet.tasks or fleet.workloads or fleet.provider_lists)
 
 
 @error(

@@ -71,7 +71,9 @@ def readable(pool: Pool) -> Problems:
 )
 def run_at_boot(pool: Pool) -> Problems:
     data = pool.user_data
-    if (size := least_bytes(data)) > MAX_USER_DATA_BYTES:
+    # What is certain of it, before it is encoded.
+    size = len(data.text.replace(PIECE, "").replace(NAME_OF_DEPLOY, "").encode(errors="replace"))
+    if size > MAX_USER_DATA_BYTES:
         yield Problem(
             property_name="UserData",
             message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
@@ -325,11 +327,6 @@ _BARE = re.compile(
 )
 # What begins a value of several lines, which are not looked at.
 _GOES_ON = re.compile(r"\"\"\"|'''|[\[{,][ \t]*$", re.MULTILINE)
-
-
-def least_bytes(data: UserData) -> int:
-    """Bytes that user data certainly has, before it is encoded."""
-    return len(data.text.replace(PIECE, "").replace(NAME_OF_DEPLOY, "").encode(errors="replace"))
 
 
 def not_run(data: UserData) -> str:

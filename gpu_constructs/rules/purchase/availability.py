@@ -106,10 +106,13 @@ def _offered_instead(pool: Pool, missing: list[InstanceType]) -> Ways:
 )
 def known_before_deploy(context: Context) -> Problems:
     for pool in context.fleet.pools:
+        # AWS Batch limits vCPUs, and ECS Managed Instances have no limit.
+        in_vcpus = pool.kind is PoolKind.BATCH and pool.has_unknown_types
+        is_limited = pool.kind is not PoolKind.MANAGED_INSTANCES and not in_vcpus
         values = {
             "InstanceType": pool.has_unknown_types,
             "MinSize": isinstance(pool.min_instances, Unknown),
-            "MaxSize": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
+            "MaxSize": isinstance(pool.max_instances, Unknown) and is_limited,
         }
         unknown = [argument for argument, is_unknown in values.items() if is_unknown]
         if unknown:
@@ -166,12 +169,6 @@ def block_is_not_over(context: Context) -> Problems:
                 "Capacity Block ends, and that time is past",
                 fix="the reservation and the times of a later block, or remove the group",
             )
-
-
-def _is_limited(pool: Pool) -> bool:
-    """Whether hosts are counted: AWS Batch limits vCPUs, and ECS Managed Instances have no limit."""
-    in_vcpus = pool.kind is PoolKind.BATCH and pool.has_unknown_types
-    return pool.kind is not PoolKind.MANAGED_INSTANCES and not in_vcpus
 
 
 def _unknown(context: Context, pool: Pool, arguments: list[str]) -> tuple[str, str]:

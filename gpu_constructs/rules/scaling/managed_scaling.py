@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Unknown, Workload, known
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, StrategyItem, Unknown, Workload, known
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of, unjudged
@@ -102,7 +102,9 @@ def without_weights(context: Context) -> Problems:
     changes="ManagedScaling.Status",
 )
 def started(context: Context) -> Problems:
-    suspended = {each.name for each in context.fleet.pools if _is_suspended(context, each)}
+    # Terraform suspends processes of a group: without Launch it starts no host, whatever scales it.
+    groups = {each.name: context.group(each) for each in context.fleet.pools}
+    suspended = {name for name, of in groups.items() if of and "Launch" in str(of.properties.get("SuspendedProcesses"))}
     idle = [
         pool
         for pool in context.fleet.pools
@@ -111,7 +113,9 @@ def started(context: Context) -> Problems:
         and pool.min_instances == 0
         and pool.group.desired_instances in {None, 0}
     ]
-    workloads_of = _workloads_by_pool(context.fleet) if idle else {}
+    beyond = unjudged(context.fleet) if idle else frozenset()
+    placed = [each for each in context.fleet.workloads if idle and each.has_copies and id(each) not in beyond]
+    workloads_of = grouped((pool.name, each.name) for each in placed for pool in pools_of(context.fleet, each))
     for pool in idle:
         waiting = workloads_of.get(pool.name, []) if pool.kind is PoolKind.AUTO_SCALING_GROUP else []
         off, fix = "managed scaling is off", "turn managed scaling on, or raise MinSize above 0"
@@ -128,13 +132,6 @@ def started(context: Context) -> Problems:
                 is_certain=context.fleet.is_whole and begins_empty(pool),
             )
     yield from _more_than_there_are(context)
-
-
-def _is_suspended(context: Context, pool: Pool) -> bool:
-    """Whether Terraform suspends the process Launch of its group, which starts no host then, whatever scales it."""
-    group = context.group(pool)
-    told = None if group is None else group.properties.get("SuspendedProcesses")
-    return isinstance(told, (list, tuple)) and "Launch" in told
 
 
 def _more_than_there_are(context: Context) -> Problems:
@@ -184,13 +181,6 @@ def begins_empty(pool: Pool) -> bool:
         pool.kind is PoolKind.AUTO_SCALING_GROUP and group.name is not None and not group.may_be_started_by_others
     )
     return is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
-
-
-def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
-    """Workloads with copies that may be placed on a pool, by its name."""
-    beyond = unjudged(fleet)
-    placed = [each for each in fleet.workloads if each.has_copies and id(each) not in beyond]
-    return grouped((pool.name, each.name) for each in placed for pool in pools_of(fleet, each))
 
 
 _OTHER_HOSTS = "a CapacityProviderStrategy with hosts that are made for the task, and no LaunchType"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
@@ -38,7 +38,8 @@ _LEAST = "{}.{}".format(*MPS_LEAST_CAPABILITY)
 )
 def served(context: Context) -> Problems:
     for route in context.routed(lambda task: task.shares_gpu):
-        doubts = [_doubt(each) for each in route.destinations]
+        known = [(each.is_certain, *sharing_of(each.pool)) for each in route.destinations]
+        doubts = ["" if is_certain and shares is False else why for is_certain, shares, why in known]
         # Whoever runs it by hand chooses hosts that can.
         if route.workload is None and "" in doubts:
             continue
@@ -70,10 +71,12 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
             )
         elif each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
             what = f"GPUs of compute capability {_LEAST} or higher,"
+            known = sorted(filter(None, {one.compute_capability for one in types}))
             found = _problem(
                 route,
                 each,
-                f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
+                f", whose GPUs ({and_list(types)}) have compute capability "
+                f"{or_list('{}.{}'.format(*one) for one in known)}; MPS limits memory "
                 f"and compute from {_LEAST} on",
                 fix=_WHOLE,
                 ways=(hosts_for(route.task, each.pool, what, of_other_families=True), (Way(text=_WHOLE),)),
@@ -175,17 +178,6 @@ def _with_part(task: Task, instance_type: InstanceType) -> Ways:
     new = replace(sharing[0], requirements=(*others, part))
     text = Text("a part of a GPU as ", Word('the value, "Value":'), f' "{part.value}"')
     return one_way(text, with_container(task, sharing[0], new))
-
-
-def _capabilities(types: Iterable[InstanceType]) -> str:
-    known = {each.compute_capability for each in types}
-    return or_list("{}.{}".format(*each) for each in sorted(each for each in known if each is not None))
-
-
-def _doubt(destination: Destination) -> str:
-    """Why it is not known whether its image shares GPUs; empty if it is known."""
-    answer, reason = sharing_of(destination.pool)
-    return "" if destination.is_certain and answer is False else reason
 
 
 def _copies(workload: Workload) -> str:

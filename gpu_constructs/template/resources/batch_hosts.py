@@ -98,6 +98,9 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
     own, written, names_image = _own_image(resource, section, launch)
+    kind = section.text("Type")
+    bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
+    bought = launch.bought.option if bought is PurchaseOption.ON_DEMAND else bought
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
@@ -108,7 +111,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
         kind=PoolKind.BATCH,
         bought=Bought(
-            option=managed_purchase(managed) if is_managed else _purchase(section, launch),
+            option=managed_purchase(managed) if is_managed else bought,
             reservation=launch.bought.reservation,
         ),
         managed_scaling=True,
@@ -218,9 +221,3 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
         return UNKNOWN
     sizes = [each.vcpus for each in choice.instance_types]
     return -(-vcpus // (min(sizes) if at_most else max(sizes)))
-
-
-def _purchase(section: Section, launch: HostSetup) -> PurchaseOption | Unknown:
-    kind = section.text("Type")
-    bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
-    return launch.bought.option if bought is PurchaseOption.ON_DEMAND else bought

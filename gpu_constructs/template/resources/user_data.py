@@ -131,20 +131,17 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     )
     complete = form is not UserDataFormat.OTHER and not fetches and not begins_unknown
     written = partial(_HOLE.sub, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE)
+    commands = without_comments(plain)
+    never_done = (each for each, words in _DONE_BY.items() if not words.search(commands))
     data = UserData(
         format=form,
         complete=complete,
-        actions_never_taken=_never_done(plain) if complete else frozenset(),
-        local_disks=_local_disks(plain),
+        actions_never_taken=frozenset(never_done if complete else ()),
+        local_disks=_local_disks(commands),
         text=written(plain),
         scripts=tuple(written(each) for each in map(_script, parts or ()) if each),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
-
-
-def _never_done(text: str) -> frozenset[HostAction]:
-    text = without_comments(text)
-    return frozenset(each for each, words in _DONE_BY.items() if not words.search(text))
 
 
 def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
@@ -200,11 +197,10 @@ def _ordered(agent: Settings) -> tuple[tuple[str, str | Unknown], ...]:
     return tuple((name, agent[name]) for name in sorted(agent))
 
 
-def _local_disks(text: str) -> LocalDiskUse:
-    text = without_comments(text)
-    if not _LOCAL_DISKS.search(text):
+def _local_disks(commands: str) -> LocalDiskUse:
+    if not _LOCAL_DISKS.search(commands):
         return LocalDiskUse.NONE
-    return LocalDiskUse.IMAGES if _IMAGES.search(text) else LocalDiskUse.SCRATCH
+    return LocalDiskUse.IMAGES if _IMAGES.search(commands) else LocalDiskUse.SCRATCH
 
 
 def _flat(value: Value) -> tuple[str, list[Value]] | None:
