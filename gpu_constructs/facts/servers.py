@@ -7,9 +7,11 @@ not exist for that server or has no source, which the source says with ``UNCONFI
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from gpu_constructs.facts import records
@@ -30,7 +32,10 @@ class ServerFacts:
     Attributes:
         repository: Its image without the tag; None where only the community publishes some.
         tag: A tag that is known to exist; None where no source names a recent one.
+        entry_point: What the entry point of its image starts, and a command does not; empty where the command does.
         port: Where it listens.
+        address: The only address at which it listens; None for all of them.
+        other_ports: Where else it listens, by the argument that names another port.
         health_path: What answers with 200 once it serves.
         grace_seconds: How long it may load before that counts.
         command: What follows the entry point of its image, so that it is reached from other hosts.
@@ -38,9 +43,9 @@ class ServerFacts:
         names_model_first: The first version, as (major, minor), of which the command begins with the model, without the
             option before it; None if that stays.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
-        gpu_variable: The environment variable that says the same; None if it has none.
+        takes_variables: Whether variables do for its arguments, such as ``NUM_SHARD`` for ``--num-shard``.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
-        bfloat16_from: The first compute capability with which it takes ``--dtype bfloat16``; None where it takes any.
+        gpus_from: By an argument that some GPUs refuse, versions, each with the compute capability needed from it on.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
@@ -50,16 +55,19 @@ class ServerFacts:
 
     repository: str | None = None
     tag: str | None = None
+    entry_point: tuple[str, ...] = ()
     port: int | None = None
+    address: str | None = None
+    other_ports: Mapping[str, int] = field(default_factory=dict)
     health_path: str | None = None
     grace_seconds: int | None = None
     command: tuple[str, ...] = ()
     model: str | None = None
     names_model_first: tuple[int, int] | None = None
     gpu_arguments: tuple[str, ...] = ()
-    gpu_variable: str | None = None
+    takes_variables: bool = False
     parallel: tuple[str, ...] = ()
-    bfloat16_from: tuple[int, int] | None = None
+    gpus_from: Mapping[str, Sequence[tuple[Sequence[int], Sequence[int]]]] = field(default_factory=dict)
     max_gpus: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None
@@ -70,14 +78,36 @@ class ServerFacts:
         """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""
         if self.names_model_first is None or image is None:
             return self.command
-        found = _VERSION.match(image.rpartition(":")[2])
-        is_new = found is None or (int(found[1]), int(found[2])) >= self.names_model_first
-        return self.command[1:] if is_new else self.command
+        return self.command[1:] if _version_in(image) >= self.names_model_first else self.command
+
+    def gpus_for(self, image: str, words: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
+        """An argument of its command that some GPUs lack, with the first compute capability that has it."""
+        written, version = f" {' '.join(words)} ", _version_in(image)
+        for argument, since in self.gpus_from.items():
+            if f" {argument} " in written:
+                major, minor = [needed for first, needed in since if tuple(first) <= version][-1]
+                return argument, (major, minor)
+        return None
+
+    def argument_for(self, what: str) -> str:
+        """The argument of its command that a text follows, such as ``{port}``; empty where there is none."""
+        return next((name for name, value in arguments_in(self.command).items() if value == what), "")
 
     def is_told_of_gpus(self, arguments: Iterable[str]) -> bool:
         """Whether arguments say how it uses several GPUs."""
-        names = {each.partition("=")[0].replace("_", "-") for each in arguments}
-        return not names.isdisjoint(self.parallel or self.gpu_arguments[:1])
+        return not arguments_in(arguments).keys().isdisjoint(self.parallel or self.gpu_arguments[:1])
+
+
+def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
+    """The arguments of a command, each with the word that follows it or its ``=``."""
+    words = [part for each in command for part in each.split("=", 1)]
+    return {word.replace("_", "-"): value for word, value in pairwise([*words, ""]) if word.startswith("-")}
+
+
+def _version_in(image: str) -> tuple[float, float]:
+    """The version in the tag of an image; one that is no version counts as new."""
+    found = _VERSION.match(image.rpartition(":")[2])
+    return (inf, inf) if found is None else (int(found[1]), int(found[2]))
 
 
 def server_facts(name: str) -> ServerFacts:

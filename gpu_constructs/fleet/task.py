@@ -93,7 +93,7 @@ class Container:
         privileged: Whether it has the privileges of its host; only templates say so.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         image: Its image as written; None if nothing was.
-        built_for: The processor that its image is built for; None where nothing says. Only cloud assemblies say so.
+        built_for: The processor that its image is built for; None where nothing says. Only files say so.
         entry_point: Words in place of the entry point of its image; empty for that.
         command: Words in place of the command of its image; empty for that.
         unknown_keys: Keys that ask for GPUs and that the API does not have, such as ``gpuCount``.

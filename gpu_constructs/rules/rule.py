@@ -76,6 +76,12 @@ class Context:
         disks = () if data is None else data.sections("BlockDeviceMappings")
         return not pool.never_sets(_PULLS) or any(each.section("Ebs").has("SnapshotId") for each in disks)
 
+    def has_variables_of_files(self, task: Task, container: Container) -> bool:
+        """Whether a container gets variables from files that are not known."""
+        section = self.section(task)
+        listed = () if section is None else section.sections("ContainerDefinitions")
+        return any(each.has("EnvironmentFiles") for each in listed if each.origin == container.origin)
+
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
         return None if self.files is None else self.files.group(pool)
@@ -227,10 +233,6 @@ class Causes:
         return not subjects.isdisjoint(self._of_containers)
 
 
-def _unasked(_: object) -> Iterable[Problem]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One question; a call gives it the function that asks, whose parameter says what the rule is about.
@@ -263,7 +265,7 @@ class Rule:
     source: str
     unless: tuple[str, ...] = ()
     changes: str = ""
-    ask: Callable[[Any], Iterable[Problem]] = _unasked
+    ask: Callable[[Any], Iterable[Problem]] = lambda _: ()
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
     softer: str = ""
     stops_work: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.check.planning.model_memory import (
@@ -19,6 +18,7 @@ from gpu_constructs.check.planning.model_shapes import model_named
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, counted, shown
 from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
 from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
+from gpu_constructs.facts.servers import arguments_in
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.container_options import GpuContainerOptions
@@ -136,8 +136,7 @@ def _memory(server: ModelServer) -> ModelMemory | None:
 
 def _value(command: Iterable[str], options: frozenset[str]) -> str | None:
     """The word behind the last of some options."""
-    words = [part for each in command for part in each.split("=", 1)]
-    return next((value for option, value in reversed([*pairwise(words)]) if option.replace("_", "-") in options), None)
+    return next((value for option, value in reversed([*arguments_in(command).items()]) if option in options), None)
 
 
 def _fraction(command: Iterable[str]) -> float:

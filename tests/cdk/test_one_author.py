@@ -156,6 +156,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
 NOT_REFUSED: Mapping[str, str] = {
     "GPU230": "CDK's enable_service_connect says which services are in Service Connect, after they are made",
     "GPU236": "the server's own arguments say how many GPUs it uses, and the check at synth reads them",
+    "GPU394": "a command may begin with any word, and the check at synth reads it",
     "GPU127": "CDK's add_container_dependencies says who waits, after both containers are made",
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU231": "CDK encodes user data, and begins it with #!",

@@ -14,6 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuService, MultiNodeTraining
 from gpu_constructs.check import check_files
 from gpu_constructs.rules import Severity
+from tests.rules.changed import changed
 from tests.synthesis import Site, app_in
 
 AMD, ARM = assets.Platform.LINUX_AMD64, assets.Platform.LINUX_ARM64
@@ -44,6 +45,21 @@ def test_it_is_an_error(tmp_path: Path, host: str, platform: assets.Platform | N
     report = check_files([str(tmp_path / "cdk.out")])
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     assert [(each.rule, each.message.rpartition(": ")[2]) for each in errors] == [("GPU067", each) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [("arm64v8/python:3.12", ["error"]), ("docker.io/amd64/python:3.12", []), ("example.com/arm64v8/python", [])],
+)
+def test_so_is_one_of_docker_hub_for_another_processor(image: str, expected: list[str]) -> None:
+    container = {
+        "Name": "train",
+        "Image": image,
+        "Memory": 512,
+        "ResourceRequirements": [{"Type": "GPU", "Value": "1"}],
+    }
+    found = changed("GPU067", {"Task": {"ContainerDefinitions": [container]}}, of="GPU235")
+    assert [each.severity.value for each in found] == expected
 
 
 def _nothing_runs_it(site: Site, image: ecs.ContainerImage) -> None:

@@ -79,6 +79,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU351": (UNSAID,),
     "GPU376": (ELSEWHERE,),
     "GPU393": (ELSEWHERE,),
+    "GPU395": (ELSEWHERE,),
 }
 """Errors that are warnings in some cases, and why they are then."""
 

@@ -14,6 +14,7 @@ from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
+from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource, references_in
@@ -200,6 +201,39 @@ def time_to_load(context: Context) -> Problems:
                 f"task has started, and {brief(str(image))} loads a model first",
                 fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
             )
+
+
+@error(
+    "GPU395",
+    question="does a model server listen where load balancers send its requests?",
+    because="a server listens where its arguments say, or else at a port of its own, and SGLang at 127.0.0.1, which "
+    "nothing outside of its container or host reaches; the target never becomes healthy, and ECS replaces its task "
+    "again and again",
+    softer="where another container of the task may listen there",
+    source="https://github.com/sgl-project/sglang/issues/1927",
+    unless=("GPU204", "GPU394"),
+)
+def served_where_requests_go(context: Context) -> Problems:
+    for target in _targets(context):
+        task, container, port = target.task, target.container, target.port
+        if container is None or not isinstance(port, int) or context.has_variables_of_files(task, container):
+            continue
+        found = listens_elsewhere(container, port)
+        others = [each for each in task.containers if each is not container and task.network_mode != "bridge"]
+        mapped = [each.port_mappings for each in others]
+        if found is None or any(isinstance(each, Unknown) or port in {inside for inside, _ in each} for each in mapped):
+            continue
+        yield Problem(
+            about=target.workload,
+            involves=(task,),
+            container=container,
+            origin=container.origin,
+            property_name="Command",
+            message=f"{target.workload.name} has requests sent to port {port} of container {container.name}, and "
+            f"{brief(str(container.image))} {found[0]}",
+            fix=found[1],
+            is_certain=not others,
+        )
 
 
 @error(

@@ -124,7 +124,11 @@ def asked_of_ecs(context: Context) -> Problems:
                     "is placed on any host, and sees no GPU there",
                     fix=RIGHT_FORM,
                 )
-            elif task.name in on_neuron and _lacks_device(container) and not _has_files(context, task, container):
+            elif (
+                task.name in on_neuron
+                and _lacks_device(container)
+                and not context.has_variables_of_files(task, container)
+            ):
                 yield Problem(
                     about=task,
                     container=container,
@@ -282,13 +286,6 @@ def _lacks_device(container: Container) -> bool:
     return isinstance(container.image, str) and bool(_OF_NEURON.search(container.image)) and not is_given
 
 
-def _has_files(context: Context, task: Task, container: Container) -> bool:
-    """Whether it gets variables from files that are not known."""
-    section = context.section(task)
-    listed = () if section is None else section.sections("ContainerDefinitions")
-    return any(each.has("EnvironmentFiles") for each in listed if each.origin == container.origin)
-
-
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
     if container.devices:
         return ""
@@ -309,7 +306,7 @@ def _blind(context: Context) -> Problems:
     for route in context.routed(lambda task: task.wants_gpu):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
         for container in filter(_exports, route.task.containers if is_plain else ()):
-            if _has_files(context, route.task, container):
+            if context.has_variables_of_files(route.task, container):
                 continue
             yield Problem(
                 about=route.task,

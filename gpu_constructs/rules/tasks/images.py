@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
+from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, server_of_entry_point, words_of
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -32,6 +33,8 @@ _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
+_DIGITS = 5
+_PYTHON = ("python", "python3")
 _Found = TypeVar("_Found")
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
@@ -70,7 +73,8 @@ def recent_driver(context: Context) -> Problems:
     question="does the container image have code for the GPUs of the hosts, and does its server take them?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta, and each CUDA is older than some GPUs, such as 12.6 than B200: "
     "programs that are built with it, and its libraries, have no kernels for them, whatever the driver; "
-    "text-embeddings-inference ends on GPUs that its tag is not for, and vLLM with bfloat16 on those before 8.0",
+    "text-embeddings-inference ends on GPUs that its tag is not for, and vLLM on those that lack its data type or "
+    "quantization",
     softer="for images of the toolkit alone, in which a program may bring libraries of its own, for programs that may "
     f"bring PTX, which the driver compiles for newer GPUs, where it may get other GPUs, and {WHILE_SPARED}",
     source=CUDA_OF_GPUS,
@@ -107,29 +111,32 @@ def still_compiled(context: Context) -> Problems:
 
 def _refused_gpus(context: Context) -> Problems:
     for route, container, target, each in _pairs(context, _target_of, _refused):
-        is_image, types = bool(target[1]), f"{and_list(_refused(target, each))} of {each.pool.name}"
-        needs = f"{'is made for' if is_image else 'has --dtype bfloat16, which needs'} compute capability"
-        fix = f"{'the tag for these GPUs, such as turing-' if is_image else '--dtype half'}, or hosts with other GPUs"
+        first, _, argument = target
+        needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}"
+        if not argument:
+            needs, fix = "is made for", "the tag for these GPUs, such as turing-"
+        what = f"{needs} compute capability {_version(first)}, and ends on {and_list(_refused(target, each))}"
         yield replace(
-            _problem(route.task, container, f"{needs} {_version(target[0])}, and ends on {types}", fix),
+            _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}, or hosts with other GPUs"),
             about=route.task,
             involves=(each.pool,),
-            property_name="Image" if is_image else "Command",
+            property_name="Command" if argument else "Image",
             is_certain=route.is_closed and all(len(_refused(target, to)) == len(to.types) for to in route.destinations),
         )
 
 
-def _target_of(container: Container) -> tuple[Cuda, str] | None:
+def _target_of(container: Container) -> tuple[Cuda, str, str] | None:
+    """The first compute capability that an image needs, its features, and the argument of its server that needs it."""
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
-    server, words = server_of_image(image), " ".join(_words(container) or ())
-    if server is not None and server.bfloat16_from and words.rpartition("--dtype ")[2].split(" ")[0] == "bfloat16":
-        return server.bfloat16_from, ""
-    return made_for(image)
+    server = server_of_image(image)
+    found = None if server is None else server.gpus_for(image, words_of(container) or ())
+    made = made_for(image)
+    return (found[1], "", found[0]) if found else made and (*made, "")
 
 
-def _refused(target: tuple[Cuda, str], there: Destination) -> list[str]:
+def _refused(target: tuple[Cuda, str, str], there: Destination) -> list[str]:
     known = ((each, each.compute_capability) for each in there.types)
-    return [f"{each} ({_version(has)})" for each, has in known if has is not None and not runs_on(has, *target)]
+    return [f"{each} ({_version(has)})" for each, has in known if has is not None and not runs_on(has, *target[:2])]
 
 
 def _pairs(
@@ -185,14 +192,6 @@ def _has(task: Task, container: Container, found: CudaImage) -> str:
 
 def _version(cuda: Cuda) -> str:
     return "{}.{}".format(*cuda)
-
-
-# Where these are, the number of GPUs may be in a file, come from a variable of a shell, or be spread over hosts.
-_OPEN = ("$", "--config", "--nnodes", "--distributed-executor-backend", "ray")
-_DIGITS = 5
-# Entry points that run a command which names the server itself.
-_SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
-_PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 
 
 @error(
@@ -276,18 +275,34 @@ def all_used(task: Task) -> Problems:
         gpus = container.gpus
         if server is None or isinstance(gpus, Unknown) or not gpus:
             continue
-        words = _words(container)
+        words = words_of(container)
         if server.max_gpus is not None and gpus > server.max_gpus:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
         elif server.gpu_arguments and words is not None:
-            told = _told(server, words) or _told_by_variable(server, container)
+            told = _told(server, arguments_of(server, container, words))
             argument = f"{server.gpu_arguments[0]} {gpus}"
             if told is None and gpus > 1 and words and server.parallel:
                 yield _problem(task, container, f"uses one of its {gpus} GPUs", f"{argument} in Command, or 1 GPU")
             elif told is not None and told > gpus:
                 what = f"is told to use {told} GPUs and has {gpus}, so that it does not start"
                 yield replace(_problem(task, container, what, f"{argument} in Command"), is_certain=True)
+
+
+@error(
+    "GPU394",
+    question="does a container leave it to its image to start the model server?",
+    because="the entry point of such an image is the server, and gets the words of Command as arguments: where these "
+    "name the program once more, or a shell, it ends at once, with unrecognized arguments or an unknown command",
+    source="https://github.com/vllm-project/vllm/issues/37133",
+)
+def started_once(task: Task) -> Problems:
+    for container in task.containers:
+        server, first = server_of_entry_point(container), str((*container.command, "")[0]).split(" ")[0]
+        if server is not None and server.entry_point and first in {*server.entry_point, *_PYTHON, *SHELLS}:
+            what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
+            fix = f"arguments of the server alone in Command, or another entry point for {first}"
+            yield replace(_problem(task, container, what, fix), is_certain=True)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
@@ -300,33 +315,8 @@ def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
     )
 
 
-def _words(container: Container) -> tuple[str, ...] | None:
-    """The words of a command; None where it may say more than is known here."""
-    written = (*container.entry_point, *container.command)
-    if any(isinstance(each, Unknown) for each in written):
-        return None
-    words = tuple(" ".join(map(str, written)).replace("=", " ").split())
-    if any(mark in word for word in words for mark in _OPEN[:2]) or {*_OPEN[2:]} & {*words}:
-        return None
-    # What another entry point makes of its command is not known.
-    is_known = not container.entry_point or words[0] in _SHELLS or _is_server(words[0])
-    return words if is_known and (not container.entry_point or any(map(_is_server, words))) else None
-
-
-def _is_server(word: str) -> bool:
-    """Whether a word is the program of a server, or a module of it as ``vllm.entrypoints.openai.api_server``."""
-    return word.rpartition("/")[2].partition(".")[0] in _PROGRAMS
-
-
-def _told_by_variable(server: ServerFacts, container: Container) -> int | None:
-    value = dict(container.environment).get(server.gpu_variable or "")
-    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _DIGITS else None
-
-
-def _told(server: ServerFacts, words: tuple[str, ...]) -> int | None:
+def _told(server: ServerFacts, arguments: Mapping[str, str | Unknown]) -> int | None:
     """How many GPUs a server is told to use at least; None where it is told nothing."""
-    names = {each.replace("_", "-"): place for place, each in enumerate(words) if each.startswith("-")}
-    arguments = server.parallel or server.gpu_arguments[:1]
-    found = [words[names[each] + 1 : names[each] + 2] for each in arguments if each in names]
-    numbers = [int(value) for each in found for value in each if value.isdecimal() and len(value) < _DIGITS]
+    found = [arguments[each] for each in server.parallel or server.gpu_arguments[:1] if each in arguments]
+    numbers = [int(each) for each in found if isinstance(each, str) and each.isdecimal() and len(each) < _DIGITS]
     return max(numbers, default=1) if found else None

@@ -129,10 +129,11 @@ def mounts_with_a_role(context: Context) -> Problems:
 
 @error(
     "GPU393",
-    question="do security groups let a task mount its file systems of EFS?",
+    question="do file systems of EFS have mount targets, and do security groups let tasks mount them?",
     because="a file system of EFS is mounted at port 2049 of its mount targets, by the host or, for a task in network "
     "mode awsvpc, through the network interface of the task; where no security group of the mount targets lets that "
-    "in, or its own let nothing out, each mount ends with context deadline exceeded, and the task stops",
+    "in, or its own let nothing out, each mount ends with context deadline exceeded, and without a mount target with "
+    "Failed to resolve: the task stops",
     softer="where other hosts may take the task, or other files may have more rules",
     source="https://github.com/aws/amazon-ecs-agent/issues/2570",
 )
@@ -152,7 +153,20 @@ def lets_mounts_through(context: Context) -> Problems:
 
 def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -> Problems:
     security, targets = context.of_files(SecurityGroups), context.of_files(_mount_targets)
-    there = () if system is None or None in targets else targets.get(system.reference, ())
+    if system is None or None in targets:
+        return
+    there = targets.get(system.reference, ())
+    # https://github.com/aws/efs-utils/issues/90
+    may_be_made = system.reference in context.index.given_away or context.index.may_call("CreateMountTarget")
+    if not there and system.exists is True and not may_be_made:
+        yield Problem(
+            about=route.sender,
+            involves=(route.task, pool),
+            origin=system.origin,
+            changes="MountTarget",
+            message=f"{system.logical_id} has no mount target",
+            fix=f"an {_MOUNT_TARGET} of {system.logical_id} in a subnet of each zone of the hosts",
+        )
     let = security.together(security.listed(each, "SecurityGroups") for each in there)
     clients = _clients(context, route, pool)
     whose = "the tasks" if route.task.network_mode == "awsvpc" else f"the hosts of {pool.name}"

@@ -30,6 +30,7 @@ from gpu_constructs.facts.aws_limits import (
     VOLUME_SETTINGS_REFUSED,
 )
 from gpu_constructs.facts.cuda import is_target
+from gpu_constructs.facts.servers import repository_of
 from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,
@@ -52,6 +53,8 @@ from gpu_constructs.template.resources.section import Notes, Section, given, is_
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
+# https://github.com/docker-library/official-images#architectures-other-than-amd64
+_OF_DOCKER_HUB = {"amd64": Architecture.X86_64, "arm64v8": Architecture.ARM64}
 _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
 _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
@@ -103,8 +106,10 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
 
 
 def built_for(resource: Resource, container: Section) -> Architecture | None:
-    """What the image of a container is built for, where the app builds it for a platform that it names."""
+    """What the image of a container is built for, where its name or the app that builds it says so."""
     image = container.get("Image")
+    if isinstance(image, str):
+        return _OF_DOCKER_HUB.get(repository_of(image).partition("/")[0])
     platform = resource.platform_of(end_of(image).rpartition(":")[2]) if isinstance(image, Text) else None
     return _OF_DOCKER.get("/".join(platform.split("/")[:2])) if platform is not None else None
 
@@ -168,6 +173,8 @@ _NO_HEALTH_CHECK = "NONE"
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
     """Reads one container."""
     linux, check = section.section("LinuxParameters"), section.section("HealthCheck")
+    listed, devices = linux.get("Devices"), linux.known_texts("Devices", "HostPath")
+    has_all_devices = listed is None or (is_list(listed) and len(listed) == len(devices))
     return Container(
         name=container_name(section),
         requirements=requirements_of(section),
@@ -179,8 +186,8 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         host_ports=_host_ports(section, network_mode),
         port_mappings=_port_mappings(section),
         stop_timeout_seconds=section.integer("StopTimeout"),
-        devices=linux.known_texts("Devices", "HostPath"),
-        may_have_other_devices=_may_have_other_devices(section, linux),
+        devices=devices,
+        may_have_other_devices=section.flag("Privileged") not in {None, False} or not has_all_devices,
         privileged=given(section.flag("Privileged"), default=False),
         environment=environment_of(section),
         image=section.text("Image"),
@@ -222,12 +229,6 @@ def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> d
     is_blocking = logs.section("Options").text("mode") == "blocking"
     driver = logs.text("LogDriver") if logs.has("LogDriver") or not is_job else "awslogs"
     return {**found, **({"logs": is_blocking} if driver == "awslogs" else {})}
-
-
-def _may_have_other_devices(section: Section, linux: Section) -> bool:
-    listed, known = linux.get("Devices"), linux.known_texts("Devices", "HostPath")
-    is_known = listed is None or (is_list(listed) and len(listed) == len(known))
-    return section.flag("Privileged") not in {None, False} or not is_known
 
 
 def mount_paths_of(section: Section) -> tuple[str | Unknown, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.reports import of_part
@@ -135,6 +137,69 @@ def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes:
 def test_a_target_group_registers_what_its_tasks_have(mode: str, target_type: str, expected: list[str]) -> None:
     changes = {"Task": {"NetworkMode": mode}, "Targets": {"TargetType": target_type}}
     assert severities("GPU204", changes) == expected
+
+
+_VLLM = "vllm/vllm-openai:v0.27.1"
+_SGLANG, _LAUNCH = "lmsysorg/sglang:v0.5.17", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+_TGI = "ghcr.io/huggingface/text-generation-inference:3.3.7"
+_TRITON = "nvcr.io/nvidia/tritonserver:26.03-py3"
+_PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
+_OF_SERVER = {"Name": "vllm", "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+
+
+@pytest.mark.parametrize(
+    ("image", "command", "port", "expected"),
+    [
+        (_VLLM, "Qwen/Qwen3-8B --port=9000", 8000, ["error"]),
+        (_VLLM, "Qwen/Qwen3-8B", 9000, ["error"]),
+        (_VLLM, "Qwen/Qwen3-8B --host 127.0.0.1", 8000, ["error"]),
+        (_VLLM, "Qwen/Qwen3-8B --host 10.0.0.4", 8000, []),
+        (_VLLM, "Qwen/Qwen3-8B --uds /tmp/vllm.sock", 9000, []),
+        (_VLLM, "Qwen/Qwen3-8B --config vllm.yaml", 9000, []),
+        (_VLLM, "Qwen/Qwen3-8B --port $PORT", 8000, []),
+        (_VLLM, "Qwen/Qwen3-8B --data-parallel-supervisor-port 9256", 9256, []),
+        (_SGLANG, f"{_LAUNCH} --host 0.0.0.0", 30000, []),
+        (_SGLANG, _LAUNCH, 30000, ["error"]),
+        (_SGLANG, "python3 serve.py", 8000, []),
+        (_SGLANG, f"sh -c {_LAUNCH}", 8000, []),
+        (_TGI, "--model-id gpt2", 80, []),
+        (_TGI, "--model-id gpt2", 9000, []),  # its metrics
+        (_TGI, "--model-id gpt2", 3000, ["error"]),
+        (_TGI, "--model-id gpt2 -p 3000", 3000, []),
+        (_TGI.replace("3.3.7", "3.3.7-trtllm"), "--model-id gpt2", 8080, []),
+        (_TRITON, "tritonserver --model-repository=/models", 8001, []),
+        (_TRITON, "tritonserver --model-repository=/models --http-port=9000", 8000, ["error"]),
+        (_TRITON, "/opt/start", 9000, []),
+        ("example.com/vllm:1", "Qwen/Qwen3-8B --port 9000", 8000, []),
+    ],
+)
+def test_a_server_listens_where_requests_go(image: str, command: str, port: int, expected: list[str]) -> None:
+    mapped = {"Image": image, "Command": command.split(), "PortMappings": [{"ContainerPort": port}]}
+    assert _listens({**_OF_SERVER, **mapped}, port) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "others", "mode", "expected"),
+    [
+        ({}, [], "bridge", ["error"]),
+        ({"EntryPoint": ["/start.sh"]}, [], "bridge", []),
+        ({"EnvironmentFiles": [{"Type": "s3", "Value": "arn:aws:s3:::settings/tgi.env"}]}, [], "bridge", []),
+        ({"Environment": [{"Name": "PORT", "Value": "3000"}]}, [], "bridge", []),
+        ({"Environment": [{"Name": "PORT", "Value": {"Ref": "AWS::Region"}}]}, [], "bridge", []),
+        ({}, [_PROXY], "bridge", ["error"]),
+        ({}, [_PROXY], "host", ["warning"]),  # which shares its network
+        ({}, [{**_PROXY, "PortMappings": [{"ContainerPort": 3000}]}], "host", []),
+    ],
+)
+def test_something_else_may_listen_there(changes: Any, others: list[Any], mode: str, expected: list[str]) -> None:
+    server = {**_OF_SERVER, "Image": _TGI, "PortMappings": [{"ContainerPort": 3000}], **changes}
+    assert _listens(server, 3000, *others, mode=mode) == expected
+
+
+def _listens(server: Any, port: int, *others: Any, mode: str = "bridge") -> list[str]:
+    entry = {"ContainerName": "vllm", "ContainerPort": port, "TargetGroupArn": {"Ref": "Targets"}}
+    task = {"NetworkMode": mode, "ContainerDefinitions": [server, *others]}
+    return severities("GPU395", {"Task": task, "Service": {"LoadBalancers": [entry]}})
 
 
 _NESTED = {"TemplateURL": "x", "Parameters": {"Targets": {"Ref": "Targets"}}}

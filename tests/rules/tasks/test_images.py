@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
 from gpu_constructs.rules import Rule, Severity
-from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
+from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, started_once, still_compiled
 from tests.rules.changed import endpoint, severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
 
@@ -74,6 +74,13 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
         ("g4dn.xlarge g5.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16", ["warning"]),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype half --kv-cache-dtype bfloat16", []),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16 $ARGUMENTS", []),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.12.0 --quantization fp8", ["error"]),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.13.0 --quantization fp8", []),
+        ("g4dn.xlarge", "vllm/vllm-openai:latest --quantization=fp8", []),
+        ("g5.xlarge", "vllm/vllm-openai:v0.12.0 --quantization fp8", []),
+        ("p3.2xlarge", "vllm/vllm-openai:v0.13.0 --quantization fp8", ["error"]),
+        ("p3.2xlarge", "vllm/vllm-openai:v0.11.0 --quantization awq", ["error"]),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --quantization awq", []),
         ("g4dn.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", ["error"]),
         ("g5.xlarge", "ghcr.io/huggingface/text-embeddings-inference:turing-latest", ["error"]),
         ("g6.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", []),  # depends on the version
@@ -83,6 +90,30 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
 def test_servers_end_on_gpus_that_they_are_not_for(types: str, run: str, expected: list[str]) -> None:
     found = said(still_compiled, running_on(a_pool(*types.split()), task=_task(*run.split())))
     assert [each.severity.value for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("run", "is_wrong"),
+    [
+        ("vllm/vllm-openai:v0.27.1 vllm serve Qwen/Qwen3-8B", True),
+        ("vllm/vllm-openai:v0.11.0 serve Qwen/Qwen3-8B", True),
+        ("vllm/vllm-openai:v0.9.1 python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B", True),
+        ("docker.io/vllm/vllm-openai:latest sh -c vllm", True),
+        ("vllm/vllm-openai:v0.27.1 models/vllm", False),
+        ("vllm/vllm-openai:v0.27.1", False),
+        ("ollama/ollama:0.5 ollama serve", True),
+        ("ollama/ollama:0.5 serve", False),
+        ("ghcr.io/huggingface/text-generation-inference:3.3.7 text-generation-launcher --model-id gpt2", True),
+        ("lmsysorg/sglang:v0.5.17 python3 -m sglang.launch_server", False),
+        ("public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.5 vllm serve Qwen/Qwen3-8B", True),
+        ("public.ecr.aws/deep-learning-containers/vllm:server-sagemaker-cuda-v2.5 vllm", False),
+        ("example.com/vllm-openai:v0.27.1 vllm serve Qwen/Qwen3-8B", False),
+    ],
+)
+def test_an_entry_point_that_is_a_server_is_not_named_again(run: str, is_wrong: bool) -> None:
+    task = _task(*run.split())
+    of_user = replace(task, containers=(replace(task.containers[0], entry_point=("sh", "-c")),))
+    assert [bool(said(started_once, fleet_of(each))) for each in (task, of_user)] == [is_wrong, False]
 
 
 def _pulling(image: str, *, isolated: bool = True, proxy: str = "") -> Fleet:

@@ -69,6 +69,7 @@ def _rule(**more: Any) -> dict[str, Any]:
 
 
 _WITHIN = _rule(SourceSecurityGroupId={"Ref": "OfFiles"})
+_TOPIC = {"Type": "AWS::SNS::Topic", "Properties": {"FileSystemId": {"Fn::ImportValue": "files"}}}
 _FROM_HOSTS = _rule(SourceSecurityGroupId={"Ref": "OfHosts"})
 _HTTPS_OUT = {"SecurityGroupEgress": [{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "0.0.0.0/0"}]}
 
@@ -96,6 +97,11 @@ def _opens(service: str) -> dict[str, Any]:
         ({"MountTarget": {"SecurityGroups": None}}, {}, []),
         ({"MountTarget": {"FileSystemId": {"Fn::ImportValue": "files"}}}, {}, []),
         ({"OfHosts": _HTTPS_OUT}, _FROM_HOSTS, ["error"]),
+        ({}, {"MountTarget": _TOPIC}, ["error"]),
+        ({}, {"MountTarget": _TOPIC, "exported": "Files"}, []),
+        ({}, {"MountTarget": {"Type": "Custom::MountTarget", "Properties": {"System": {"Ref": "Files"}}}}, []),
+        ({}, {"MountTarget": {"Type": "Custom::Call", "Properties": {"Action": "createMountTarget"}}}, []),
+        ({}, {"MountTarget": {**_TOPIC, "Type": "AWS::EFS::MountTarget"}}, []),  # of a system of elsewhere, or of this
     ],
 )
 def test_a_task_mounts_where_security_groups_let_it(properties: Any, others: Any, expected: list[str]) -> None:

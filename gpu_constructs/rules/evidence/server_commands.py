@@ -1,0 +1,70 @@
+"""Commands of model servers: what do the words of a container say to its server, and where does it then listen?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_of_image
+from gpu_constructs.fleet import Container, Unknown
+
+# Where these are, arguments may be in a file, come from a variable of a shell, or be for several hosts.
+_OPEN = ("$", "--config", "--nnodes", "--distributed-executor-backend", "ray")
+# Entry points that run a command which names the server itself.
+SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
+_PROGRAMS = frozenset({"sglang", "text-generation-launcher", "tritonserver", "vllm"})
+# Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
+_OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
+_OPENING = frozenset({"-p", "--uds"})  # a port of text-generation-inference, and a socket of vLLM
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def words_of(container: Container) -> tuple[str, ...] | None:
+    """The words of a command; None where it may say more than is known here."""
+    written = (*container.entry_point, *container.command)
+    if any(isinstance(each, Unknown) for each in written):
+        return None
+    words = tuple(" ".join(map(str, written)).replace("=", " ").split())
+    if any(mark in word for word in words for mark in _OPEN[:2]) or {*_OPEN[2:]} & {*words}:
+        return None
+    # What another entry point makes of its command is not known.
+    is_known = not container.entry_point or words[0] in SHELLS or _is_server(words[0])
+    return words if is_known and (not container.entry_point or any(map(_is_server, words))) else None
+
+
+def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
+    """The arguments of a server, be they words or variables, each with the word that follows it."""
+    named = dict(container.environment) if server.takes_variables else {}
+    by_variable = {f"--{name.lower().replace('_', '-')}": value for name, value in named.items()}
+    return {**by_variable, **arguments_in(words)}
+
+
+def server_of_entry_point(container: Container) -> ServerFacts | None:
+    """The server whose image alone says how it is started; None where that is another program, or not known."""
+    image = container.image if isinstance(container.image, str) and not container.entry_point else ""
+    return None if _OTHER_START.search(image) else server_of_image(image)
+
+
+def listens_elsewhere(container: Container, port: int) -> tuple[str, str] | None:
+    """Where the server of a container listens instead of a port, with a fix; None where it may listen there."""
+    server, words = server_of_entry_point(container), words_of(container)
+    if server is None or words is None or SHELLS & {*words[:1]}:
+        return None
+    of_port, of_address = server.argument_for("{port}"), server.argument_for("0.0.0.0")  # noqa: S104 - as it is written
+    said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
+    # An argument for a port that is not known here may open one.
+    may_open = any("port" in each or each in _OPENING for each in said.keys() - defaults.keys())
+    if may_open or not of_port or not (server.entry_point or any(map(_is_server, words))):
+        return None
+    ports = [str(said.get(each, default)) for each, default in defaults.items()]
+    if str(port) not in ports:
+        fix = f"{of_port} {port}, or ContainerPort {ports[0]}"
+        return (f"listens at port {ports[0]}", fix) if all(map(str.isdecimal, ports)) else None
+    address = said.get(of_address, server.address)
+    is_alone = str(port) == ports[0] and address in _LOOPBACK
+    return (f"listens at {address} alone", f"{of_address} 0.0.0.0") if is_alone else None
+
+
+def _is_server(word: str) -> bool:
+    """Whether a word is the program of a server, or a module of it as ``vllm.entrypoints.openai.api_server``."""
+    return word.rpartition("/")[2].partition(".")[0] in _PROGRAMS
