@@ -130,6 +130,8 @@ def only_named_families(context: Context) -> Problems:
     workloads_of = grouped((each.task.name, each) for each in context.fleet.workloads if each.task is not None)
     for about in constrained(context):
         runs = workloads_of.get(about.name, []) if isinstance(about, Task) else [about]
+        task = about if isinstance(about, Task) else about.task
+        built_for = None if task is None else task.architecture
         for text in readable(about.constraints):
             for pattern, meant, others in _traps(text):
                 left = [
@@ -137,7 +139,7 @@ def only_named_families(context: Context) -> Problems:
                     for each in others
                     if _is_possible(readable((*inherited(about), *about.constraints)), each)
                     and not _is_out_of_reach(context, runs, each)
-                    and not _is_built_otherwise(about, each)
+                    and (not isinstance(built_for, Architecture) or _by_family()[each][0].architecture is built_for)
                 ]
                 if left:
                     yield Problem(
@@ -285,13 +287,6 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
 def _is_possible(expressions: tuple[str, ...], family: str) -> bool:
     query = joined(expressions)
     return query is not None and any(evaluate(query, host_of(each)) is not False for each in _by_family()[family])
-
-
-def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
-    """Whether the task says which architecture it is built for, and the family has another."""
-    task = about if isinstance(about, Task) else about.task
-    built = None if task is None else task.architecture
-    return isinstance(built, Architecture) and _by_family()[family][0].architecture is not built
 
 
 def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -> bool:
