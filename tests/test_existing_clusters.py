@@ -186,7 +186,7 @@ def test_hosts_in_public_subnets_get_an_address_on_request(site: Site) -> None:
     assert site.warnings() == []
     (interface,) = site.launch_template()["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is True
-    assert capacity.pool.public_subnets is False
+    assert capacity.pool.way_out.lacks_public_address is False
     private = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
     inside = gpu.add_capacity("Inside", instance_types=["g6.xlarge"], max_instances=1, vpc_subnets=private)
     assert inside.pool.interfaces[0].public_address is False

@@ -35,10 +35,12 @@ from gpu_constructs.fleet.keys import KEEPS_STRATEGY as KEEPS_STRATEGY
 from gpu_constructs.fleet.keys import METADATA_KEY as METADATA_KEY
 from gpu_constructs.fleet.keys import RESERVED_INSTANCES as RESERVED_INSTANCES
 from gpu_constructs.fleet.keys import STAYS as STAYS
+from gpu_constructs.fleet.origin import Blocked as Blocked
 from gpu_constructs.fleet.origin import Origin as Origin
 from gpu_constructs.fleet.origin import Place as Place
 from gpu_constructs.fleet.origin import SourceLine as SourceLine
 from gpu_constructs.fleet.origin import Subnet as Subnet
+from gpu_constructs.fleet.origin import WayOut as WayOut
 from gpu_constructs.fleet.origin import written_subnet_id as written_subnet_id
 from gpu_constructs.fleet.origin import written_zone as written_zone
 from gpu_constructs.fleet.pool import GroupSettings as GroupSettings

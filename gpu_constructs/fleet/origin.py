@@ -1,11 +1,12 @@
-"""Where something of a fleet was written and is deployed, and the subnets that hosts are launched in."""
+"""Where something of a fleet was written and is deployed, the subnets of hosts and tasks, and the way out of these."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import field, replace
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Named, dataclass
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,36 @@ class Subnet:
         """Whether both certainly are in different zones."""
         pairs = (self.zone, other.zone), (self.zone_index, other.zone_index)
         return any(one is not None and two is not None and one != two for one, two in pairs)
+
+
+class Blocked(Named):
+    """What keeps everything in some subnets from leaving their VPC: a value, or something of such a type."""
+
+    NO_ROUTE = "no route"
+    NO_PUBLIC_ADDRESS = "no public address"
+    NAT_GATEWAY = "AWS::EC2::NatGateway"
+    NETWORK_ACL = "AWS::EC2::NetworkAcl"
+    VPC = "AWS::EC2::VPC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOut:
+    """The way from some subnets to AWS and the internet, as far as the files show their network.
+
+    Attributes:
+        blocked_by: Why nothing leaves their VPC; None where something may. A route to an internet gateway needs a
+            public address, and a NAT gateway may lead nowhere, a network ACL have no entries, or a VPC no DNS.
+        blocker: The name of what does so, of a NAT gateway, a network ACL or a VPC.
+        missing_endpoints: What is then not reached of ECS, ECR, S3 and CloudWatch Logs, by the names of endpoints.
+        may_be_opened: Whether others may do so: stacks to which the network is exported, or DNS of theirs.
+        lacks_public_address: Whether hosts are in a public subnet without such an address; only the constructs know.
+    """
+
+    blocked_by: Blocked | None = None
+    blocker: str = ""
+    missing_endpoints: tuple[str, ...] = ()
+    may_be_opened: bool = False
+    lacks_public_address: bool | Unknown = field(default=UNKNOWN, compare=False)
 
 
 def written_subnet_id(text: object) -> str | None:

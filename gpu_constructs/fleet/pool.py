@@ -12,7 +12,7 @@ from typing import Any
 from gpu_constructs.facts import Architecture, Image, InstanceType, OperatingSystem, Vendor, system_of_parameter
 from gpu_constructs.facts.values import Named, dataclass
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
-from gpu_constructs.fleet.origin import Origin, Subnet
+from gpu_constructs.fleet.origin import Origin, Subnet, WayOut
 from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
@@ -248,10 +248,10 @@ class Pool(HostSetup):
         zones: Availability Zones of its subnets; None where they are not known.
         subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
             not known.
+        way_out: How its hosts reach AWS from there.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
-        public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
         zones_are_open: Whether the zones of its subnets are only known at deploy time; only the constructs know.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
@@ -261,12 +261,6 @@ class Pool(HostSetup):
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
         min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, likewise.
-        has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
-        missing_endpoints: What its hosts cannot reach of ECS, ECR, S3 and CloudWatch Logs, by the names of endpoints,
-            as far as the files show their network.
-        blocked_by: What keeps a way out shut, by its type and name: a NAT gateway that leads nowhere, a network ACL
-            without entries, or a VPC without DNS.
-        may_be_let_out: Whether others may do so: stacks to which its network is exported, or DNS of theirs.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
             its VPC lets nothing in, of a compute environment; only templates say so.
         origin: Where it was written.
@@ -282,20 +276,16 @@ class Pool(HostSetup):
     managed_termination_protection: bool | Unknown = False
     zones: int | None = None
     subnets: tuple[Subnet, ...] = ()
+    way_out: WayOut = WayOut()
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None
     has_provider: bool = True
-    public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
     zones_are_open: bool = False
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = None
     max_vcpus: int | Unknown | None = None
     min_vcpus: int | Unknown | None = None
     allocation: str | Unknown = UNKNOWN
-    has_no_route_out: bool = False
-    missing_endpoints: tuple[str, ...] = ()
-    blocked_by: tuple[str, str] | None = None
-    may_be_let_out: bool = False
     has_emptied_group: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

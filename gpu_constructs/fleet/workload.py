@@ -14,7 +14,7 @@ from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
-from gpu_constructs.fleet.origin import Origin, Subnet
+from gpu_constructs.fleet.origin import Origin, Subnet, WayOut
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
@@ -87,7 +87,7 @@ class Workload:
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         subnets: Where its network configuration has network interfaces of tasks, empty where that is not known; only
             templates say so.
-        subnets_lead_to_gateway: Whether these lead to an internet gateway and nowhere else; only templates say so.
+        way_out: Where these lead without a public address; only templates say so.
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
         overrides_others: Names in its overrides that certainly no container of its task has, with where each was
             written; only templates say so.
@@ -113,7 +113,7 @@ class Workload:
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     subnets: tuple[Subnet, ...] = field(default=(), compare=False)
-    subnets_lead_to_gateway: bool = field(default=False, compare=False)
+    way_out: WayOut = field(default=WayOut(), compare=False)
     assigns_public_ip: bool = False
     follows_cluster: bool = False
     overrides_others: tuple[tuple[str, Origin], ...] = ()

@@ -75,6 +75,7 @@ _READ_SECTIONS = frozenset(
         "clusters.balancing",
         "clusters.load_balancers",
         "files.metrics",
+        "hosts.starting",
         "scaling.awaited_hosts",
         "tasks.roles",
         "tasks.volumes",

@@ -174,6 +174,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU163": "a Capacity Block needs its reservation_id",
     "GPU310": "Purchase takes the id of a reservation, of which the library knows no type",
     "GPU190": "CDK or the library names the role",
+    "GPU396": "encryption_key gets a policy that lets Auto Scaling use it",
     "GPU050": "the catalogue answers for every name, with the names that are near",
     "GPU055": "every capacity has a launch template",
     "GPU057": "the user data is written for the operating system of the image",

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "GPU217": "the strategy names a provider, and the example adds the association",
     "GPU208": "the task names the image, and the example adds an endpoint",
     "GPU228": "the example adds endpoints, which are resources of their own",
+    "GPU396": "the launch template names the key, and the example changes its policy",
     "GPU391": "the group is in the block that is over, whose times are those of a scheduled action",
     "GPU229": "the task is what was not judged, and the example gives it hosts of the file",
     "GPU234": _TASK_OR_HOSTS,

@@ -51,7 +51,6 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU130": (NEWER,),
     "GPU132": (UNSAID, SOME),
     "GPU170": (UNSAID,),
-    "GPU190": (ELSEWHERE, UNSAID),
     "GPU200": (NEWER,),
     "GPU204": (UNSAID,),
     "GPU206": (ELSEWHERE, SOME),
@@ -80,6 +79,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU376": (ELSEWHERE,),
     "GPU393": (ELSEWHERE,),
     "GPU395": (ELSEWHERE,),
+    "GPU396": (ELSEWHERE, UNSAID),
 }
 """Errors that are warnings in some cases, and why they are then."""
 

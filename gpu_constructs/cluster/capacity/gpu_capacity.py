@@ -192,7 +192,7 @@ class GpuCapacity(ProviderCapacity):
 
 def announce_zones(scope: Construct, pool: Pool) -> None:
     """Shows at hosts what their subnets may mean for them."""
-    if pool.public_subnets is True or pool.zones_are_open:
+    if pool.way_out.lacks_public_address is True or pool.zones_are_open:
         # Whether its user wants a placement group is for the user to say.
         announce(scope, check_alone(replace(pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
 

@@ -47,8 +47,10 @@ from gpu_constructs.fleet import (
     TypeChoice,
     Unknown,
     UserData,
+    WayOut,
 )
 
+_WITH_ADDRESS = WayOut(lacks_public_address=False)
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = "GPU053"
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
@@ -201,7 +203,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     for part in parts:
         pool = part.applied_to(pool)
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
-        pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
+        pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), way_out=_WITH_ADDRESS)
     adds = _added(pool, machine_image.host_image, parts, given.get("join_within"))
     own = adds.told_by_user
     settings = {**adds.agent, **dict(own.agent)}
@@ -260,7 +262,7 @@ def pool_of(
         zones=subnets.zones if needs_one_zone else None,
         zones_are_open=needs_one_zone and subnets.zones_are_open,
         subnets=subnets.known,
-        public_subnets=subnets.has_public,
+        way_out=WayOut(lacks_public_address=subnets.has_public),
     )
 
 

@@ -16,7 +16,7 @@ from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, 
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.networks import EGRESS, INGRESS, SecurityGroups
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
 _A_DAY = 86_400
 _FIRST_FREE_PORT = 1024  # the system gives MPI and NCCL ports from here on

@@ -10,11 +10,11 @@ from functools import cache, cached_property
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import Pool, Task, Unknown, Workload
 from gpu_constructs.rules.rule import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned, references_in
-from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 
 _V2 = "AWS::ElasticLoadBalancingV2::"
 _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
@@ -132,13 +132,10 @@ class Balancing:
         of_stacks = (references_in(each.properties) for each in self._index.all(_STACK))
         return self._index.of_others.union(*of_stacks)
 
-    def has_listener(self, group: Resource) -> bool | Unknown:
-        """Whether requests are sent to a target group, which nothing outside can send any before it is made."""
-        here = self._forwarders.get(group.reference, ())
-        if any(each.exists is True for each in here):
-            return True
-        is_known = not here and group.reference not in self._mentioned_elsewhere
-        return False if is_known and group.exists is True else UNKNOWN
+    def has_no_listener(self, group: Resource) -> bool:
+        """Whether certainly nothing sends requests to a target group, which nothing outside can before it is made."""
+        is_known = group.reference not in self._mentioned_elsewhere and group.exists is True
+        return is_known and group.reference not in self._forwarders
 
     def late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
         """The listeners of the stack of a service that may come after it, if none comes before."""

@@ -131,7 +131,7 @@ def has_listener(context: Context) -> Problems:
         workload, group, service = target.workload, target.group, context.resource(target.workload)
         if group is None or service is None:
             continue
-        if balancing.has_listener(group) is False:
+        if balancing.has_no_listener(group):
             yield Problem(
                 about=workload,
                 origin=target.entry.origin,

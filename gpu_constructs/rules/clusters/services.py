@@ -13,7 +13,7 @@ from gpu_constructs.facts.aws_limits import (
     PROXY_CPU,
     PROXY_MEMORY_MIB,
 )
-from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
+from gpu_constructs.fleet import Blocked, Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, accelerated_workloads
 from gpu_constructs.rules.finding import Text, Word, and_list
@@ -34,6 +34,7 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
 def network_configured(context: Context) -> Problems:
     for workload in context.once(accelerated_workloads):
         task, configured = workload.task, workload.network_configuration
+        is_without_address = workload.way_out.blocked_by is Blocked.NO_PUBLIC_ADDRESS
         if task is None or isinstance(configured, Unknown):
             continue
         if task.network_mode == "awsvpc" and not configured:
@@ -70,7 +71,7 @@ def network_configured(context: Context) -> Problems:
                 ),
                 fix=Text(Word("AssignPublicIp DISABLED"), ", and subnets with a NAT gateway"),
             )
-        elif workload.subnets_lead_to_gateway and task.network_mode == "awsvpc" and _is_on_ec2(context, workload):
+        elif is_without_address and task.network_mode == "awsvpc" and _is_on_ec2(context, workload):
             yield Problem(
                 about=workload,
                 property_name="NetworkConfiguration.AwsvpcConfiguration.Subnets",

@@ -13,9 +13,8 @@ from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Way, Ways, Word, and_list, one_way, or_list, with_verb
-from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.networks import EGRESS, INGRESS, SecurityGroups
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
 _PROPERTY = "NetworkInterfaces"
 _MOST_NAMED = 4
@@ -110,7 +109,7 @@ def accepted(pool: Pool) -> Problems:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup",
 )
 def open_to_itself(context: Context) -> Problems:
-    for pool, data in launched(context):
+    for pool, data in context.launched:
         if pool.max_instances in {0, 1} or not _efa(pool):
             continue
         security, closed = context.of_files(SecurityGroups), dict[str, None]()

@@ -19,7 +19,6 @@ from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVo
 from gpu_constructs.facts.servers import is_large
 from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.rules.finding import or_list
-from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.agent_script import without_comments
 from gpu_constructs.template.resources.section import Section
@@ -133,7 +132,7 @@ def _volumes(context: Context) -> dict[Pool, list[_Volume]]:
             for each in data.sections("BlockDeviceMappings")
             if each.has("Ebs")
         ]
-        for pool, data in launched(context)
+        for pool, data in context.launched
         if pool.kind is not PoolKind.BATCH
     }
 

@@ -27,13 +27,12 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKin
 
 
 def _stopped(context: Context) -> Problems:
-    groups = (each for each in context.fleet.pools if each.kind is PoolKind.AUTO_SCALING_GROUP)
-    for pool in (each for each in groups if each.bought.distribution is None):
-        data = context.launch(pool)
-        spot = None if data is None else data.section("InstanceMarketOptions").section("SpotOptions")
-        asked = spot and (spot.text("InstanceInterruptionBehavior"), spot.text("SpotInstanceType"))
+    for pool, data in context.launched:
+        spot = data.section("InstanceMarketOptions").section("SpotOptions")
+        asked = spot.text("InstanceInterruptionBehavior"), spot.text("SpotInstanceType")
+        is_group = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.bought.distribution is None
         # Without a type it is refused as well: https://github.com/diux-dev/cluster/issues/27.
-        if asked in (("stop", None), ("stop", "one-time")):
+        if is_group and asked in (("stop", None), ("stop", "one-time")):
             yield Problem(
                 about=pool,
                 property_name="InstanceMarketOptions",

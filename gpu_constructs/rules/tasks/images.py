@@ -210,7 +210,7 @@ def pulls_its_images(context: Context) -> Problems:
     told = set()
     for assignment in context.assignments:
         task, there = assignment.task, [each.pool for each in assignment.destinations]
-        isolated = (each for each in there if each.has_no_route_out or each.missing_endpoints)
+        isolated = (each for each in there if each.way_out.blocked_by)
         pool = next((each for each in isolated if not each.user_data.names_proxy), None)
         for container in task.containers if pool is not None else ():
             registry = _public_registry(container.image)
@@ -231,11 +231,11 @@ def pulls_its_images(context: Context) -> Problems:
                 property_name="LogConfiguration" if of_logs else "Image",
                 message=f"container {container.name} {what}, and the hosts of {pool.name} have no way out"
                 + ("" if registry else ", and no endpoint is open to them"),
-                fix=fix if pool.blocked_by is not None else f"{fix}, or subnets with a NAT gateway",
+                fix=fix if pool.way_out.blocker else f"{fix}, or subnets with a NAT gateway",
                 is_certain=any(missing.values())
                 and context.fleet.is_whole
-                and not any(each.may_be_let_out for each in there)
-                and all(missing.keys() <= {*each.missing_endpoints} for each in there)
+                and not any(each.way_out.may_be_opened for each in there)
+                and all(missing.keys() <= {*each.way_out.missing_endpoints} for each in there)
                 and not any(map(context.may_have_images, there)),
             )
 
@@ -247,7 +247,7 @@ def _missing(context: Context, task: Task, container: Container, pool: Pool) -> 
     definition = context.section(task)
     found = () if definition is None else containers_in(definition)
     needed = [needs_of_aws(each, context.index) for each in found if each.origin == container.origin]
-    return {name: stops for each in needed for name, stops in each.items() if name in pool.missing_endpoints}
+    return {name: stops for each in needed for name, stops in each.items() if name in pool.way_out.missing_endpoints}
 
 
 def _public_registry(image: str | Unknown | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task, Workload
@@ -12,7 +12,7 @@ from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, ask
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Value, begin_of, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.roles import Permission, Roles, is_closed_to
+from gpu_constructs.template.resources.roles import Roles, is_closed_to
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.tasks import container_name, containers_in, needs_of_aws
 
@@ -22,50 +22,45 @@ _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
 _PARAMETER = "AWS::SSM::Parameter"
 _OF_SECRETS = re.compile(":(ssm|secretsmanager):")
-_NOT_GIVEN_BY = frozenset(
-    {
-        "AmazonEC2ContainerRegistryReadOnly",
-        "AmazonECSTaskExecutionRolePolicy",
-        "AmazonS3ReadOnlyAccess",
-        "CloudWatchLogsFullAccess",
-    }
-)
-_GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
-
-
-def _permission(action: str, *given_by: str) -> Permission:
-    return Permission(action=action, given_by=_GIVEN_BY_ALL.union(given_by), not_given_by=_NOT_GIVEN_BY)
-
-
-_READS_SECRET: Final = _permission("secretsmanager:GetSecretValue", "SecretsManagerReadWrite")
-_READS_PARAMETER: Final = _permission("ssm:GetParameters", "AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess")
-_STARTS = ("AmazonEC2ContainerServiceforEC2Role", "AmazonECSTaskExecutionRolePolicy")
-_REGISTRY = ("AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly")
-_USES: Final = {
-    "ecr.api": ("has an image in ECR", _permission("ecr:GetAuthorizationToken", *_STARTS, *_REGISTRY)),
-    "logs": ("logs with awslogs", _permission("logs:CreateLogStream", *_STARTS, "CloudWatchLogsFullAccess")),
-}
-_FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role"
-_CREATES_GROUP: Final = _permission("logs:CreateLogGroup", "CloudWatchLogsFullAccess")
 _OF_VOLUMES, _VOLUMES_POLICY = "ecs.amazonaws.com", "AmazonECSInfrastructureRolePolicyForVolumes"
-_CREATES_VOLUME: Final = _permission("ec2:CreateVolume", "AmazonEC2FullAccess", _VOLUMES_POLICY)
+
+
+class _Use(NamedTuple):
+    """What ECS does for a container with its execution role, the action that the role must allow, and what does so."""
+
+    what: str
+    needed: str
+    fix: str
+
+
+_FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role"
+_READS = "a policy of the role that allows {} of the secret"
+_USES: Final = {
+    "ecr.api": _Use("has an image in ECR", "ecr:GetAuthorizationToken", _FIX),
+    "logs": _Use("logs with awslogs", "logs:CreateLogStream", _FIX),
+    "log group": _Use(
+        "has awslogs make a log group that the files do not have",
+        "logs:CreateLogGroup",
+        "a policy of the role that allows logs:CreateLogGroup, or the log group in the files",
+    ),
+    "secretsmanager": _Use("gets the secret {}", "secretsmanager:GetSecretValue", _READS),
+    "ssm": _Use("gets the secret {}", "ssm:GetParameters", _READS),
+}
 
 
 @error(
     "GPU257",
     question="may ECS read the secrets, files, credentials and image of a task, and log, with its execution role?",
-    because="the agent reads them with the task execution role before a container starts; without the permission, or "
-    "without a role, every task stops with ResourceInitializationError or unable to find execution role credentials, "
-    "and its service starts the next one; the task role and the role of the hosts do not count, and "
-    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, not read secrets or make log groups; "
-    "where there is an execution role, of a task or of a job of AWS Batch, the role of the hosts pulls and logs "
-    "nothing; that secrets need a role is said by RegisterTaskDefinition",
+    because="the agent reads them with the execution role before a container starts; without a role or its permission "
+    "every task stops with ResourceInitializationError or unable to find execution role credentials; neither the task "
+    "role nor that of the hosts helps, and AmazonECSTaskExecutionRolePolicy allows images and logs, not secrets or log "
+    "groups",
     softer="where a policy of the secret itself, an image or a log group that is there may help, or only logs are lost",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
     unless=("GPU275",),
 )
 def read_with_a_role(context: Context) -> Problems:
-    for task, definition in _definitions(context, Scheduler.ECS, Scheduler.BATCH):
+    for task, definition in _definitions(context):
         is_job = task.scheduler is Scheduler.BATCH
         of_task = _unreadable if is_job or definition.has(_EXECUTION) else _without_role
         first = max(of_task(task, definition, context), key=lambda each: each.is_certain, default=None)
@@ -88,7 +83,7 @@ def roles_are_assumed(context: Context) -> Problems:
         if role is None or place in told:
             continue
         is_closed, of_volume = is_closed_to(role, service), service == _OF_VOLUMES
-        if is_closed or (of_volume and roles.allow(role, _CREATES_VOLUME) is False):
+        if is_closed or (of_volume and roles.lacks(role, "ec2:CreateVolume")):
             told.add(place)
             what, fix = "that does not allow ec2:CreateVolume", f"the AWS managed policy service-role/{_VOLUMES_POLICY}"
             if is_closed:
@@ -105,7 +100,7 @@ def roles_are_assumed(context: Context) -> Problems:
 
 def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, str, str]]:
     """What may name roles, in which property, and the service that assumes them."""
-    for task, definition in _definitions(context, Scheduler.ECS, Scheduler.BATCH):
+    for task, definition in _definitions(context):
         of_job = definition.section("EcsProperties").sections("TaskProperties")
         for section in (definition, *of_job, *containers_in(definition)):
             yield from ((task, section, name, _TASKS) for name in (_EXECUTION, "TaskRoleArn", "JobRoleArn"))
@@ -116,16 +111,20 @@ def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, st
             yield service, each.section("ManagedEBSVolume"), "RoleArn", _OF_VOLUMES
 
 
-def _definitions(context: Context, *schedulers: Scheduler) -> Iterator[tuple[Task, Section]]:
+def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
     """Tasks and jobs with accelerators, whose whole definition is in the files."""
     for task in context.tasks:
         definition = context.section(task)
-        if definition is not None and task.scheduler in schedulers and not task.is_part and asks_for_accelerator(task):
+        is_of_aws = task.scheduler in {Scheduler.ECS, Scheduler.BATCH}
+        if definition is not None and is_of_aws and not task.is_part and asks_for_accelerator(task):
             yield task, definition
 
 
 def _without_role(task: Task, definition: Section, _: Context) -> Problems:
-    """What the agent does not read without a role (amazon-ecs-agent, agent/taskresource/envFiles/envfile.go)."""
+    """What the agent does not read without a role (amazon-ecs-agent, agent/taskresource/envFiles/envfile.go).
+
+    RegisterTaskDefinition itself refuses secrets without one.
+    """
     for container in definition.sections("ContainerDefinitions"):
         what = ""
         if container.section("RepositoryCredentials").has("CredentialsParameter"):
@@ -150,33 +149,31 @@ def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
     for container in (each for each in containers_in(definition) if each.has("Image")):
         role = next(filter(None, (roles.named(each.get(_EXECUTION)) for each in (container, *named))), None)
         whose = f"container {brief(container_name(container))} of {task.name}" if container.has("Name") else task.name
-        for what, needed, fix, is_certain in _used(container, context, is_job=is_job) if role is not None else ():
-            if role is not None and roles.allow(role, needed) is False:
+        for kind, name, is_certain in _used(container, context, is_job=is_job):
+            use = _USES.get(kind)
+            if use is not None and role is not None and roles.lacks(role, use.needed):
                 yield Problem(
                     about=task,
-                    message=f"{whose} {what}, and the {'' if is_job else 'task '}execution role does not allow "
-                    f"{needed.action}",
-                    fix=fix,
+                    message=f"{whose} {use.what.format(name)}, and the {'' if is_job else 'task '}execution role does "
+                    f"not allow {use.needed}",
+                    fix=use.fix.format(use.needed),
                     property_name=_EXECUTION,
                     origin=container.origin if is_job else None,
                     is_certain=is_certain,
                 )
 
 
-def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tuple[str, Permission, str, bool]]:
-    """What ECS does with the role, its permission, what gives that, and whether nothing else may."""
-    hosts = context.fleet.pools
-    for service, stops in needs_of_aws(container, context.index, is_job=is_job).items():
-        if service in _USES:
-            yield *_USES[service], _FIX, stops and bool(hosts) and not any(map(context.may_have_images, hosts))
-        if service == "logs" and _makes_group(container.section("LogConfiguration").section("Options"), context.index):
-            fix = "a policy of the role that allows logs:CreateLogGroup, or the log group in the files"
-            yield "has awslogs make a log group that the files do not have", _CREATES_GROUP, fix, False
+def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tuple[str, str, bool]]:
+    """Keys of `_USES`, the secret that one is about, and whether nothing but the role may allow it."""
+    hosts, needs = context.fleet.pools, needs_of_aws(container, context.index, is_job=is_job)
+    for service, stops in needs.items():
+        yield service, "", stops and bool(hosts) and not any(map(context.may_have_images, hosts))
+    if "logs" in needs and _makes_group(container.section("LogConfiguration").section("Options"), context.index):
+        yield "log group", "", False
     for each in container.sections("Secrets"):
-        name, (needed, is_certain) = each.text("Name"), _needed(each.get("ValueFrom"), context.index)
-        if needed is not None and isinstance(name, str):
-            fix = f"a policy of the role that allows {needed.action} of the secret"
-            yield f"gets the secret {brief(name)}", needed, fix, is_certain
+        name, (store, is_certain) = each.text("Name"), _store(each.get("ValueFrom"), context.index)
+        if isinstance(name, str):
+            yield store, brief(name), is_certain
 
 
 def _makes_group(options: Section, index: Index) -> bool:
@@ -196,18 +193,18 @@ def _makes_group(options: Section, index: Index) -> bool:
     )
 
 
-def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:
-    """What reads a secret, and whether nothing but the role may allow it."""
+def _store(source: Value, index: Index) -> tuple[str, bool]:
+    """The service that keeps a secret, and whether nothing but the role may allow to read it."""
     if index.find(source, _SECRET) is not None:
-        return _READS_SECRET, not any(True for _ in index.all(_SECRET_POLICY))
+        return "secretsmanager", not any(True for _ in index.all(_SECRET_POLICY))
     if index.find(source, _PARAMETER) is not None:
-        return _READS_PARAMETER, True
+        return "ssm", True
     pieces, written = pieces_of(source), pattern_of(source)
     is_arn, found = written.startswith("arn:"), _OF_SECRETS.search(written)
     if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
-        return None, False
+        return "", False
     if found is not None and found[1] == "secretsmanager":
-        return _READS_SECRET, False
+        return "secretsmanager", False
     # A policy of a parameter itself is for other accounts; without an ARN the parameter is one of this account.
     is_of_this = any(isinstance(each, Placeholder) and each.name == "AWS::AccountId" for each in pieces)
-    return _READS_PARAMETER, is_of_this or not is_arn
+    return "ssm", is_of_this or not is_arn

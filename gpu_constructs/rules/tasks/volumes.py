@@ -15,9 +15,9 @@ from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.networks import EGRESS, INGRESS, Groups, SecurityGroups
 from gpu_constructs.template.resources.roles import is_closed_to_unnamed
 from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, SecurityGroups
 
 _FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
 _NFS = 2049

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
@@ -18,19 +18,28 @@ _ASSUME = "sts:assumerole"
 _POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
-    """An action, and what is known of policies of AWS about it, by the ends of their ARNs.
-
-    Attributes:
-        action: Such as ``ecs:RegisterContainerInstance``.
-        given_by: Policies that allow it.
-        not_given_by: Policies that are often seen and do not.
-    """
-
-    action: str
-    given_by: frozenset[str]
-    not_given_by: frozenset[str]
+# What policies of AWS allow of what rules ask for, by the ends of their ARNs; any other policy may allow anything.
+# https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
+_OF_AWS: Mapping[str, Sequence[str]] = {
+    "AmazonEC2ContainerRegistryPullOnly": ("ecr:*",),
+    "AmazonEC2ContainerRegistryReadOnly": ("ecr:*",),
+    "AmazonEC2ContainerServiceforEC2Role": (
+        "ecr:*",
+        "ecs:DiscoverPollEndpoint",
+        "ecs:Poll",
+        "ecs:RegisterContainerInstance",
+        "logs:*",
+    ),
+    # It lets ECS pass roles whose names begin with ecsInstanceRole, and none other.
+    "AmazonECSInfrastructureRolePolicyForManagedInstances": ("ec2:*", "ecs:*"),
+    "AmazonECSInfrastructureRolePolicyForVolumes": ("ec2:CreateVolume",),
+    "AmazonECSTaskExecutionRolePolicy": ("ecr:*", "logs:CreateLogStream"),
+    "AmazonS3FullAccess": (),
+    "AmazonS3ReadOnlyAccess": (),
+    "AmazonSSMManagedInstanceCore": ("ssm:*",),
+    "CloudWatchAgentServerPolicy": ("logs:*", "ssm:*"),
+    "CloudWatchLogsFullAccess": ("logs:*",),
+}
 
 
 class Roles:
@@ -60,19 +69,14 @@ class Roles:
         documents = [each.get("PolicyDocument") for each in policies if isinstance(each, Mapping)]
         return any(_denies(each, action.lower()) for document in documents for each in _statements(document))
 
-    def allow(self, role: Resource, permission: Permission) -> bool | Unknown:
-        """Whether a role allows an action on anything; unknown where a policy of it is not known."""
-        names = {end_of(each).rpartition("/")[2] for each in _listed(role.properties, "ManagedPolicyArns")}
-        actions = list(_actions(role.properties.get("Policies")))
-        wanted = permission.action.lower()
-        if self.denies(role, wanted):
-            return False
-        if names & permission.given_by or any(
-            isinstance(each, str) and fnmatchcase(wanted, each.lower()) for each in actions
-        ):
-            return True
-        is_all_known = names <= permission.not_given_by and all(isinstance(each, str) for each in actions)
-        return False if is_all_known and self._with_policies.isdisjoint({None, role.reference}) else UNKNOWN
+    def lacks(self, role: Resource, action: str) -> bool:
+        """Whether a role certainly may not do something: a policy denies it, or all are known and none allows it."""
+        wanted, named = action.lower(), _listed(role.properties, "ManagedPolicyArns")
+        of_aws = (_OF_AWS.get(end_of(each).rpartition("/")[2], (UNKNOWN,)) for each in named)
+        allowed = chain(_actions(role.properties.get("Policies")), *of_aws)
+        is_unknown = not self._with_policies.isdisjoint({None, role.reference})
+        may_do = is_unknown or any(not isinstance(each, str) or fnmatchcase(wanted, each.lower()) for each in allowed)
+        return self.denies(role, wanted) or not may_do
 
     def are_left_out(self, policy: Value) -> bool:
         """Whether the policy of a key certainly names no role of AWS: its account and roles of these files alone."""
@@ -86,7 +90,13 @@ class Roles:
 
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:
-        return roles_with_policies(self._index)
+        """The roles that a policy or somebody else may give more to; None for one that is not known."""
+        roles: set[Reference | None] = {*self._index.given_away}
+        for policy in self._index.all(*_POLICIES):
+            named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
+            names = [each for each in named if each is not None] if is_list(named) else [UNKNOWN]
+            roles.update(self._index.reference(each, ROLE) for each in names)
+        return frozenset(roles)
 
 
 def is_closed_to(role: Resource, service: str) -> bool:
@@ -142,15 +152,6 @@ def _is_somebody(principal: Value) -> bool:
 def _listed(written: Mapping[str, Value], key: str) -> Sequence[Value]:
     value = written.get(key)
     return value if is_list(value) else () if value is None else (value,)
-
-
-def roles_with_policies(index: Index) -> frozenset[Reference | None]:
-    """The roles that a policy or somebody else may give more to; None for one that is not known."""
-    roles: set[Reference | None] = {*index.given_away}
-    for policy in index.all(*_POLICIES):
-        named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
-        roles.update([index.reference(each, ROLE) for each in named if each is not None] if is_list(named) else [None])
-    return frozenset(roles)
 
 
 def _actions(policies: Value) -> Iterator[Value]:

@@ -161,7 +161,7 @@ class Services:
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             subnets=subnets_of(interfaces.get("Subnets"), self.index),
-            subnets_lead_to_gateway=self.networks.lead_to_gateway(interfaces.get("Subnets")),
+            way_out=self.networks.way_out(interfaces.get("Subnets"), public_address=False),
             assigns_public_ip=interfaces.text("AssignPublicIp") == "ENABLED",
             origin=resource.origin,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import check
-from gpu_constructs.rules.hosts.joining import may_start_hosts
+from gpu_constructs.rules.hosts.starting import may_start_hosts
 from tests.template.resources.declared import files as files_in
 from tests.template.resources.declared import joined, resource
 
@@ -34,13 +34,13 @@ def said(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str,
 
 def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> bool:
     """Whether nothing is said of the role that is passed."""
-    return not any("does not pass the role" in each for each in said(host, infrastructure, others))
+    return not any("may not pass the role" in each for each in said(host, infrastructure, others))
 
 
 def trusted(*statements: Any) -> bool:
     """Whether nothing is said of who may assume the infrastructure role."""
     found = said({}, {"AssumeRolePolicyDocument": {"Statement": list(statements)}})
-    return not any("ECS may not assume" in each for each in found)
+    return not any("does not trust ecs.amazonaws.com" in each for each in found)
 
 
 def policy(role: Any) -> dict[str, Any]:

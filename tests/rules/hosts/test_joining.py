@@ -132,7 +132,7 @@ def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> lis
     statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
     key = {"Type": "AWS::KMS::Key", "Properties": {"KeySpec": spec, "KeyPolicy": {"Statement": statements}}}
     with_disk = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_DISK]}}}
-    return severities("GPU190", with_disk, of="GPU228", **{"Key": key, "R": {"Type": "AWS::IAM::Role"}, **others})
+    return severities("GPU396", with_disk, of="GPU228", **{"Key": key, "R": {"Type": "AWS::IAM::Role"}, **others})
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_key_of_volumes_lets_auto_scaling_in(
 
 def test_a_key_of_no_file_lets_in_whom_it_lets_in() -> None:
     disks = [{"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": "alias/hosts"}}]
-    assert severities("GPU190", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": disks}}}, of="GPU228") == []
+    assert severities("GPU396", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": disks}}}, of="GPU228") == []
 
 
 def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task, UserData
+from gpu_constructs.fleet import UNKNOWN, Blocked, Fleet, Pool, Task, UserData, WayOut
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, started_once, still_compiled
 from tests.rules.changed import endpoint, severities
@@ -118,7 +118,10 @@ def test_an_entry_point_that_is_a_server_is_not_named_again(run: str, is_wrong: 
 
 def _pulling(image: str, *, isolated: bool = True, proxy: str = "") -> Fleet:
     data = UserData(text=f"HTTPS_PROXY={proxy}" if proxy else "")
-    task, pool = _task(image), replace(a_pool(), has_no_route_out=isolated, user_data=data)
+    task, pool = (
+        _task(image),
+        replace(a_pool(), way_out=WayOut(blocked_by=Blocked.NO_ROUTE if isolated else None), user_data=data),
+    )
     return replace(fleet_of(task, workloads=(service(task, pool),)), pools=(pool,))
 
 

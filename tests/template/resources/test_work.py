@@ -10,7 +10,7 @@ from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
-from gpu_constructs.rules.hosts.joining import may_start_hosts
+from gpu_constructs.rules.hosts.starting import may_start_hosts
 from gpu_constructs.template import files_of
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources import groups

@@ -231,7 +231,7 @@ def test_a_key_lets_auto_scaling_in_by_a_grant_alone(count: int, spec: str | Non
     written = with_key(spec)
     written["resource_changes"] += [planned(each, {}, key_id=True) for each in grants]
     written["configuration"]["root_module"]["resources"] += [configured(each, {"key_id": OF_KEY}) for each in grants]
-    assert ("GPU190" in found(written)) is is_found
+    assert ("GPU396" in found(written)) is is_found
 
 
 KEY = "aws_kms_key.disks"
@@ -268,7 +268,7 @@ def test_what_is_given_a_key_may_add_a_grant(others: dict[str, Any], expected: l
     written["configuration"]["root_module"]["resources"] += [
         configured(address, **{"expressions": {}, **each}) for address, each in others.items()
     ]
-    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU190"] == expected
+    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU396"] == expected
 
 
 def test_a_data_source_changes_nothing() -> None:
@@ -276,7 +276,7 @@ def test_a_data_source_changes_nothing() -> None:
     data = {"mode": "data", "address": f"data.{address}"}
     written["resource_changes"].append(planned(address, {}) | data)
     written["configuration"]["root_module"]["resources"].append(configured(address, {"vars": OF_KEY}) | data)
-    assert "GPU190" in found(written)
+    assert "GPU396" in found(written)
 
 
 def test_a_state_shows_what_is_given_a_key_by_its_arn() -> None:
@@ -284,7 +284,7 @@ def test_a_state_shows_what_is_given_a_key_by_its_arn() -> None:
     written = with_key(None)
     change(written, KEY)["change"]["after"]["arn"] = arn
     written["resource_changes"].append(planned("terraform_data.grant", {"input": arn}))
-    assert "GPU190" not in found(written)
+    assert "GPU396" not in found(written)
 
 
 def with_key(spec: str | None) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""Starting hosts: may ECS, Auto Scaling or AWS Batch do so, with the roles and the keys that it takes?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpu_constructs.fleet import PoolKind
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
+from gpu_constructs.template.model import Resource, begin_of, references_in
+from gpu_constructs.template.resources.roles import Roles, is_closed_to
+
+_INFRASTRUCTURE_POLICY = "AmazonECSInfrastructureRolePolicyForManagedInstances"
+
+
+class _Starter(NamedTuple):
+    """The role with which a service of AWS starts hosts, what it must allow one of, and what happens without."""
+
+    key: str
+    service: str
+    one_of: Sequence[str]
+    without: str
+    policy: str
+
+
+_STARTERS = {
+    PoolKind.MANAGED_INSTANCES: _Starter(
+        key="InfrastructureRoleArn",
+        service="ecs.amazonaws.com",
+        one_of=("ec2:RunInstances", "ec2:CreateFleet"),
+        without="ECS cannot start hosts",
+        policy=f"the AWS managed policy {_INFRASTRUCTURE_POLICY}",
+    ),
+    PoolKind.BATCH: _Starter(
+        key="ServiceRole",
+        service="batch.amazonaws.com",
+        # Recorded: hashicorp/terraform-provider-aws, #21281 and #34145.
+        one_of=("ecs:DescribeClusters",),
+        without="AWS Batch makes the environment INVALID, and starts no hosts",
+        policy="the AWS managed policy service-role/AWSBatchServiceRole, or no ServiceRole",
+    ),
+}
+# What the names of the roles begin with that AWS's policy passes, and none other.
+_PASSED_NAMES = "ecsInstanceRole"
+
+
+@error(
+    "GPU190",
+    question="may ECS or AWS Batch start hosts with the role that is for it?",
+    because="ECS starts Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com, to "
+    f"launch instances and to pass the role of the hosts; {_INFRASTRUCTURE_POLICY} passes "
+    "roles whose names begin with ecsInstanceRole, and any other name, such as one that CloudFormation makes, is an "
+    "authorization error when a task is launched; a compute environment whose ServiceRole AWS Batch may not assume, or "
+    "that does not allow ecs:DescribeClusters, becomes INVALID",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
+)
+def may_start_hosts(context: Context) -> Problems:
+    roles = context.of_files(Roles)
+    for pool in context.fleet.pools:
+        found, starter = context.section(pool), _STARTERS.get(pool.kind)
+        if found is None or starter is None:
+            continue
+        provider = found.section("ManagedInstancesProvider")
+        role = roles.named(found.get(starter.key) or provider.get(starter.key))
+        host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
+        if role is None:
+            continue
+        if is_closed_to(role, starter.service):
+            lacks = f"does not trust {starter.service}"
+            fix = f"Principal: {{Service: {starter.service}}} in the AssumeRolePolicyDocument of the role"
+        elif all(roles.lacks(role, each) for each in starter.one_of):
+            lacks, fix = f"does not allow {starter.one_of[0]}", starter.policy
+        elif host is not None and roles.lacks(role, "iam:PassRole") and not _may_be_passed(host):
+            lacks = f"may not pass the role of the hosts, whose name does not begin with {_PASSED_NAMES}"
+            fix = f"a RoleName of that role that begins with {_PASSED_NAMES}, or a policy with iam:PassRole for its ARN"
+        else:
+            continue
+        yield Problem(
+            about=pool,
+            property_name=starter.key,
+            message=f"the role in {starter.key} of {pool.name} {lacks}: {starter.without}",
+            fix=fix,
+        )
+
+
+def _may_be_passed(role: Resource) -> bool:
+    """Whether the name of a role may begin as it has to; without one CloudFormation begins it with the stack's."""
+    name = role.properties.get("RoleName") or role.stack
+    start = begin_of(name)
+    return start.startswith(_PASSED_NAMES) or (not isinstance(name, str) and _PASSED_NAMES.startswith(start))
+
+
+_SYMMETRIC = "SYMMETRIC_DEFAULT"
+_KEY, _PERMISSION = "AWS::KMS::Key", "Custom::KeyPermission"
+_KEY_ID = "BlockDeviceMappings.Ebs.KmsKeyId"
+_AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+
+
+@error(
+    "GPU396",
+    question="may hosts start with the KMS key of their volumes?",
+    because="the role of AWS with which Auto Scaling starts hosts has no permission for keys of yours, and needs one "
+    "in the policy of the key of their volumes; Amazon EBS takes only symmetric encryption keys; else no host starts: "
+    "Client error on launch",
+    softer="for AWS Batch, where no page says so, and where something else may have a grant for that role",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html",
+)
+def may_use_the_key(context: Context) -> Problems:
+    index, roles = context.index, context.of_files(Roles)
+    # A grant of Terraform whose key the plan does not name may be of any, and so may one by the name of a key.
+    is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
+    is_known = is_known and not index.may_call("CreateGrant", "PutKeyPolicy")
+    for pool, data in context.launched:
+        if pool.kind is PoolKind.INSTANCE:
+            continue  # the deploy itself says what is wrong with an instance
+        disks = [each.section("Ebs") for each in data.sections("BlockDeviceMappings")]
+        named = [index.find(each.get("KmsKeyId"), _KEY) for each in disks if each.flag("Encrypted") is True]
+        for key in {each.reference: each for each in named if each}.values():
+            spec, policy = key.properties.get("KeySpec", _SYMMETRIC), key.properties.get("KeyPolicy")
+            if isinstance(spec, str) and spec != _SYMMETRIC:
+                yield Problem(
+                    about=pool,
+                    property_name=_KEY_ID,
+                    message=f"{key.logical_id}, the key of the volumes of {pool.name}, has KeySpec {spec}, and Amazon "
+                    "EBS takes only symmetric encryption keys: no host starts",
+                    fix="another key, with KeySpec SYMMETRIC_DEFAULT or none: the KeySpec of a key cannot change",
+                )
+            elif key.reference not in index.of_others and roles.are_left_out(policy):
+                yield Problem(
+                    about=pool,
+                    property_name=_KEY_ID,
+                    message=f"Auto Scaling starts the hosts of {pool.name} with a role that the policy of "
+                    f"{key.logical_id}, the key of their volumes, does not name",
+                    fix=f"statements in the policy of the key for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
+                    "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
+                    is_certain=is_known
+                    and pool.kind is not PoolKind.BATCH
+                    and key.reference not in index.read_elsewhere,
+                )
