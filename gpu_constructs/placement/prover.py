@@ -168,7 +168,9 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
     answer: bool | Unknown = True if shared.is_settled else UNKNOWN
     at_least: Bound | None = _NO_HOSTS
     if not shared.is_made_to_measure and (answer is not True or shared.has_only_this):
-        at_least = _hosts_at_least(shared)
+        best = shared.room(Assumption.BEST)
+        sizes = () if best is None else (each.load(best, Assumption.BEST) for each in shared.tenants if each.least)
+        at_least = _NO_HOSTS if best is None else least_hosts([each for each in sizes if each is not None], best)
         most = hosts_of(shared.pool, Assumption.BEST)
         if at_least is None or (most is not None and at_least.hosts > most):
             answer = False
@@ -185,14 +187,6 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         room=room,
         packing=packing,
     )
-
-
-def _hosts_at_least(shared: PoolLoad) -> Bound | None:
-    room = shared.room(Assumption.BEST)
-    if room is None:
-        return _NO_HOSTS
-    loads = (each.load(room, Assumption.BEST) for each in shared.tenants if each.least)
-    return least_hosts([each for each in loads if each is not None], room)
 
 
 def _certain_loads(shared: PoolLoad, room: Room) -> list[Load] | None:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, RESERVED_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.servers import server_of_image
-from gpu_constructs.fleet import Container, Task, Unknown, Workload
+from gpu_constructs.fleet import Container, Task, Unknown, Workload, known
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource, references_in
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, given
 
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120
@@ -199,6 +199,32 @@ def time_to_load(context: Context) -> Problems:
                 property_name="HealthCheckGracePeriodSeconds",
                 message=f"{target.workload.name} lets health checks of its load balancer count {grace} seconds after a "
                 f"task has started, and {brief(str(image))} loads a model first",
+                fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
+            )
+    for workload in context.once(accelerated_workloads):
+        service = context.section(workload) if workload.is_service else None
+        if service is not None and workload.task is not None and not service.has("LoadBalancers"):
+            yield from _checked_while_it_loads(context.section(workload.task), workload, service)
+
+
+def _checked_while_it_loads(definition: Section | None, workload: Workload, service: Section) -> Problems:
+    """Servers with a health check in the task definition that fails often enough while they load."""
+    for each in () if definition is None else definition.sections("ContainerDefinitions"):
+        image, check = each.text("Image"), each.section("HealthCheck")
+        server = server_of_image(image) if isinstance(image, str) else None
+        least = 0 if server is None else server.grace_seconds or 0
+        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html has the defaults.
+        written = (check.integer("StartPeriod"), 0), (check.integer("Interval"), 30), (check.integer("Retries"), 3)
+        start, interval, retries = (known(given(*number), otherwise=_LOADS_FOR) for number in written)
+        grace = known(given(service.integer("HealthCheckGracePeriodSeconds"), 0), otherwise=_LOADS_FOR)
+        seconds = max(grace, start + interval * retries)
+        asks_it = any("http" in str(word) for word in check.texts("Command"))
+        if asks_it and seconds < _LOADS_FOR <= least and each.flag("Essential") is not False:
+            yield Problem(
+                about=workload,
+                property_name="HealthCheckGracePeriodSeconds",
+                message=f"{workload.name} takes container {each.text('Name')} for unhealthy {seconds} seconds after "
+                f"its start, if its health check fails until then, and {brief(str(image))} loads a model first",
                 fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
             )
 

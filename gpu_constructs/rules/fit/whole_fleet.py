@@ -340,7 +340,10 @@ def starts_its_own_kind(context: Context) -> Problems:
         task, pools = workload.task, [each.pool for each in workload.strategy if each.pool is not None]
         if task is None or workload.daemon is not False or asks_for_accelerator(task):
             continue
-        is_all = 0 < len(pools) == len(workload.strategy) and all(map(_starts_accelerators_alone, pools))
+        # ECS starts hosts of each of them, and every one has accelerators.
+        started = [each for each in pools if each.is_scaled_by_ecs and each.types_are_known]
+        has_some = all(one.accelerators for each in pools for one in each.instance_types)
+        is_all = 0 < len(pools) == len(workload.strategy) == len(started) and has_some
         if is_all and workload.has_copies and not context.gpu_workloads.keys().isdisjoint(each.name for each in pools):
             named = and_list(f"{each.name} ({each.instance_types[0]})" for each in pools)
             yield Problem(
@@ -351,11 +354,6 @@ def starts_its_own_kind(context: Context) -> Problems:
                 "hosts, and takes their CPU and memory from GPU tasks",
                 fix="a capacity provider of hosts without GPUs, or Fargate",
             )
-
-
-def _starts_accelerators_alone(pool: Pool) -> bool:
-    """Whether ECS starts hosts of the pool, each of which has accelerators."""
-    return pool.is_scaled_by_ecs and pool.types_are_known and all(each.accelerators for each in pool.instance_types)
 
 
 def _has_accelerators(pool: Pool) -> bool:

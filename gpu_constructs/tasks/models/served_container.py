@@ -115,9 +115,15 @@ def served_container(
 ) -> ServedContainer:
     """Checks a server and a cache against the capacity of its task."""
     require_construct_id(name)
-    _require_kinds(server, cache)
+    if not isinstance(server, ModelServer):
+        raise unexpected("server", server, "a ModelServer", fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')")
+    if cache is not None and not isinstance(cache, ModelCache):
+        raise unexpected("cache", cache, "a ModelCache", fix="ModelCache.efs(file_system), or ModelCache.host_disk()")
     pools = [each.pool for each in capacity]
-    _require_cuda(name, server, pools)
+    if server.cuda is not None:
+        container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
+        task = Task(name=name, containers=(container,))
+        raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
     directory = ""
     storage = None if cache is None else cache.storage
     if storage is not None:
@@ -131,13 +137,6 @@ def served_container(
         command=_command(server, gpus, pools),
         environment=_environment(server, storage, directory),
     )
-
-
-def _require_kinds(server: object, cache: object) -> None:
-    if not isinstance(server, ModelServer):
-        raise unexpected("server", server, "a ModelServer", fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')")
-    if cache is not None and not isinstance(cache, ModelCache):
-        raise unexpected("cache", cache, "a ModelCache", fix="ModelCache.efs(file_system), or ModelCache.host_disk()")
 
 
 def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:
@@ -168,14 +167,6 @@ def _directory(server: ModelServer, cache: CacheStorage) -> str:
             "them, or leave cache out",
         )
     return directory
-
-
-def _require_cuda(name: str, server: ModelServer, pools: Sequence[Pool]) -> None:
-    if server.cuda is None:
-        return
-    container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
-    task = Task(name=name, containers=(container,))
-    raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
 
 
 def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
