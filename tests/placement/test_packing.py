@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.placement import packing as packing_module
 from gpu_constructs.placement.packing import Load, Need, Room, pack, room_beside
 from gpu_constructs.placement.proof import _least_of_one_resource, least_hosts
 
@@ -83,7 +84,7 @@ needs = st.builds(
     memory=st.integers(0, 180_000),
     interfaces=st.integers(0, 2),
     port=st.booleans(),
-)
+) | st.builds(need, shared=st.integers(1, 20_000), vcpus=st.integers(0, 12))
 loads_of_all_kinds = st.lists(
     st.builds(Load, need=needs, copies=st.integers(0, 30), distinct=st.booleans()), max_size=6
 )
@@ -94,11 +95,24 @@ def test_nothing_is_lost_and_no_host_is_overfull(loads: list[Load]) -> None:
     packing = pack(loads, HOST)
     assert packing.placed == [load.copies for load in loads]
     assert packing.hosts == sum(group.hosts for group in packing.groups)
-    assert all(left >= 0 for group in packing.groups for left in group.free)
+    assert all(left >= 0 for group in packing.groups for left in (*group.free, *group.shared))
+    memory = sum(group.hosts * sum(HOST.gpu_memory_mib - left for left in group.shared) for group in packing.groups)
+    assert memory == sum(load.copies * load.need.shared_mib for load in loads)
     for index, available in enumerate(HOST.units):
         asked = sum(load.copies * load.need.units[index] for load in loads)
         used = sum(group.hosts * (available - group.free[index]) for group in packing.groups)
-        assert used == asked
+        shared = sum(group.hosts * len(group.shared) for group in packing.groups) if index == 0 else 0
+        assert used == asked + shared
+
+
+@given(loads_of_all_kinds)
+def test_hosts_that_are_passed_over_at_once_are_none_that_would_be_taken(loads: list[Load]) -> None:
+    found = []
+    for size in (1, 1_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(packing_module, "_BLOCK", size)
+            found.append([(each.hosts, each.free, each.shared, each.ports) for each in pack(loads, HOST).groups])
+    assert found[0] == found[1]
 
 
 @given(loads_of_all_kinds, st.integers(0, 8))
