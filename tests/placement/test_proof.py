@@ -132,6 +132,16 @@ def test_tasks_of_a_launch_type_get_the_hosts_that_are_there_anyway() -> None:
     assert prove(Fleet(pools=two, workloads=(many,))).answer is True
     full = service(task(4, name="full"), two[0], name="full")
     assert prove(Fleet(pools=two, workloads=(full, chat))).answer is True
+    half = service(task(2), two[0], name="half")
+    assert prove(Fleet(pools=two[:1], workloads=(half, chat), is_whole=True)).answer is False
+
+
+def test_a_base_takes_no_more_copies_however_much_room_its_hosts_have() -> None:
+    pools = pool(), pool(most=0, name="B"), pool(most=0, name="C")
+    first, *others = service(task(), *pools, copies=5).strategy
+    strategy = (replace(first, weight=0, base=2), *others)
+    proof = proof_of(replace(service(task(), copies=5), strategy=strategy))
+    assert [each.unplaced for each in proof.workloads] == [3]
 
 
 def test_what_no_host_can_have_is_a_no_whatever_is_said_of_its_fit() -> None:

@@ -123,7 +123,6 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
         pytest.param(block(placement_group=UNKNOWN), id="a placement group elsewhere"),
         pytest.param(block(managed_termination_protection=UNKNOWN), id="a protection of the deploy"),
         pytest.param(block(reservation=GROUP, distribution=SEGMENTS, zones=2), id="blocks of a group, in segments"),
-        pytest.param(placed(1), id="subnets of the deploy"),
         pytest.param(reserved(reservation=OF_P4D, has_unknown_types=True), id="types of the deploy"),
     ],
 )

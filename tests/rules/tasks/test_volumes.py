@@ -82,6 +82,14 @@ def _opens(service: str) -> dict[str, Any]:
     return {"Opens": {"Type": "Custom::AWS", "Properties": {"Create": f'{{"service":"EC2","action":"{service}"}}'}}}
 
 
+_NO_PLUGIN = "resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id"
+_INTERFACE = {"Subnets": ["subnet-12345678"], "SecurityGroups": [{"Ref": "OfHosts"}]}
+_WITH_INTERFACES: Any = {
+    "Task": {"NetworkMode": "awsvpc"},
+    "Service": {"NetworkConfiguration": {"AwsvpcConfiguration": _INTERFACE}},
+}
+
+
 @pytest.mark.parametrize(
     ("properties", "others", "expected"),
     [
@@ -92,6 +100,9 @@ def _opens(service: str) -> dict[str, Any]:
         ({}, _opens("describeSecurityGroups"), ["error"]),
         ({}, _rule(FromPort=80, ToPort=80), ["error"]),
         ({}, _WITHIN, ["error"]),
+        (_WITH_INTERFACES, _WITHIN, ["error"]),
+        # Docker mounts in the network namespace of the host.
+        ({**_WITH_INTERFACES, "Template": {"LaunchTemplateData": {"ImageId": _NO_PLUGIN}}}, _WITHIN, []),
         ({}, _FROM_HOSTS, []),
         ({}, _rule(SourcePrefixListId="pl-1"), []),
         ({"MountTarget": {"SecurityGroups": None}}, {}, []),
