@@ -290,14 +290,11 @@ def _table(values: ValueTable, width: int) -> Iterator[Line]:
         yield [(of_all, "title")]
     indent = 4 + _WORD + 2
     for finding, outcomes in values.alike:
-        start = f"{and_list(map(_value, outcomes))}: "
+        texts = (f"{brief(each.value)}{' (default)' if each.is_default else ''}" for each in outcomes)
+        start = f"{and_list(texts)}: "
         first, *rest = wrapped(f"{start}{_outcome(finding, values, outcomes[0])}", width=width, indent=indent + 2)
         yield [(f"{' ' * indent}{first}", "")]
         yield from ([(f"{' ' * (indent + 2)}{each}", "")] for each in rest)
-
-
-def _value(outcome: Outcome) -> str:
-    return f"{brief(outcome.value)}{' (default)' if outcome.is_default else ''}"
 
 
 def _outcome(finding: Finding | None, values: ValueTable, first: Outcome) -> str:

@@ -31,7 +31,7 @@ from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, pieces, table, unstyled, write_report
 from gpu_constructs.errors import InvalidValueError, __version__, brief, shown
 from gpu_constructs.facts.budget import LABEL
-from gpu_constructs.facts.prices import Price, dollars
+from gpu_constructs.facts.prices import dollars
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.rules import Finding
@@ -315,7 +315,16 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "purchase": None if isinstance(each.pool.bought.option, Unknown) else str(each.pool.bought.option),
         "region": each.pool.region,
         "instance_types": [of.name for of in each.pool.instance_types],
-        "prices": [_price(of) for of in each.price.prices],
+        "prices": [
+            {
+                "instance_type": of.instance_type,
+                "usd_per_hour": of.usd_per_hour,
+                "region": of.region,
+                "recorded": of.recorded.isoformat(),
+                "dated": of.dated,
+            }
+            for of in each.price.prices
+        ],
         "price_not_known": each.price.unknown or None,
         "is_spot": each.price.is_spot,
         "minimum": _level(each.minimum),
@@ -327,16 +336,6 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             for of, copies in each.tasks
         ],
         "deployment": None if each.deploying is None else {"hosts": _json(each.deploying)},
-    }
-
-
-def _price(found: Price) -> dict[str, object]:
-    return {
-        "instance_type": found.instance_type,
-        "usd_per_hour": found.usd_per_hour,
-        "region": found.region,
-        "recorded": found.recorded.isoformat(),
-        "dated": found.dated,
     }
 
 

@@ -170,7 +170,7 @@ def started_by_hand(
     require_home(workload, used, hosts.cluster, STARTED)
     require_yes(workload, "GPU140", arguments=STARTED)
     require_interfaces(workload, interfaces, STARTED)
-    items = (",".join(f"{_written(key)}={value}" for key, value in each.as_api.items()) for each in shares)
+    items = (",".join(f"{key[:1].lower()}{key[1:]}={value}" for key, value in each.as_api.items()) for each in shares)
     line = (
         f"aws ecs run-task --cluster {hosts.cluster_name} --task-definition {definition.family} "
         f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION"
@@ -183,8 +183,3 @@ def started_by_hand(
     # A list may be one token, of which no item is known.
     parts = ",".join(f"{key}=[{cdk.Fn.join(',', values)}]" for key, values in network.items())
     return f"{line} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
-
-
-def _written(name: str) -> str:
-    """The name of a field as the AWS CLI writes it."""
-    return f"{name[:1].lower()}{name[1:]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gpu_constructs.facts.values import dataclass
 
@@ -72,6 +73,13 @@ EXPORTED = Refusal(
     answer="Export … cannot be {} as it is in use by {}",
     steps=IN_USE.steps,
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html",
+)
+CLUSTER_EXPORTED = replace(
+    EXPORTED,
+    steps=(
+        "add a cluster with the new name, let services use it, keep what the old one exports, and deploy",
+        "remove the old cluster, and deploy",
+    ),
 )
 _NAME = Refusal(
     answer="already exists",

@@ -17,6 +17,7 @@ from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
     BALANCER,
+    CLUSTER_EXPORTED,
     EXPORTED,
     IN_USE,
     MAY_REPLACE_SERVICE,
@@ -132,6 +133,7 @@ class _Update:
         for each in UNIQUE:
             yield from self._taken(each)
         yield from self._providers_in_use()
+        yield from self._clusters_imported()
 
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
@@ -317,6 +319,20 @@ class _Update:
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
+
+    def _clusters_imported(self) -> Iterator[Refusal]:
+        """Clusters that are replaced while services of other stacks import them."""
+        for service in self._old.index.all(SERVICE):
+            cluster = self._old.index.find(_at(service, "Cluster"), _CLUSTER)
+            written = self._old.node(service, "Resources", service.logical_id, "Properties", "Cluster")
+            is_imported = under(written, "Fn::ImportValue") is not None
+            if cluster is not None and is_imported and self._is_replaced(self._old.id_of(cluster.reference)):
+                self._told.add(self._old.id_of(service.reference))
+                change = (
+                    f"{self._old.called(cluster)} is replaced, and {self._old.called(service)} imports it until then"
+                )
+                answer = EXPORTED.answer.format("updated", service.stack)
+                yield replace(CLUSTER_EXPORTED, change=change, answer=answer)
 
     def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])

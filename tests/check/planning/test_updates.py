@@ -100,6 +100,25 @@ def test_a_capacity_that_another_stack_imports_is_refused_for_its_export(
     assert found.answer.startswith(f"Export … cannot be {verb} as it is in use by top")
 
 
+def test_a_cluster_that_another_stack_imports_is_refused_for_its_export(tmp_path: Path) -> None:
+    """CloudFormation looks at the export before it replaces the service."""
+    chat = {"Type": SERVICE, "Properties": {"Cluster": {"Fn::ImportValue": "Of"}}}
+    (tmp_path / "top.json").write_text(json.dumps({"Resources": {"Chat": chat}}))
+    sides = []
+    for name in ("a", "b"):
+        cluster = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": name}}
+        base = {
+            "Resources": {"Cluster": cluster},
+            "Outputs": {"Of": {"Value": ref("Cluster"), "Export": {"Name": "Of"}}},
+        }
+        (tmp_path / "base.json").write_text(json.dumps(base))
+        sides.append(Inputs([tmp_path / "base.json", tmp_path / "top.json"]).stacks())
+    found = update_of(sides[0], sides[1])
+    assert [each.change for each in found.refused] == ["base/Cluster is replaced, and top/Chat imports it until then"]
+    assert found.refused[0].answer == "Export … cannot be updated as it is in use by top"
+    assert (found.replaced, update_of(sides[0], sides[0]).refused) == ((), ())
+
+
 def test_a_stack_that_leaves_the_files_stays(tmp_path: Path) -> None:
     sides = []
     for name in ("top", "next"):
