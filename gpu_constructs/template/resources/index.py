@@ -92,6 +92,7 @@ class Index:
         self._where: dict[Place, str] = {}
         self._names = cache(self._find_names)
         self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
+        self._calls: dict[tuple[str, ...], bool] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -113,7 +114,9 @@ class Index:
 
     def may_call(self, *operations: str) -> bool:
         """Whether code of somebody, or a role of these files, may call one of some operations of APIs."""
-        return names_one_of(operations, self._said)
+        if operations not in self._calls:  # as each group of hosts is asked about the same
+            self._calls[operations] = names_one_of(operations, self._said)
+        return self._calls[operations]
 
     @cached_property
     def _said(self) -> str:
