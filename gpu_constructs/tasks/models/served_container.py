@@ -50,20 +50,15 @@ class ServedContainer:
         if port is not None:
             # CDK refuses a name in network mode host, in which there is no Service Connect. There the port of the host
             # is that of the container, and only cdk-preflight wants it written.
-            named = {"host_port": port} if network_mode == "host" else {"name": self._port_name}
+            # By its name Service Connect knows a port: up to 64 lowercase letters, digits, underscores and hyphens
+            # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html).
+            name = self.name.lower().lstrip("-")[:64]
+            named = {"host_port": port} if network_mode == "host" else {"name": name}
             defaults["port_mappings"] = [ecs.PortMapping(container_port=port, **named)]
         if own and isinstance(environment, (Mapping, type(None))):
             defaults["environment"] = {**own, **(environment or {})}
             given = {name: value for name, value in given.items() if name != "environment"}
         return {"image": self.server.container_image(), **defaults, **given}
-
-    @property
-    def _port_name(self) -> str:
-        """Service Connect knows a port by its name: up to 64 lowercase letters, digits, underscores and hyphens.
-
-        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
-        """
-        return self.name.lower().lstrip("-")[:64]
 
     def copying(self) -> dict[str, Any] | None:
         """Arguments of `GpuTaskDefinition.add_container` for what fills the cache first; None where nothing does."""
