@@ -11,19 +11,19 @@ from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Value, pieces_of
 from gpu_constructs.template.resources.networks import AGENT_ENDPOINTS
-from gpu_constructs.template.resources.roles import Roles, is_closed_to
+from gpu_constructs.template.resources.roles import Roles
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, HTTPS, SecurityGroups
 
 _POLICY = "the AWS managed policy service-role/AmazonEC2ContainerServiceforEC2Role"
 _MANAGED_POLICY = "the AWS managed policy AmazonECSInstanceRolePolicyForManagedInstances"
+_PROFILE = "IamInstanceProfile"
 _PROFILES = {
     PoolKind.BATCH: "ComputeResources.InstanceRole",
     PoolKind.MANAGED_INSTANCES: "InstanceLaunchTemplate.Ec2InstanceProfileArn",
 }
 _CREDENTIALS = "AWS_ACCESS_KEY_ID"
 _CLUSTER = "ECS_CLUSTER"
-_EC2 = "ec2.amazonaws.com"
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _OF_AGENT = ("ecs:RegisterContainerInstance", "ecs:DiscoverPollEndpoint", "ecs:Poll")
 _ENDPOINTS = (
@@ -73,7 +73,7 @@ def has_credentials(context: Context) -> Problems:
                 about=pool,
                 message=message,
                 fix=fix,
-                property_name=_profile_of(pool),
+                property_name=_PROFILES.get(pool.kind, _PROFILE),
                 is_certain=shows_work or pool.has_provider or pool.user_data.get(_CLUSTER) is not None,
             )
         if data.section("MetadataOptions").text("HttpEndpoint") == "disabled":
@@ -92,18 +92,19 @@ def _managed(context: Context) -> Iterator[tuple[Pool, Section]]:
         found = context.section(pool) if pool.kind is PoolKind.MANAGED_INSTANCES else None
         given = None if found is None else found.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
         if given is not None and given.has("Ec2InstanceProfileArn"):  # ECS refuses none at once
-            yield pool, replace(given, values={"IamInstanceProfile": {"Arn": given.get("Ec2InstanceProfileArn")}})
+            yield pool, replace(given, values={_PROFILE: {"Arn": given.get("Ec2InstanceProfileArn")}})
 
 
 def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str] | None:
     """Why its hosts cannot register with the role that they have, and what to do; None where they may."""
+    key = _PROFILES.get(pool.kind, _PROFILE)
     if pool.user_data.get(_CREDENTIALS) is not None or not pool.user_data.complete:
         return None
-    profile = data.get("IamInstanceProfile")
-    if not data.has("IamInstanceProfile"):
+    profile = data.get(_PROFILE)
+    if not data.has(_PROFILE):
         return (
             f"the hosts of {pool.name} have no instance profile, and the agent cannot register them without its role",
-            f"{_profile_of(pool)}, with a role that ec2.amazonaws.com may assume and {_POLICY}",
+            f"{key}, with a role that ec2.amazonaws.com may assume and {_POLICY}",
         )
     if isinstance(profile, Mapping):
         profile = profile.get("Arn") or profile.get("Name")
@@ -111,24 +112,12 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
     if _is_role(roles, profile):
         return (
             f"the hosts of {pool.name} name a role where EC2 takes an instance profile, which holds one",
-            f"an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in {_profile_of(pool)}",
+            f"an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in {key}",
         )
     role = roles.of_profile(profile)
-    if role is not None and is_closed_to(role, _EC2):
-        return (
-            f"EC2 may not assume the role of the hosts of {pool.name}, so that they get no credentials",
-            "Principal: {Service: ec2.amazonaws.com} in the AssumeRolePolicyDocument of the role",
-        )
-    lacking = [each for each in _OF_AGENT if role is not None and roles.lacks(role, each)]
-    if lacking:
-        policy = _MANAGED_POLICY if pool.kind is PoolKind.MANAGED_INSTANCES else _POLICY
-        denied = ", and no statement that denies it" if role is not None and roles.denies(role, lacking[0]) else ""
-        return f"the role of the hosts of {pool.name} does not allow {lacking[0]}", f"{policy}{denied}"
-    return None
-
-
-def _profile_of(pool: Pool) -> str:
-    return _PROFILES.get(pool.kind, "IamInstanceProfile")
+    policy = _MANAGED_POLICY if pool.kind is PoolKind.MANAGED_INSTANCES else _POLICY
+    refused = None if role is None else roles.refusal(role, "ec2.amazonaws.com", _OF_AGENT, policy)
+    return refused and (f"the role of the hosts of {pool.name} {refused[0]}", refused[1])
 
 
 def _is_role(roles: Roles, profile: Value) -> bool:

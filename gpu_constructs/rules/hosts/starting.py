@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Resource, begin_of, references_in
-from gpu_constructs.template.resources.roles import Roles, is_closed_to
+from gpu_constructs.template.resources.roles import Roles
 
 _INFRASTRUCTURE_POLICY = "AmazonECSInfrastructureRolePolicyForManagedInstances"
 
@@ -65,22 +65,22 @@ def may_start_hosts(context: Context) -> Problems:
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
         if role is None:
             continue
-        if is_closed_to(role, starter.service):
-            lacks = f"does not trust {starter.service}"
-            fix = f"Principal: {{Service: {starter.service}}} in the AssumeRolePolicyDocument of the role"
-        elif all(roles.lacks(role, each) for each in starter.one_of):
-            lacks, fix = f"does not allow {starter.one_of[0]}", starter.policy
-        elif host is not None and roles.lacks(role, "iam:PassRole") and not _may_be_passed(host):
-            lacks = f"may not pass the role of the hosts, whose name does not begin with {_PASSED_NAMES}"
-            fix = f"a RoleName of that role that begins with {_PASSED_NAMES}, or a policy with iam:PassRole for its ARN"
-        else:
-            continue
-        yield Problem(
-            about=pool,
-            property_name=starter.key,
-            message=f"the role in {starter.key} of {pool.name} {lacks}: {starter.without}",
-            fix=fix,
-        )
+        # One of these is enough; what is lacking is said of the first.
+        first, *others = starter.one_of
+        needed = () if any(not roles.lacks(role, each) for each in others) else (first,)
+        refused = roles.refusal(role, starter.service, needed, starter.policy)
+        if refused is None and host is not None and roles.lacks(role, "iam:PassRole") and not _may_be_passed(host):
+            refused = (
+                f"may not pass the role of the hosts, whose name does not begin with {_PASSED_NAMES}",
+                f"a RoleName of that role that begins with {_PASSED_NAMES}, or a policy with iam:PassRole for its ARN",
+            )
+        if refused is not None:
+            yield Problem(
+                about=pool,
+                property_name=starter.key,
+                message=f"the role in {starter.key} of {pool.name} {refused[0]}: {starter.without}",
+                fix=refused[1],
+            )
 
 
 def _may_be_passed(role: Resource) -> bool:

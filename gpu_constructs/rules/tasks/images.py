@@ -210,8 +210,7 @@ def pulls_its_images(context: Context) -> Problems:
     told = set()
     for assignment in context.assignments:
         task, there = assignment.task, [each.pool for each in assignment.destinations]
-        isolated = (each for each in there if each.way_out.blocked_by)
-        pool = next((each for each in isolated if not each.user_data.names_proxy), None)
+        pool = next((each for each in there if each.way_out.blocked_by and not each.user_data.names_proxy), None)
         for container in task.containers if pool is not None else ():
             registry = _public_registry(container.image)
             missing = {} if registry or pool is None else _missing(context, task, container, pool)

@@ -12,7 +12,7 @@ from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, ask
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Value, begin_of, pattern_of, pieces_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.roles import Roles, is_closed_to
+from gpu_constructs.template.resources.roles import Roles
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.tasks import container_name, containers_in, needs_of_aws
 
@@ -82,17 +82,16 @@ def roles_are_assumed(context: Context) -> Problems:
         role, place = roles.named(section.get(name)), (section.origin, name)
         if role is None or place in told:
             continue
-        is_closed, of_volume = is_closed_to(role, service), service == _OF_VOLUMES
-        if is_closed or (of_volume and roles.lacks(role, "ec2:CreateVolume")):
+        is_volume = service == _OF_VOLUMES
+        needed = ("ec2:CreateVolume",) if is_volume else ()
+        refused = roles.refusal(role, service, needed, f"the AWS managed policy service-role/{_VOLUMES_POLICY}")
+        if refused is not None:
             told.add(place)
-            what, fix = "that does not allow ec2:CreateVolume", f"the AWS managed policy service-role/{_VOLUMES_POLICY}"
-            if is_closed:
-                what = f"that {service} may not assume"
-                fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
+            what = f"ManagedEBSVolume.{name}" if is_volume else name
             yield Problem(
                 about=about,
-                message=f"{'ManagedEBSVolume.' if of_volume else ''}{name} of {about.name} names a role {what}",
-                fix=fix,
+                message=f"{what} of {about.name} names a role that {refused[0]}",
+                fix=refused[1],
                 property_name=name,
                 origin=section.origin,
             )

@@ -99,21 +99,17 @@ class Networks:
         places = [self._places[each] for each in isolated]
         tables, vpc = {None, *(table for table, _ in places)}, places[0][1]
         there = {service for service, of_service in self._endpoints.get(vpc, ()) if of_service & tables}
-        blocked_by, blocker = Blocked.NO_PUBLIC_ADDRESS, ""
-        if self._isolated(subnets, public_address=True):
-            blocked_by, blocker = self._blocker(isolated[0])
+        closed = self._closed & self._targets.get(places[0][0], frozenset())
+        gateway = min(((Blocked.NAT_GATEWAY, each.logical_id) for each in closed), default=(Blocked.NO_ROUTE, ""))
+        blocked_by, blocker = self._shut.get(isolated[0]) or gateway
+        if not self._isolated(subnets, public_address=True):
+            blocked_by, blocker = Blocked.NO_PUBLIC_ADDRESS, ""
         return WayOut(
             blocked_by=blocked_by,
             blocker=blocker,
             missing_endpoints=() if None in there else tuple(each for each in _NEEDED if each not in there),
             may_be_opened=blocked_by is Blocked.VPC or not self._index.read_elsewhere.isdisjoint({*tables, vpc}),
         )
-
-    def _blocker(self, subnet: Reference) -> tuple[Blocked, str]:
-        """What keeps the way out of a subnet shut, and its name."""
-        closed = self._closed & self._targets.get(self._places[subnet][0], frozenset())
-        gateway = min(((Blocked.NAT_GATEWAY, each.logical_id) for each in closed), default=(Blocked.NO_ROUTE, ""))
-        return self._shut.get(subnet) or gateway
 
     def have_emptied_group(self, subnets: Value) -> bool:
         """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
@@ -63,11 +63,17 @@ class Roles:
         given = any("InstanceProfileName" in each.properties for each in self._index.all(INSTANCE_PROFILE))
         return role.properties.get("RoleName") is None and not given
 
-    def denies(self, role: Resource, action: str) -> bool:
-        """Whether a statement in a role certainly denies an action on everything, whatever else allows it."""
-        policies = _listed(role.properties, "Policies")
-        documents = [each.get("PolicyDocument") for each in policies if isinstance(each, Mapping)]
-        return any(_denies(each, action.lower()) for document in documents for each in _statements(document))
+    def refusal(self, role: Resource, service: str, needed: Iterable[str], policy: str) -> tuple[str, str] | None:
+        """What keeps a service from acting with a role, and what to change; None where it may do all that is needed.
+
+        A trust policy that is written out decides who may assume the role.
+        """
+        if _is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service):
+            fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
+            return f"does not trust {service}, which may not assume it", fix
+        lacking = next((each for each in needed if self.lacks(role, each)), None)
+        denied = ", and no statement that denies it" if lacking and _denies(role, lacking.lower()) else ""
+        return None if lacking is None else (f"does not allow {lacking}", f"{policy}{denied}")
 
     def lacks(self, role: Resource, action: str) -> bool:
         """Whether a role certainly may not do something: a policy denies it, or all are known and none allows it."""
@@ -76,7 +82,7 @@ class Roles:
         allowed = chain(_actions(role.properties.get("Policies")), *of_aws)
         is_unknown = not self._with_policies.isdisjoint({None, role.reference})
         may_do = is_unknown or any(not isinstance(each, str) or fnmatchcase(wanted, each.lower()) for each in allowed)
-        return self.denies(role, wanted) or not may_do
+        return not may_do or _denies(role, wanted)
 
     def are_left_out(self, policy: Value) -> bool:
         """Whether the policy of a key certainly names no role of AWS: its account and roles of these files alone."""
@@ -97,11 +103,6 @@ class Roles:
             names = [each for each in named if each is not None] if is_list(named) else [UNKNOWN]
             roles.update(self._index.reference(each, ROLE) for each in names)
         return frozenset(roles)
-
-
-def is_closed_to(role: Resource, service: str) -> bool:
-    """Whether a trust policy is written out, and lets a service such as ``ec2.amazonaws.com`` not assume the role."""
-    return _is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service)
 
 
 def is_closed_to_unnamed(policy: Value, action: str) -> bool:
@@ -136,11 +137,18 @@ def _is_for_others(statement: Value, action: str, service: str) -> bool:
     )
 
 
-def _denies(statement: Value, action: str) -> bool:
-    if not isinstance(statement, Mapping) or statement.get("Effect") != "Deny" or "Condition" in statement:
-        return False
-    actions = [each.lower() for each in _listed(statement, "Action") if isinstance(each, str)]
-    return "*" in _listed(statement, "Resource") and any(fnmatchcase(action, each) for each in actions)
+def _denies(role: Resource, action: str) -> bool:
+    """Whether a statement in a role certainly denies an action on everything, whatever else allows it."""
+    policies = _listed(role.properties, "Policies")
+    documents = [each.get("PolicyDocument") for each in policies if isinstance(each, Mapping)]
+    return any(
+        isinstance(each, Mapping)
+        and each.get("Effect") == "Deny"
+        and "Condition" not in each
+        and "*" in _listed(each, "Resource")
+        and any(isinstance(one, str) and fnmatchcase(action, one.lower()) for one in _listed(each, "Action"))
+        for each in chain.from_iterable(map(_statements, documents))
+    )
 
 
 def _is_somebody(principal: Value) -> bool:

@@ -123,6 +123,8 @@ def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
         (_ECR, None, "Own", []),  # what it allows is not known
         (_ECR, "non-blocking", "AmazonEC2ContainerRegistryReadOnly", ["warning"]),  # only logs are lost
         (_ECR, "blocking", "AmazonEC2ContainerRegistryReadOnly", ["error"]),
+        (_ECR, None, "CloudWatchAgentServerPolicy", ["error"]),
+        ("vllm/vllm-openai:v0.11.0", "blocking", "CloudWatchAgentServerPolicy", []),
         (_ECR, "blocking", "service-role/AmazonECSTaskExecutionRolePolicy", []),
     ],
 )
