@@ -15,7 +15,7 @@ from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.roles import is_closed_to_unnamed
+from gpu_constructs.template.resources.roles import is_closed
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, SecurityGroups
 
@@ -115,7 +115,7 @@ def mounts_with_a_role(context: Context) -> Problems:
             authorization = mount.section("AuthorizationConfig")
             system = _system(mount, context.index)
             without_iam = not {authorization.text("IAM"), authorization.text("Iam")} - {None, "DISABLED"}
-            if system is not None and without_iam and is_closed_to_unnamed(system.properties.get(_POLICY), _MOUNT):
+            if system is not None and without_iam and is_closed(system.properties.get(_POLICY), _MOUNT, "*"):
                 yield Problem(
                     about=task,
                     message=f"{task.name} mounts {brief(name)} without IAM, and the policy of the file system lets no "

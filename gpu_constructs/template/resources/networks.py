@@ -141,7 +141,9 @@ class Networks:
             if found.reference not in self._shut and not self._targets.get(place[0], frozenset()) <= closed:
                 return ()
             isolated[found.reference] = place[1]
-        return () if len({*isolated.values()}) > 1 or self._are_unclear else tuple(isolated)
+        # Something may be for a table or a VPC that is not known, and so for any.
+        is_open = None in self._targets or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
+        return () if is_open or len({*isolated.values()}) > 1 else tuple(isolated)
 
     @cached_property
     def _places(self) -> dict[Reference | None, _Place]:
@@ -239,11 +241,6 @@ class Networks:
         if is_nameless and _service(endpoint.get("ServiceName")) != "logs":
             return any(self._index.all(*_RESOLVERS, *_RESOLVER_RULES))
         return self._security.may_let(INGRESS, self._security.listed(endpoint, "SecurityGroupIds"), HTTPS)
-
-    @cached_property
-    def _are_unclear(self) -> bool:
-        """Whether something is for a table or a VPC that is not known, and may be for any."""
-        return None in self._targets or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
 
 
 def _service(name: Value) -> str | None:

@@ -68,7 +68,7 @@ class Roles:
 
         A trust policy that is written out decides who may assume the role.
         """
-        if _is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service):
+        if is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service):
             fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
             return f"does not trust {service}, which may not assume it", fix
         lacking = next((each for each in needed if self.lacks(role, each)), None)
@@ -86,12 +86,11 @@ class Roles:
 
     def are_left_out(self, policy: Value) -> bool:
         """Whether the policy of a key certainly names no role of AWS: its account and roles of these files alone."""
-        return policy is None or all(map(self._names_no_other, _statements(policy)))
-
-    def _names_no_other(self, statement: Value) -> bool:
-        principal = statement.get("Principal") if isinstance(statement, Mapping) else None
-        return isinstance(principal, Mapping) and all(
-            end_of(each).endswith(":root") or self.named(each) for each in _listed(principal, "AWS")
+        principals = [each.get("Principal") if isinstance(each, Mapping) else None for each in _statements(policy)]
+        return policy is None or all(
+            isinstance(each, Mapping)
+            and all(end_of(one).endswith(":root") or self.named(one) for one in _listed(each, "AWS"))
+            for each in principals
         )
 
     @cached_property
@@ -105,13 +104,9 @@ class Roles:
         return frozenset(roles)
 
 
-def is_closed_to_unnamed(policy: Value, action: str) -> bool:
-    """Whether the policy of a resource is written out, and allows an action to nobody who has no role or user."""
-    return _is_closed(policy, action.lower(), "*")
-
-
-def _is_closed(document: Value, action: str, service: str) -> bool:
-    return all(_is_for_others(each, action, service) for each in _statements(document))
+def is_closed(policy: Value, action: str, service: str) -> bool:
+    """Whether a policy is written out, and lets a service not do something; ``*`` is nobody with a role or a user."""
+    return all(_is_for_others(each, action.lower(), service) for each in _statements(policy))
 
 
 def _statements(document: Value) -> Sequence[Value]:
