@@ -21,11 +21,6 @@ from tests.synthesis import ROOT
 PACK = "gpu_constructs.lint"
 
 
-def line_of(text: str, template: str) -> int:
-    (line,) = [number for number, line in enumerate(template.splitlines(), start=1) if line == text]
-    return line
-
-
 def test_the_command_line_says_at_which_line_a_task_fits_no_host_and_nothing_of_a_good_template(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -41,7 +36,8 @@ def test_the_command_line_says_at_which_line_a_task_fits_no_host_and_nothing_of_
     assert ended.value.code & 2  # cfn-lint adds 4 for warnings
     assert "good.yaml" not in said.out
     (line,) = [each for each in said.out.splitlines() if ":E9560:" in each]
-    assert line.startswith(f"template.yaml:{line_of('          ResourceRequirements:', BAD)}:11:")
+    number = BAD.splitlines().index("          ResourceRequirements:") + 1
+    assert line.startswith(f"template.yaml:{number}:11:")
     assert ":E9560:GPU060: Train does not fit on Provider: GPUs: 8 asked, g5.xlarge has 1; fix: " in line
 
 

@@ -43,10 +43,6 @@ def the_line(each: Image) -> ReleaseLine:
     return line
 
 
-def a_release(each: Image, name: str) -> str:
-    return re.sub(r"20\d{6}", name, each.known_release or "") if name.isdigit() else name
-
-
 @pytest.mark.parametrize(
     ("name", "folder"),
     [
@@ -139,7 +135,9 @@ def test_every_release_and_every_family_against_the_oracle(name: str) -> None:
     for of_family, (first, last_not) in ORACLE[name].items():
         (host, *_) = family(of_family)
         for number, release in line.releases.items():
-            verdict = compatibility(each, host, a_release(each, release.name)).verdict
+            is_date = release.name.isdigit()
+            name_there = re.sub(r"20\d{6}", release.name, each.known_release or "") if is_date else release.name
+            verdict = compatibility(each, host, name_there).verdict
             if first is not None and number >= recorded_number(first):
                 expected = Verdict.DRIVES
             elif last_not and number <= recorded_number(last_not):

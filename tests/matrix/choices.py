@@ -41,6 +41,7 @@ BLOCK_ENDS = datetime(2026, 12, 8, 11, 30, tzinfo=timezone.utc)
 GROUP = "matrix"
 """The resource group of all on-demand capacity reservations."""
 
+_OWN_AMI = dict.fromkeys(("us-east-1", "us-west-2", "eu-west-1"), "ami-0123456789abcdef0")
 _GROUP_ARN = f"arn:aws:resource-groups:us-east-1:123456789012:group/{GROUP}"
 
 
@@ -112,13 +113,6 @@ def _choice(name: str, *traits: str, **arguments: object) -> Choice:
     return Choice(name, frozenset(traits), MappingProxyType(arguments))
 
 
-@cache
-def _own_ami() -> ec2.IMachineImage:
-    return ec2.MachineImage.generic_linux(
-        dict.fromkeys(("us-east-1", "us-west-2", "eu-west-1"), "ami-0123456789abcdef0")
-    )
-
-
 _BOTTLEROCKET = GpuMachineImage.newest("bottlerocket-ecs-3-nvidia-x86_64")
 
 
@@ -165,7 +159,7 @@ DIMENSIONS: tuple[tuple[Choice, ...], ...] = (
             "an AMI of its own",
             "g5.xlarge",
             "nvidia, local disks",
-            GpuMachineImage.custom(_own_ami(), driver_branch=580),
+            GpuMachineImage.custom(ec2.MachineImage.generic_linux(_OWN_AMI), driver_branch=580),
         ),
         _hardware("no accelerator", "c7i.2xlarge", "cpu"),
         # What no other choice can make work.

@@ -210,14 +210,12 @@ def disagreements(design: Design, report: Report) -> Iterator[str]:
         yield from (
             f"{each.rule} where there is room: {each.message}"
             for each in findings
-            if each.rule in _ROOM and not _is_only_short_of_time(each) and not _is_of_a_first_host(each, design)
+            if each.rule in _ROOM and not _is_of_a_first_host(each, design)
+            # only short of time
+            if not (each.rule == "GPU080" and "may need" in each.message)
         )
     yield from _of_unchecked(design, findings)
     yield from _of_values(design, judged, report)
-
-
-def _is_only_short_of_time(finding: Finding) -> bool:
-    return finding.rule == "GPU080" and "may need" in finding.message
 
 
 def _of_unchecked(design: Design, findings: list[Finding]) -> Iterator[str]:

@@ -200,7 +200,8 @@ def shown(findings: Iterable[Finding]) -> Counter[tuple[str, str]]:
 def shown_by_lint(template: dict[str, Any]) -> Counter[tuple[str, str]]:
     """What the rule classes show of a template, without the fix that each text ends with."""
     read = Unindexed(template)
-    return Counter((rule.id, message_of(each.message)) for rule in lint_rules() for each in rule.match(read))
+    texts = ((rule.id, each.message.partition(": ")[2]) for rule in lint_rules() for each in rule.match(read))
+    return Counter((id_, text.partition("; fix: ")[0]) for id_, text in texts)
 
 
 class Unindexed(Template):  # type: ignore[misc] # cfn-lint ships no types
@@ -209,10 +210,6 @@ class Unindexed(Template):  # type: ignore[misc] # cfn-lint ships no types
     def __init__(self, template: dict[str, Any]) -> None:
         self.template, self.filename, self.regions = template, "template.yaml", ["us-east-1"]
         self.context = Namespace(parameter_sets=None)
-
-
-def message_of(text: str) -> str:
-    return text.partition(": ")[2].partition("; fix: ")[0]
 
 
 @lru_cache(maxsize=1)

@@ -29,9 +29,9 @@ def _of_another(site: Site) -> None:
     service_on(site).scale(by=[ScaleBy.requests(endpoint=endpoint, per_task_per_minute=60)])
 
 
-def _with_requests(site: Site, *, service: dict[str, Any] | None = None, **arguments: Any) -> None:
-    one = service_of(site, **(service or {}))
-    one.scale(by=[ScaleBy.requests(endpoint=behind(one), per_task_per_minute=60)], **arguments)
+def _by_requests_from_none(site: Site) -> None:
+    one = service_of(site)
+    one.scale(by=[ScaleBy.requests(endpoint=behind(one), per_task_per_minute=60)], min_tasks=0)
 
 
 def _sized(site: Site, **size: Any) -> None:
@@ -68,7 +68,7 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (_plain(of=managed), "max_tasks: Managed Instances have no maximum"),
         (_plain(service={"desired_count": 3}), "desired_count: .*GPU210"),
         (_plain(min_tasks=0), "min_tasks: .*GPU211"),
-        (lambda site: _with_requests(site, min_tasks=0), "min_tasks: .*503.*GPU211"),
+        (_by_requests_from_none, "min_tasks: .*503.*GPU211"),
         (_queued(by_tokens()), "by: .*MAX"),
         (_queued(scale_out_cooldown=_MINUTE), "scale_out_cooldown: "),
         (_plain(scale_in_cooldown=_IN_PARTS), "scale_in_cooldown: "),

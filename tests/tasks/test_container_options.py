@@ -17,17 +17,17 @@ OURS = {"efa", "memory_mib", "shared_memory_mib"}
 ASKED_OTHERWISE = {"gpu_count", "inference_accelerator_resources"}
 
 
-def _of_cdk() -> set[str]:
-    return set(inspect.signature(ecs.TaskDefinition.add_container).parameters) - {"self", "id", "image"}
-
-
 def test_the_arguments_are_those_of_cdk_and_three_of_this_library() -> None:
-    assert get_type_hints(ContainerOptions).keys() == (_of_cdk() - ASKED_OTHERWISE) | OURS
+    of_cdk = set(inspect.signature(ecs.TaskDefinition.add_container).parameters) - {"self", "id", "image"}
+    assert get_type_hints(ContainerOptions).keys() == (of_cdk - ASKED_OTHERWISE) | OURS
 
 
 _CONTROL = ecs.SystemControl(namespace="net.core.somaxconn", value="4096")
 
+_CHECK = {"Command": ["CMD-SHELL", "true"], "Interval": 30, "Retries": 3, "Timeout": 5}
+
 PASSED_ON: list[tuple[str, Any, str, object]] = [
+    ("command", ["serve"], "Command", ["serve"]),
     ("container_name", "server", "Name", "server"),
     ("disable_networking", True, "DisableNetworking", True),
     ("dns_search_domains", ("example.internal",), "DnsSearchDomains", ["example.internal"]),
@@ -37,6 +37,7 @@ PASSED_ON: list[tuple[str, Any, str, object]] = [
     ("enable_restart_policy", True, "RestartPolicy", {"Enabled": True}),
     ("entry_point", ("python", "-u"), "EntryPoint", ["python", "-u"]),
     ("extra_hosts", {"db": "10.0.0.3"}, "ExtraHosts", [{"Hostname": "db", "IpAddress": "10.0.0.3"}]),
+    ("health_check", ecs.HealthCheck(command=["CMD-SHELL", "true"]), "HealthCheck", _CHECK),
     ("hostname", "gpu", "Hostname", "gpu"),
     ("interactive", True, "Interactive", True),
     ("memory_limit_mib", 4096, "Memory", 4096),
@@ -44,6 +45,7 @@ PASSED_ON: list[tuple[str, Any, str, object]] = [
     ("privileged", True, "Privileged", True),
     ("pseudo_terminal", True, "PseudoTerminal", True),
     ("start_timeout", cdk.Duration.minutes(5), "StartTimeout", 300),
+    ("stop_timeout", cdk.Duration.minutes(2), "StopTimeout", 120),
     ("system_controls", [_CONTROL], "SystemControls", [{"Namespace": "net.core.somaxconn", "Value": "4096"}]),
     ("version_consistency", ecs.VersionConsistency.DISABLED, "VersionConsistency", "disabled"),
 ]

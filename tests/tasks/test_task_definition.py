@@ -153,23 +153,6 @@ def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:
     assert (options["awslogs-group"], options["awslogs-stream-prefix"]) == ({"Ref": logical_id}, "train")
 
 
-def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
-    task = tenant.task(network_mode=ecs.NetworkMode.AWS_VPC, family="chat")
-    container = task.add_gpu_container(
-        "vllm",
-        image=tenant.image,
-        command=["serve"],
-        essential=True,
-        health_check=ecs.HealthCheck(command=["CMD-SHELL", "true"]),
-        stop_timeout=cdk.Duration.minutes(2),
-    )
-    container.add_port_mappings(ecs.PortMapping(container_port=8000))
-    made = tenant.container()
-    assert tenant.only("AWS::ECS::TaskDefinition")["Family"] == "chat"
-    assert (made["Command"], made["StopTimeout"], made["PortMappings"][0]["ContainerPort"]) == (["serve"], 120, 8000)
-    assert made["HealthCheck"]["Command"] == ["CMD-SHELL", "true"]
-
-
 def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> None:
     task = tenant.task()
     task.add_gpu_container("vllm", image=tenant.image)

@@ -246,12 +246,8 @@ def odd_answers(operation: str) -> st.SearchStrategy[Any]:
     return ODD | level | st.dictionaries(st.sampled_from(keys(operation)), st.lists(level, max_size=2), max_size=4)
 
 
-def every_odd_answer() -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({each: odd_answers(each) for each in OPERATIONS})
-
-
 @settings(max_examples=times(5))
-@given(st.deferred(every_odd_answer))
+@given(st.deferred(lambda: st.fixed_dictionaries({each: odd_answers(each) for each in OPERATIONS})))
 def test_answers_of_any_shape_are_results(answers: dict[str, Any]) -> None:
     found = preflight(every_kind(), answering(answers), CHECKS)
     assert all(each.text for each in found)

@@ -21,15 +21,10 @@ from tests.synthesis import Site, user_data
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 
 
-def _managed_scaling(site: Site) -> dict[str, Any]:
-    scaling: dict[str, Any] = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]["ManagedScaling"]
-    return scaling
-
-
 def test_steps_and_target_reach_the_capacity_provider(site: Site) -> None:
     steps = HostScaling(minimum_scaling_step_size=2, maximum_scaling_step_size=4, target_capacity_percent=90)
     site.capacity("g6.xlarge", scaling=steps)
-    assert _managed_scaling(site) == {
+    assert site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]["ManagedScaling"] == {
         "InstanceWarmupPeriod": 600,
         "MaximumScalingStepSize": 4,
         "MinimumScalingStepSize": 2,

@@ -21,16 +21,12 @@ def _statements(site: Site) -> list[dict[str, Any]]:
     return [one for each in site.properties("AWS::SNS::TopicPolicy") for one in each["PolicyDocument"]["Statement"]]
 
 
-def _for_alarms(site: Site) -> list[dict[str, Any]]:
-    return [each for each in _statements(site) if each["Principal"] == ALARMS]
-
-
 @pytest.mark.parametrize("enforce_ssl", [False, True])
 def test_alarms_may_publish_whatever_else_the_policy_of_the_topic_has(site: Site, enforce_ssl: bool) -> None:
     topic = sns.Topic(site.stack, "Told", enforce_ssl=enforce_ssl)
     monitoring = site.cluster.add_monitoring("Monitoring", notify=topic)
     monitoring.add_recovery()
-    (allows,) = _for_alarms(site)
+    (allows,) = [each for each in _statements(site) if each["Principal"] == ALARMS]
     assert (allows["Effect"], allows["Action"]) == ("Allow", "sns:Publish")
     arn = str(allows["Condition"]["ArnLike"]["aws:SourceArn"])
     assert "cloudwatch" in arn

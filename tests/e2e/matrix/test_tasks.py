@@ -116,11 +116,11 @@ def kinds_of_managed() -> list[tuple[Host, str, str]]:
     every = list(product(MANAGED, PURCHASES, STORAGE))
     # Every purchase and every storage on one of the hosts at least, and every host.
     some = [(host, list(PURCHASES)[n % 4], list(STORAGE)[n % 3]) for n, host in enumerate(MANAGED)]
-    return [each for each in (every if EVERYTHING else some) if not lacks_disks(each[0], each[2])]
-
-
-def lacks_disks(host: Host, storage: str) -> bool:
-    return storage == "local disks" and host in WITHOUT_LOCAL_DISKS
+    return [
+        (host, purchase, storage)
+        for host, purchase, storage in (every if EVERYTHING else some)
+        if storage != "local disks" or host not in WITHOUT_LOCAL_DISKS
+    ]
 
 
 @pytest.fixture(scope="module")

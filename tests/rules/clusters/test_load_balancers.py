@@ -171,7 +171,6 @@ _PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
     ("image", "command", "port", "expected"),
     [
         (_VLLM, "Qwen/Qwen3-8B --port=9000", 8000, ["error"]),
-        (_VLLM, "Qwen/Qwen3-8B", 9000, ["error"]),
         (_VLLM, "Qwen/Qwen3-8B --host 127.0.0.1", 8000, ["error"]),
         (_VLLM, "Qwen/Qwen3-8B --uds /tmp/vllm.sock", 9000, []),
         (_VLLM, "Qwen/Qwen3-8B --port $PORT", 8000, []),

@@ -59,7 +59,6 @@ ALONE = {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonECSInfrastructureR
         ({"RoleName": {"Ref": "Name"}}, ALONE, {}, UNKNOWN),
         # any other policy may pass the role
         ({}, {}, {}, UNKNOWN),
-        ({}, {"ManagedPolicyArns": []}, {}, UNKNOWN),
         *(({}, ALONE, policy({"Ref": each}), UNKNOWN) for each in ("Infrastructure", "Nowhere")),
         ({}, ALONE, policy({"Ref": "Other"}), False),
     ],

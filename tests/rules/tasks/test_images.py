@@ -100,7 +100,6 @@ def test_servers_end_on_gpus_that_they_are_not_for(types: str, run: str, expecte
         ("vllm/vllm-openai:v0.9.1 python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B", True),
         ("docker.io/vllm/vllm-openai:latest sh -c vllm", True),
         ("vllm/vllm-openai:v0.27.1 models/vllm", False),
-        ("vllm/vllm-openai:v0.27.1", False),
         ("ollama/ollama:0.5 ollama serve", True),
         ("ollama/ollama:0.5 serve", False),
         ("ghcr.io/huggingface/text-generation-inference:3.3.7 text-generation-launcher --model-id gpt2", True),

@@ -187,11 +187,6 @@ def test_vllm_has_no_kernel_for_mxfp4_before_ampere(ground: Ground) -> None:
     task.add_model_server("Sglang", server=ModelServer.sglang("openai/gpt-oss-20b"), gpus=4)
 
 
-def _said(site: Site) -> list[tuple[str, str]]:
-    messages = site.stack.node.find_child("Task").node.find_child("Vllm").node.metadata
-    return [(each.type, str(each.data)) for each in messages if each.type in {"aws:cdk:info", "aws:cdk:warning"}]
-
-
 @pytest.mark.parametrize(
     ("model", "arguments", "options", "said"),
     [
@@ -224,7 +219,8 @@ def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
 ) -> None:
     task = site.task(site.capacity("g6.xlarge"))
     task.add_model_server("Vllm", server=ModelServer.vllm(model, arguments=arguments), **options)
-    found = _said(site)
+    messages = site.stack.node.find_child("Task").node.find_child("Vllm").node.metadata
+    found = [(each.type, str(each.data)) for each in messages if each.type in {"aws:cdk:info", "aws:cdk:warning"}]
     assert [kind for kind, _ in found] == [f"aws:cdk:{kind}" for kind, _ in said]
     assert all(words in text for (_, text), (_, words) in zip(found, said, strict=True)), found
 

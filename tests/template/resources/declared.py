@@ -25,18 +25,13 @@ def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str |
                 metadata=resource.get("Metadata", {}),
                 creation_policy=_value(resource.get("CreationPolicy", {}), name),
                 update_policy=_value(resource.get("UpdatePolicy", {}), name),
-                init=_init(resource.get("Metadata"), name),
+                init=_value(resource.get("Metadata", {}).get("AWS::CloudFormation::Init", {}), name),
                 depends_on=depends_on_of(resource.get("DependsOn")),
                 origin=Origin(resource=logical_id, file="template.json", path=("Resources", logical_id)),
             )
             for logical_id, resource in resources.items()
         },
     )
-
-
-def _init(metadata: Any, stack: str) -> Any:
-    written = metadata.get("AWS::CloudFormation::Init") if isinstance(metadata, Mapping) else None
-    return _value(written or {}, stack)
 
 
 def joined(*pieces: Any, stack: str = "Stack") -> Text:

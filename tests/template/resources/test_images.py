@@ -26,14 +26,6 @@ BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
             f"resolve:ssm:{BOTTLEROCKET}/latest/image_id",
             HostImage(image=image("bottlerocket-ecs-2-nvidia-arm64")),
         ),
-        (
-            f"resolve:ssm:{BOTTLEROCKET}/1.66.0/image_id",
-            HostImage(image=image("bottlerocket-ecs-2-nvidia-arm64"), release="1.66.0"),
-        ),
-        (
-            "resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/recommended/image_id",
-            HostImage(image=image("al2023")),
-        ),
         ("resolve:ssm:/my/own/image", UNKNOWN),
         ("ami-0123456789abcdef0", UNKNOWN),
         (joined("resolve:ssm:", {"Ref": "P"}), UNKNOWN),

@@ -61,7 +61,7 @@ class _Plan:
             kind, names = TYPES[declared["Type"]]
             values, unknown, expressions = self._block(declared.get("Properties", {}), names, ())
             unknown |= {"id": True, "arn": True}
-            if kind == "aws_ecs_service" and not _is_daemon(values):
+            if kind == "aws_ecs_service" and values.get("scheduling_strategy") != "DAEMON":
                 values.setdefault("desired_count", 1)
             if kind == "aws_security_group" and "egress" not in values:
                 values["egress"] = [{"from_port": 0, "to_port": 0, "protocol": "-1", "cidr_blocks": ["0.0.0.0/0"]}]
@@ -230,10 +230,6 @@ class _Plan:
             if isinstance(named, str) and declared["Type"].endswith("Cluster")
             else (_LATER, references)
         )
-
-
-def _is_daemon(values: Mapping[str, Any]) -> bool:
-    return values.get("scheduling_strategy") == "DAEMON"
 
 
 def _snake(name: str) -> str:
