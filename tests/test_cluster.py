@@ -82,15 +82,6 @@ def test_a_family_that_cannot_work_leaves_nothing_behind(
     assert cluster.capacities == ()
 
 
-def test_a_cluster_that_the_stack_already_has_takes_capacity(site: Site) -> None:
-    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
-    ours = GpuCluster(site.stack, "Gpu", cluster=theirs)
-    ours.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    assert ours.cluster is theirs
-    assert len(site.properties("AWS::ECS::Cluster")) == 1
-    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
-
-
 def test_fargate_beside_gpus_stays_in_the_one_list(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc, enable_fargate_capacity_providers=True)
     GpuCluster(site.stack, "Gpu", cluster=theirs).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)

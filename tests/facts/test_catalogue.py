@@ -31,14 +31,11 @@ def test_every_type_is_found_by_its_name() -> None:
     ("name", "nearest"),
     [
         ("g6.xlrge", "g6.xlarge"),
-        ("p5.48xlrge", "p5.48xlarge"),
         ("p6b200.48xlarge", "p6-b200.48xlarge"),
         ("g6e.12xlargee", "g6e.12xlarge"),
-        ("c7i.2xlage", "c7i.2xlarge"),
         ("G6.XLARGE", "g6.xlarge"),
         (" g6.xlarge ", "g6.xlarge"),
         ("g5", "g5.xlarge"),
-        ("P6-B200", "p6-b200.48xlarge"),
         ("c7i", "c7i.large"),
     ],
 )

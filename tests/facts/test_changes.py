@@ -9,22 +9,18 @@ from gpu_constructs.facts.records import read
 from tools.changes import changes
 
 
-def newer_types(content: dict[str, Any]) -> None:
-    types = content["instance_types"]
-    types["g9.xlarge"] = types["g6.xlarge"]
-    content["regions"]["g9"] = ["us-east-1"]
-    del types["p2.xlarge"]
-    for name in ("g5.xlarge", "g5.2xlarge"):
-        types[name]["accelerators"]["memory_mib"] = 23028
-    content["regions"]["p6-b300"] = ["us-west-2", "us-moon-1"]
-    content["quotas"]["G/VT"]["spot_code"] = None
-
-
 def test_what_differs_is_said_in_a_line_for_types_that_differ_alike() -> None:
     before: Any = read("accelerated")
     assert changes(before, before) == []
     after = deepcopy(before)
-    newer_types(after)
+    types = after["instance_types"]
+    types["g9.xlarge"] = types["g6.xlarge"]
+    after["regions"]["g9"] = ["us-east-1"]
+    del types["p2.xlarge"]
+    for name in ("g5.xlarge", "g5.2xlarge"):
+        types[name]["accelerators"]["memory_mib"] = 23028
+    after["regions"]["p6-b300"] = ["us-west-2", "us-moon-1"]
+    after["quotas"]["G/VT"]["spot_code"] = None
     said = changes(before, after)
     assert "g9.xlarge: new" in said
     assert "p2.xlarge: gone" in said

@@ -271,8 +271,6 @@ def test_times_are_written_in_utc_and_the_lead_is_a_choice(site: Site) -> None:
         (START.replace(tzinfo=None), "a time without a time zone"),
         (date(2026, 12, 1), "expects a time"),
         ("2026-12-01T11:30:00Z", "expects a time"),
-        (0, "expects a time"),
-        (True, "expects a time"),
     ],
 )
 def test_times_have_a_time_zone(argument: str, wrong: Any, words: str) -> None:

@@ -61,23 +61,11 @@ def test_a_start_that_may_cost_more_than_allowed_is_refused_with_what_plan_says(
         define(site, max_cost_usd=True)
 
 
-@pytest.mark.parametrize(
-    ("purchase", "arguments", "is_told"),
-    [
-        (Purchase.spot(), {}, True),
-        (Purchase.spot(), {"timeout": HOURS_6}, False),
-        (Purchase.spot(), {"checkpoints": True}, False),
-        (Purchase.on_demand(), {}, False),
-    ],
-    ids=["a day on Spot by default", "short on Spot", "with checkpoints", "on demand"],
-)
-def test_a_long_job_on_spot_hosts_without_checkpoints_is_a_warning(
-    ground: Any, purchase: Purchase, arguments: dict[str, Any], *, is_told: bool
-) -> None:
-    if arguments.get("checkpoints"):
-        arguments = {"checkpoints": JobData.s3(s3.Bucket(ground.stack, "Kept", enforce_ssl=True), prefix="kept/")}
-    of = queue(ground, CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=4, purchase=purchase))
-    assert any("without checkpoints" in each for each in warned(job(ground, of, **arguments))) is is_told
+def test_a_job_is_a_day_on_spot_hosts_by_default_and_told_of_checkpoints(ground: Any) -> None:
+    spot = CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=4, purchase=Purchase.spot())
+    of, kept = queue(ground, spot), JobData.s3(s3.Bucket(ground.stack, "Kept", enforce_ssl=True), prefix="kept/")
+    made = job(ground, of, "Lost"), job(ground, of, "Resumed", checkpoints=kept)
+    assert [any("without checkpoints" in each for each in warned(one)) for one in made] == [True, False]
 
 
 def test_a_job_is_told_its_places_may_use_them_and_resumes_under_its_own_name(site: Site) -> None:

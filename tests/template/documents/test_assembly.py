@@ -101,20 +101,18 @@ NESTED = {"Type": "AWS::CloudFormation::Stack"}
 URL = {"Fn::Join": ["", ["https://s3.", {"Ref": "AWS::Region"}, {"Fn::Sub": ".x/cdk-${AWS::AccountId}"}, "/abc.json"]]}
 
 
-def with_asset(folder: Path, path: str) -> Path:
-    asset = {"source": {"path": path, "packaging": "file"}, "destinations": {"x": {"objectKey": "some/abc.json"}}}
+def test_a_nested_stack_outside_of_the_assembly_is_refused_and_not_read_with_its_template(tmp_path: Path) -> None:
+    save(tmp_path / "N.template.json", template(1))
+    folder = tmp_path / "cdk.out"
+    source = {"path": "../N.template.json", "packaging": "file"}
+    asset = {"source": source, "destinations": {"x": {"objectKey": "some/abc.json"}}}
     save(folder / "A.assets.json", {"files": {"abc": asset, "odd": 5}})
     artifacts = {
         "A.assets": {"type": "cdk:asset-manifest", "properties": {"file": "A.assets.json"}},
         "A": stack_artifact("A.template.json"),
     }
     content = template(1, Resources={"Nested": {**NESTED, "Properties": {"TemplateURL": URL}}})
-    return assembly(folder, artifacts, A=content, N=template(2))
-
-
-def test_a_nested_stack_outside_of_the_assembly_is_refused_and_not_read_with_its_template(tmp_path: Path) -> None:
-    save(tmp_path / "N.template.json", template(1))
-    folder = with_asset(tmp_path / "cdk.out", "../N.template.json")
+    assembly(folder, artifacts, A=content, N=template(2))
     with pytest.raises(UnreadableError, match="names a file outside of its directory"):
         read_stacks([folder])
     assert len(read_stacks([folder / "A.template.json"]).stacks) == 1
