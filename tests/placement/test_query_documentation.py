@@ -116,17 +116,6 @@ def test_both_forms_of_an_order_are_one(symbol: str, word: str) -> None:
     assert answers == [symbol in {"<", "<="}, "=" in symbol, symbol in {">", ">="}]
 
 
-@pytest.mark.parametrize(
-    ("symbols", "words"),
-    [
-        ("attribute:a exists && attribute:b exists", "attribute:a exists and attribute:b exists"),
-        ("!(attribute:a exists)", "not (attribute:a exists)"),
-    ],
-)
-def test_both_forms_of_a_connective_are_one(symbols: str, words: str) -> None:
-    assert parse(symbols) == parse(words)
-
-
 def test_a_pattern_with_groups_as_flotilla_sends_it_is_read_whole() -> None:
     # stitchfix/flotilla, execution/adapter/ecs_adapter.go: its constraint for GPU hosts.
     query = parse("attribute:ecs.instance-type =~ (p[2,3]|g[3,4]|f[1]).*")

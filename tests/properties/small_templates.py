@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from tests.template.resources.declared import resource
+
 __all__ = ["Written", "small_template"]
 
 _SSM = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-%s/image_id}}"
@@ -80,7 +82,7 @@ class Written:
     resources: dict[str, Any] = field(
         default_factory=lambda: {
             "Cluster": {"Type": "AWS::ECS::Cluster"},
-            **{f"In{each}": _of("AWS::EC2::Subnet", AvailabilityZone=f"us-east-1{each.lower()}") for each in "AB"},
+            **{f"In{each}": resource("EC2::Subnet", AvailabilityZone=f"us-east-1{each.lower()}") for each in "AB"},
         }
     )
     tasks: list[str] = field(default_factory=list)
@@ -108,8 +110,8 @@ def small_template(number: int) -> Written:
     if random.random() < 0.25:
         _job(written, random)
     listed = [{"Ref": each} for each in providers]
-    written.resources["Association"] = _of(
-        "AWS::ECS::ClusterCapacityProviderAssociations",
+    written.resources["Association"] = resource(
+        "ECS::ClusterCapacityProviderAssociations",
         Cluster={"Ref": "Cluster"},
         CapacityProviders=listed,
         DefaultCapacityProviderStrategy=[],
@@ -123,12 +125,12 @@ def _pool(written: Written, random: Random, name: str) -> tuple[str, str]:
     if kind == "batch":
         named = [each for each in types if isinstance(each, str)] or ["optimal"]
         hosts = {"Type": "EC2", "InstanceTypes": named, "MinvCpus": 0, "MaxvCpus": 64, "Subnets": ["subnet-1"]}
-        written.resources[name] = _of("AWS::Batch::ComputeEnvironment", Type="MANAGED", ComputeResources=hosts)
+        written.resources[name] = resource("Batch::ComputeEnvironment", Type="MANAGED", ComputeResources=hosts)
     elif kind == "managed":
         wanted = {"VCpuCount": {"Min": 2}, "MemoryMiB": {"Min": 1024}, "AllowedInstanceTypes": types}
         hosts = {"InstanceRequirements": wanted, "NetworkConfiguration": {"Subnets": ["subnet-1"]}}
-        written.resources[name] = _of(
-            "AWS::ECS::CapacityProvider",
+        written.resources[name] = resource(
+            "ECS::CapacityProvider",
             ClusterName={"Ref": "Cluster"},
             ManagedInstancesProvider={"InstanceLaunchTemplate": hosts},
         )
@@ -140,8 +142,8 @@ def _pool(written: Written, random: Random, name: str) -> tuple[str, str]:
             group = {"Fn::ImportValue": "group"}
         if kind != "group":
             scaling = {"Status": random.choice(("ENABLED", "ENABLED", "ENABLED", "DISABLED"))}
-            written.resources[name] = _of(
-                "AWS::ECS::CapacityProvider",
+            written.resources[name] = resource(
+                "ECS::CapacityProvider",
                 AutoScalingGroupProvider={"AutoScalingGroupArn": group, "ManagedScaling": scaling},
             )
     return name, "provider" if kind == "elsewhere" else kind
@@ -153,13 +155,13 @@ def _group(written: Written, random: Random, name: str, types: list[Any], least:
         "ImageId": random.choice(_IMAGES),
         "UserData": {"Fn::Base64": {"Fn::Sub": random.choice(_USER_DATA)}},
     }
-    written.resources[f"{name}Launch"] = _of("AWS::EC2::LaunchTemplate", LaunchTemplateData=launched)
+    written.resources[f"{name}Launch"] = resource("EC2::LaunchTemplate", LaunchTemplateData=launched)
     version = {"LaunchTemplateId": {"Ref": f"{name}Launch"}, "Version": "1"}
     overrides = [{"InstanceType": each} for each in types]
     mixed = {"LaunchTemplate": {"LaunchTemplateSpecification": version, "Overrides": overrides}}
     group = {"LaunchTemplate": version} if len(types) == 1 else {"MixedInstancesPolicy": mixed}
-    written.resources[f"{name}Group"] = _of(
-        "AWS::AutoScaling::AutoScalingGroup",
+    written.resources[f"{name}Group"] = resource(
+        "AutoScaling::AutoScalingGroup",
         MinSize=str(least),
         MaxSize="4",
         VPCZoneIdentifier=random.choice(_SUBNETS),
@@ -177,7 +179,7 @@ def _task(written: Written, random: Random, name: str, providers: list[str]) -> 
     container["Cpu"] = random.choice((0, 1024, 9000))
     if asks is not None:
         container["ResourceRequirements"] = [{"Type": "GPU", **asks}]
-    task = _of("AWS::ECS::TaskDefinition", Family=name.lower(), ContainerDefinitions=[container])
+    task = resource("ECS::TaskDefinition", Family=name.lower(), ContainerDefinitions=[container])
     properties = task["Properties"]
     if asks is not None and needs is not None:
         task["Metadata"] = {"gpu-constructs": {"Containers": {"main": needs}}}
@@ -222,7 +224,7 @@ def _service(written: Written, random: Random, name: str, task: str, providers: 
         del properties["DesiredCount"]
     elif way != "none":
         properties["LaunchType"] = way
-    written.resources[name] = _of("AWS::ECS::Service", **properties)
+    written.resources[name] = resource("ECS::Service", **properties)
 
 
 def _job(written: Written, random: Random) -> None:
@@ -230,10 +232,6 @@ def _job(written: Written, random: Random) -> None:
     gpus = random.choice((None, "1", "4"))
     needs += [] if gpus is None else [{"Type": "GPU", "Value": gpus}]
     container = {"Image": "busybox", "ResourceRequirements": needs}
-    written.resources["Job"] = _of("AWS::Batch::JobDefinition", Type="container", ContainerProperties=container)
+    written.resources["Job"] = resource("Batch::JobDefinition", Type="container", ContainerProperties=container)
     written.tasks.append("Job")
     written.services["Job"] = []
-
-
-def _of(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"Type": kind, "Properties": properties}

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.properties.small_worlds import KINDS, TEAMS, ZONES, Design, Hosts, Work
+from tests.template.resources.declared import resource
 
 __all__ = ["files_of", "resources_of"]
 
@@ -41,7 +42,7 @@ class _Writing:
         design = self._design
         if not design.imported:
             named = {"ClusterName": _NAME} if design.named else {}
-            self._of_hosts["Cluster"] = _of("AWS::ECS::Cluster", **named)
+            self._of_hosts["Cluster"] = resource("ECS::Cluster", **named)
             self._export("Cluster")
         if design.where == "here":
             for number, each in enumerate(design.hosts):
@@ -109,8 +110,8 @@ class _Writing:
             "UserData": {"Fn::Base64": joined},
         }
         if each.reserved is not None:
-            self._of_hosts[f"Reservation{number}"] = _of(
-                "AWS::EC2::CapacityReservation",
+            self._of_hosts[f"Reservation{number}"] = resource(
+                "EC2::CapacityReservation",
                 AvailabilityZone=(each.zones or ZONES)[0],
                 InstanceCount=each.reserved,
                 InstancePlatform="Linux/UNIX",
@@ -119,15 +120,15 @@ class _Writing:
             )
             target = {"CapacityReservationTarget": {"CapacityReservationId": {"Ref": f"Reservation{number}"}}}
             launched["CapacityReservationSpecification"] = target
-        self._of_hosts[f"Launch{number}"] = _of("AWS::EC2::LaunchTemplate", LaunchTemplateData=launched)
+        self._of_hosts[f"Launch{number}"] = resource("EC2::LaunchTemplate", LaunchTemplateData=launched)
         version = {
             "LaunchTemplateId": {"Ref": f"Launch{number}"},
             "Version": {"Fn::GetAtt": [f"Launch{number}", "LatestVersionNumber"]},
         }
         overrides = [{"InstanceType": one} for one in types]
         mixed = {"LaunchTemplate": {"LaunchTemplateSpecification": version, "Overrides": overrides}}
-        self._of_hosts[f"Group{number}"] = _of(
-            "AWS::AutoScaling::AutoScalingGroup",
+        self._of_hosts[f"Group{number}"] = resource(
+            "AutoScaling::AutoScalingGroup",
             MinSize=str(each.least),
             MaxSize=self._knob("hosts", number, "most", str(each.most)),
             VPCZoneIdentifier=[self._subnet(one) for one in each.zones] or ["subnet-1"],
@@ -137,13 +138,13 @@ class _Writing:
             named = {"Name": f"provider{number}"} if self._design.named else {}
             group = {"AutoScalingGroupArn": {"Ref": f"Group{number}"}, "ManagedScaling": {"Status": "ENABLED"}}
             provider = f"Provider{number}"
-            self._of_hosts[provider] = _of("AWS::ECS::CapacityProvider", AutoScalingGroupProvider=group, **named)
+            self._of_hosts[provider] = resource("ECS::CapacityProvider", AutoScalingGroupProvider=group, **named)
             self._export(provider)
 
     def _subnet(self, zone: str) -> object:
         name = f"Subnet{ZONES.index(zone)}"
         cidr = f"10.0.{ZONES.index(zone)}.0/24"
-        self._of_hosts[name] = _of("AWS::EC2::Subnet", VpcId="vpc-1", CidrBlock=cidr, AvailabilityZone=zone)
+        self._of_hosts[name] = resource("EC2::Subnet", VpcId="vpc-1", CidrBlock=cidr, AvailabilityZone=zone)
         return {"Ref": name}
 
     def _associated(self) -> None:
@@ -151,8 +152,8 @@ class _Writing:
         # Who imports a cluster associates the providers of this stack there.
         cluster = self._cluster() if self._design.imported else {"Ref": "Cluster"}
         if providers:
-            self._of_hosts["Association"] = _of(
-                "AWS::ECS::ClusterCapacityProviderAssociations",
+            self._of_hosts["Association"] = resource(
+                "ECS::ClusterCapacityProviderAssociations",
                 Cluster=cluster,
                 CapacityProviders=providers,
                 DefaultCapacityProviderStrategy=[],
@@ -170,8 +171,8 @@ class _Writing:
             container["ResourceRequirements"] = [asked]
         if each.port:
             container["PortMappings"] = [{"ContainerPort": 80, "HostPort": each.port}]
-        self._of_work[f"Task{number}"] = _of(
-            "AWS::ECS::TaskDefinition",
+        self._of_work[f"Task{number}"] = resource(
+            "ECS::TaskDefinition",
             Family=f"task{number}",
             NetworkMode="awsvpc" if each.awsvpc else "bridge",
             RequiresCompatibilities=["EC2"],
@@ -200,8 +201,8 @@ class _Writing:
         return self._from_work(f"Provider{number}", f"provider{number}")
 
     def _service(self, number: str, each: Work) -> dict[str, Any]:
-        return _of(
-            "AWS::ECS::Service",
+        return resource(
+            "ECS::Service",
             Cluster=self._cluster(),
             TaskDefinition={"Ref": f"Task{number}"},
             DesiredCount=self._knob("work", number, "copies", each.copies),
@@ -210,8 +211,8 @@ class _Writing:
         )
 
     def _daemon(self, number: str, each: Work) -> dict[str, Any]:
-        return _of(
-            "AWS::ECS::Service",
+        return resource(
+            "ECS::Service",
             Cluster=self._cluster(),
             TaskDefinition={"Ref": f"Task{number}"},
             SchedulingStrategy="DAEMON",
@@ -225,14 +226,14 @@ class _Writing:
             **self._how(each, "AwsVpcConfiguration"),
         }
         target = {"Id": "run", "Arn": self._arn(), "RoleArn": _ROLE, "EcsParameters": parameters}
-        return _of("AWS::Events::Rule", ScheduleExpression="rate(1 day)", Targets=[target])
+        return resource("Events::Rule", ScheduleExpression="rate(1 day)", Targets=[target])
 
     def _schedule(self, number: str, each: Work) -> dict[str, Any]:
         parameters = {"TaskDefinitionArn": {"Ref": f"Task{number}"}, "TaskCount": each.copies, **self._how(each)}
         target = {"Arn": self._arn(), "RoleArn": _ROLE, "EcsParameters": parameters}
         window = {"Mode": "OFF"}
-        return _of(
-            "AWS::Scheduler::Schedule", ScheduleExpression="rate(1 day)", FlexibleTimeWindow=window, Target=target
+        return resource(
+            "Scheduler::Schedule", ScheduleExpression="rate(1 day)", FlexibleTimeWindow=window, Target=target
         )
 
     def _machine(self, number: str, each: Work) -> dict[str, Any]:
@@ -247,7 +248,7 @@ class _Writing:
             written: dict[str, Any] = {"Definition": definition, "DefinitionSubstitutions": variables}
         else:
             written = {"DefinitionString": {"Fn::Sub": [json.dumps(definition), variables]}}
-        return _of("AWS::StepFunctions::StateMachine", RoleArn=_ROLE, **written)
+        return resource("StepFunctions::StateMachine", RoleArn=_ROLE, **written)
 
     def _arn(self) -> object:
         """The cluster of a target, which is an ARN."""
@@ -275,7 +276,3 @@ def _extended(joined: Any, line: str) -> object:
         return joined + line
     text = joined["Fn::Sub"]
     return {"Fn::Sub": text + line if isinstance(text, str) else [text[0] + line, text[1]]}
-
-
-def _of(kind: str, **properties: Any) -> dict[str, Any]:
-    return {"Type": kind, "Properties": properties}

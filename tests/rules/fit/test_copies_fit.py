@@ -154,12 +154,6 @@ TWICE = replace(task(), containers=(Container(name="c0", host_ports=((8080, "tcp
             id="more copies than different hosts",
         ),
         pytest.param(
-            service(task(), pool(most=0), copies=1, constraints=DISTINCT, low=0),
-            "GPU083",
-            ["1 task must run on different hosts", "L4 has 0 at most", "distinctInstance"],
-            id="one copy and no host",
-        ),
-        pytest.param(
             service(task(ports=(8080,)), pool(), copies=3),
             "GPU084",
             ["3 tasks take host port 8080/tcp", "L4 has 2 hosts at most", "dynamic host port"],

@@ -192,11 +192,6 @@ def test_an_image_of_ones_own_is_taken_at_its_word() -> None:
     assert list(asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=580)))) == ["GPU052"]
 
 
-def test_hosts_without_gpus_get_the_image_that_took_the_place_of_theirs() -> None:
-    found = asked(RULES, a_pool("c5.large", image=of_image("al2", release=None)))
-    assert found["GPU003"].fix == "image al2023, which has taken its place"
-
-
 @pytest.mark.parametrize("exists", [True, False])
 def test_an_environment_of_batch_that_exists_keeps_its_image(*, exists: bool) -> None:
     resources = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "Ec2Configuration": [{"ImageType": "ECS_AL2_NVIDIA"}]}

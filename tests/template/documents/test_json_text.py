@@ -91,7 +91,6 @@ TEXT = """{
     ("path", "line"),
     [
         (("Resources",), 2),
-        (("Resources", "Task"), 13),
         (("Resources", "Task", "Type"), 13),
         (("Resources", "Task", "nothing", 3), 13),
         (("nothing",), None),
