@@ -16,13 +16,14 @@ from typing_extensions import NotRequired, TypedDict, Unpack
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
-from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
+from gpu_constructs.facts.aws_limits import ECS_NAME, ECS_NAME_FORM, LARGEST_INTEGER
 from gpu_constructs.fleet import UNKNOWN, Unknown, known
 
 MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _LARGEST_EXIT_CODE = 255
+_MEANT = {**dict.fromkeys(("1", "on", "true", "yes"), True), **dict.fromkeys(("0", "off", "false", "no"), False)}
 _NUL = "\0"
 
 _Given = TypeVar("_Given")
@@ -120,9 +121,12 @@ def whole(number: object) -> object:
     return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number
 
 
-def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
+def flag(argument: str, value: object) -> None:
     """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else."""
     if type(value) is not bool:
+        # A value from context is text.
+        meant = _MEANT.get(shown(value).strip("' ").lower())
+        fix = "leave it out" if meant is None else f"{argument}={meant}"
         raise unexpected(argument, value, "True or False", fix=fix)
 
 
@@ -157,17 +161,8 @@ def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
 
 
 def name(argument: str, value: str, *, fix: str) -> None:
-    """Refuses text that ECS does not accept as a name, see `gpu_constructs.facts.aws_limits.ECS_NAME_FORM`."""
-    if is_text_token(value):
-        return
-    if not isinstance(value, str) or not is_ecs_name(value):
-        raise InvalidValueError(
-            f"{shown(value)} is not a name that ECS takes",
-            argument=argument,
-            value=value,
-            allowed=ECS_NAME_FORM,
-            fix=fix,
-        )
+    """Refuses text that ECS does not accept as a name."""
+    of_form(argument, value, ECS_NAME, "a name that ECS takes", allowed=ECS_NAME_FORM, fix=fix)
 
 
 def of_form(argument: str, value: object, form: re.Pattern[str], what: str, *, allowed: str, fix: str) -> None:

@@ -26,6 +26,7 @@ _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a character, with which no template can be read back
+_WORD = re.compile("[A-Z][a-z0-9]*")
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _A_SLIP = 0.9  # max_instance is max_instances, though it begins max_instance_lifetime
@@ -244,7 +245,7 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
         return
     kind = known[0]
     if kind is bool:
-        flag(argument, value, fix=f"{argument}=True")
+        flag(argument, value)
     elif kind is str and not isinstance(value, str):
         _refuse(argument, value, "text", f"{argument}={shown(value) if isinstance(value, (int, float)) else '…'!r}")
     elif kind is str and isinstance(value, str) and _HALF.search(value):
@@ -257,7 +258,7 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     elif isinstance(kind, type) and not _is_of(value, kind):
         name = _written(kind)
         a_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
-        _refuse(argument, value, a_name, _fix(value, kind), allowed=_members(kind))
+        _refuse(argument, value, a_name, _fix(argument, value, kind), allowed=_members(kind))
 
 
 def _require_mapping(argument: str, value: object, of: object) -> None:
@@ -325,10 +326,12 @@ def _written(kind: type) -> str:
     return f"{next((short for short, name in _MODULES.items() if name == module), module)}.{kind.__name__}"
 
 
-def _fix(value: object, kind: type) -> str:
+def _fix(argument: str, value: object, kind: type) -> str:
     if issubclass(kind, Enum):
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
+    if hasattr(type(value), argument) and (words := _WORD.findall(type(value).__name__)):
+        return f"{words[-1].lower()}.{argument}"  # endpoint.listener, cluster.vpc
     made = next(
         (form for (made, given), form in _MADE_FROM.items() if made == _written(kind) and type(value) is given), None
     )
@@ -340,7 +343,7 @@ def _fix(value: object, kind: type) -> str:
 def _imported(value: str, kind: type) -> str | None:
     """How CDK refers to what is there already by its ARN, its id or its name: by a class method of the class."""
     made = getattr(sys.modules[kind.__module__], kind.__name__.removeprefix("I"), None)
-    word = re.findall("[A-Z][a-z0-9]*", kind.__name__)[-1].lower()
+    word = _WORD.findall(kind.__name__)[-1].lower()
     is_arn = value.startswith("arn:")
     for end in ("_arn",) if is_arn or "://" in value else ("_id", "_name", "_arn"):
         ways = (each for each in dir(made) if each.startswith("from_"))

@@ -67,6 +67,8 @@ class _Reader:
 
     def __call__(self, text: str) -> Range[Any]:
         before, dots, after = text.partition("..")
+        if before[:1].isdecimal() and "-" in before:
+            raise InvalidValueError(f"{shown(text)} is not a range", value=text, fix=before.replace("-", "..", 1))
         if not dots:
             before = "" if self.alone == _AT_MOST else text
             after = "" if self.alone == _AT_LEAST else text

@@ -58,7 +58,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("a model that its GPUs must hold")
     names = ", ".join(each.name for each in MODEL_SHAPES)
-    group.add_argument("--serve", metavar="MODEL", help=f"a known model, one of {names}")
+    group.add_argument("--serve", metavar="MODEL", help=f"a known model, or its checkpoint on Hugging Face: {names}")
     group.add_argument("--model-size", metavar="SIZE", help="parameters of any other model, such as 70B")
     group.add_argument("--context", metavar="TOKENS", help=f"tokens of a sequence, such as 32k; default: {CONTEXT:,}")
     group.add_argument("--sequences", metavar="N", help="sequences at a time; default: 1")

@@ -26,7 +26,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProv
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
 """
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+ECS_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
 
 RESERVED_PROVIDER_PREFIXES = ("aws", "ecs", "fargate")
 """How the name of a capacity provider cannot begin.
@@ -194,11 +194,6 @@ BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 
 https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
 """
-
-
-def is_ecs_name(text: str) -> bool:
-    """Whether ECS accepts the characters of a name, see `ECS_NAME_FORM`."""
-    return _NAME.fullmatch(text) is not None
 
 
 def reserved_prefix(provider: str) -> str | None:

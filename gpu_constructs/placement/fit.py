@@ -13,7 +13,7 @@ from functools import lru_cache
 from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
 from gpu_constructs.facts.catalogue import by_size, is_offered
 from gpu_constructs.facts.values import by_identity
-from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task, Unknown
+from gpu_constructs.fleet import GPU, PlacementConstraint, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.machine import unmet_needs
@@ -250,11 +250,13 @@ def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType,
     Those of the families of `like` come first; its architecture, its agents' settings and its kind count. Only types
     that a region offered when the catalogue was recorded are among them, the region of `like` where that is known.
     Placement constraints do not count, because a list of types excludes every other, nor do values that are only known
-    at deploy time; but where those may be GPUs and `like` has some, the types have some too.
+    at deploy time; but where those may be GPUs, or ``gpu`` is asked for, and `like` has some, the types have some too.
     """
     asked, demand = demand_of(task), _in_numbers(demand_of(task))
     offer = _ANY_POOL if like is None else profile_of(like)
-    if "ResourceRequirements" in asked.unknown and any(each.accelerators for each in offer.instance_types):
+    kinds = [str(each.type) for container in task.containers for each in container.requirements]
+    may_ask = "ResourceRequirements" in asked.unknown or any(each.upper() == GPU != each for each in kinds)
+    if may_ask and any(each.accelerators for each in offer.instance_types):
         demand = replace(demand, gpus=max(demand.gpus, 1), may_be_part=False)  # it has hosts with GPUs for a reason
     needs = any(container.needs is not None for container in task.containers)
     fitting = [

@@ -29,6 +29,7 @@ _TLS_POLICY = elbv2.SslPolicy.TLS13_12_RES_PQ
 _LONGEST_SILENCE = cdk.Duration.minutes(10)
 _HTTPS_PORT, _HTTP_PORT = 443, 80
 _OF_RULE = ("priority", "conditions")
+_LARGEST_PRIORITY = 50_000  # RulePriority of botocore's model of ELB
 _OF_NEW_LISTENER = (
     "certificate",
     "protocol",
@@ -225,6 +226,8 @@ def _require_together(options: ApplicationBalancerOptions) -> None:
                 value=options.get(name),
                 fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
             )
+    if is_rule:
+        whole_number("priority", options.get("priority"), smallest=1, largest=_LARGEST_PRIORITY, fix="priority=10")
 
 
 def _require_certificate(

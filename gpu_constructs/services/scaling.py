@@ -12,7 +12,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import is_positive, known_number
+from gpu_constructs.cdk.arguments import is_positive, known_number, require_kind
 from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.errors import unexpected
@@ -84,10 +84,7 @@ class ScaleBy:
             endpoint: What ``service.add_application_load_balancer`` returned.
             per_task_per_minute: Requests that each task should get in a minute.
         """
-        if not isinstance(endpoint, ServiceEndpoint):
-            raise unexpected(
-                "endpoint", endpoint, "a ServiceEndpoint", fix="what service.add_application_load_balancer(…) returned"
-            )
+        require_kind("endpoint", endpoint, ServiceEndpoint, example="service.add_application_load_balancer(…)")
         target = _known("per_task_per_minute", per_task_per_minute, unit="requests", usual=60)
         return ScaleBy(name=_REQUESTS, endpoint=endpoint, target=target)
 
@@ -167,7 +164,7 @@ class ScaleBy:
         Args:
             percent: The use that the tasks should have on average.
         """
-        return ScaleBy(name=_GPU_USE, of_gpus="GPUUtilization", target=_positive("percent", percent, most=100))
+        return _of_gpus("GPUUtilization", percent)
 
     @classmethod
     @names_checked
@@ -179,7 +176,7 @@ class ScaleBy:
         Args:
             percent: The use that the tasks should have on average.
         """
-        return ScaleBy(name=_GPU_USE, of_gpus="GPUMemoryUtilization", target=_positive("percent", percent, most=100))
+        return _of_gpus("GPUMemoryUtilization", percent)
 
 
 def add_policies(by: ScaleBy, construct_id: str, scaling: Scaling) -> None:
@@ -281,6 +278,11 @@ def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> ScaleBy:
     return ScaleBy(name=_BACKLOG, metric=needed, wakes=True)
 
 
+def _of_gpus(metric: str, percent: float) -> ScaleBy:
+    target = _positive("percent", percent, least=1, most=100, usual=70)
+    return ScaleBy(name=_GPU_USE, of_gpus=metric, target=target)
+
+
 def _known(argument: str, value: int, *, unit: str, usual: int) -> int:
     return known_number(
         argument,
@@ -293,14 +295,17 @@ def _known(argument: str, value: int, *, unit: str, usual: int) -> int:
     )
 
 
-def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER, usual: int = 70) -> float:
-    if not is_positive(value, most):
-        is_number = isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value)
+def _positive(argument: str, value: float, *, least: int = 0, most: int = LARGEST_INTEGER, usual: float) -> float:
+    if not is_positive(value, most) or value < least:
+        is_text = isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value)
+        number = float(value) if is_text else value
+        if is_positive(number, most):
+            usual = number * 100 if number < least else number  # 0.6 is meant as 60 percent
         raise unexpected(
             argument,
             value,
             "a number",
-            allowed="above 0" if most == LARGEST_INTEGER else f"above 0, up to {most:g}",
-            fix=f"{argument}={value if is_number and is_positive(float(value), most) else usual}",
+            allowed=f"{least} to {most}" if least else "above 0",
+            fix=f"{argument}={usual:.15g}",
         )
     return value

@@ -94,7 +94,7 @@ def finish_plan(
     limit_name, limit, reservation = _memory_of(options)
     is_shared = limit is None and reservation is None
     efa = options.get("efa", False)
-    flag("efa", efa, fix="efa=True")
+    flag("efa", efa)
     devices, defaults = (efa_devices(pools), efa_variables(pools)) if efa else ((), {})
     refused = refused_on_managed(options)
     asked = replace(

@@ -114,10 +114,8 @@ def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> 
             )
 
 
-# "10.0a", "sm_100a", "compute_100f"
-_OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
-# "8.9", "sm_89"
-_OF_A_NUMBER = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])")
+# "8.9", "sm_89", and of one architecture "10.0a", "sm_100a", "compute_100f"
+_CAPABILITY = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])([af]?)")
 _MOST = 100
 
 
@@ -127,8 +125,8 @@ class GpuNeedOptions(TypedDict, total=False):
     Attributes:
         gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has 22.3 GiB,
             not 24. By default any GPU will do.
-        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). Code for ``sm_100a``
-            runs on 10.0 alone and code for ``sm_100f`` on 10.x: say so with ``"10.0a"`` or ``"10.0f"``. By default any.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor) or ``"8.9"``. Code
+            for ``sm_100a`` runs on 10.0 alone, for ``sm_100f`` on 10.x: ``"10.0a"`` or ``"10.0f"``. By default any.
         precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only emulate
             it are refused. Where weights alone are in a format, name that: ``awq``, ``bitsandbytes``, ``fp8-weights``,
             ``gptq`` or ``mxfp4``. By default any GPU will do.
@@ -154,7 +152,7 @@ def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
     """The needs of a container, None where it has none."""
     nvlink, precision = options.get("nvlink", False), options.get("precision")
     memory_gib, capability = options.get("gpu_memory_gib"), options.get("min_compute_capability")
-    flag("nvlink", nvlink, fix="nvlink=True")
+    flag("nvlink", nvlink)
     with argument_named("precision"):
         known = None if precision is None else number_format(precision).name
     target = (None, "") if capability is None else _target(capability)
@@ -192,15 +190,16 @@ def _target(value: object) -> tuple[tuple[int, int], str]:
         case (int(major), int(minor)) if not isinstance(major, bool) and 0 < major < _MOST and minor in range(10):
             return (major, minor), ""
     text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
-    found = _OF_ONE_ARCHITECTURE.fullmatch(text)
-    if found and is_target((int(found[1]), int(found[2])), found[3]):
-        return (int(found[1]), int(found[2])), found[3]
-    written = _OF_A_NUMBER.fullmatch(text.rstrip("af"))
+    found = _CAPABILITY.fullmatch(text)
+    if found:
+        capability = int(found[1]), int(found[2])
+        if is_target(capability, found[3]) if found[3] else value == f"{found[1]}.{found[2]}":
+            return capability, found[3]
     raise unexpected(
         "min_compute_capability",
         value,
         "major and minor",
-        allowed="two whole numbers, the second of one digit, or text such as '10.0a' or 'sm_100a' for code of one "
-        "architecture alone, with a from 9.0 and f from 10.0",
-        fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",
+        allowed="two whole numbers, the second of one digit, text such as '8.9', or '10.0a' or 'sm_100a' for code of "
+        "one architecture alone, with a from 9.0 and f from 10.0",
+        fix=f"min_compute_capability=({', '.join(found.groups()[:2] if found else ('8', '0'))})",
     )

@@ -84,7 +84,7 @@ def share_of_host(
     ):
         raise InvalidValueError(
             "the share of a host cannot be computed from values that are only known at deploy time",
-            argument="cpu and memory_mib",
+            argument="gpus" if "ResourceRequirements" in demand.unknown else "cpu and memory_mib",
             fix="give both cpu and memory_mib",
         )
     whole = share_of(known, kept)

@@ -116,13 +116,14 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_sidecar, "image", "nginx", "an ecs.ContainerImage, got 'nginx'", "from_registry('nginx')"),
     (_sidecar, "environment", ["A=b"], "a mapping, got ['A=b']", "environment={"),
     (_sidecar, "stop_timeout", 5, "a cdk.Duration, got 5", "cdk.Duration.seconds(5)"),
-    (_sidecar, "essential", 0, "True or False, got 0", "essential=True"),
+    (_sidecar, "essential", 0, "True or False, got 0", "essential=False"),
     (_sidecar, "health_check", {}, "an ecs.HealthCheck, got {}", "ecs.HealthCheck("),
     (_sidecar, "logging", "awslogs", "an ecs.LogDriver, got 'awslogs'", "ecs.LogDrivers.aws_logs("),
     (_service, "health_check_grace_period", 300, "a cdk.Duration, got 300", "cdk.Duration.seconds(300)"),
     (_balancer, "listener", LISTENER, "an elbv2.IApplicationListener, got ", f"from_lookup({NAMED}'{LISTENER}')"),
     (_scale, "queue", "https://a", "a sqs.IQueue, got 'https://a'", "from_queue_arn(self, 'Queue', 'arn:…')"),
-    (_service, "enable_execute_command", "yes", "True or False, got 'yes'", "enable_execute_command=True"),
+    (_service, "enable_execute_command", "maybe", "True or False, got 'maybe'", "leave it out"),
+    (_balancer, "internet_facing", "false", "True or False, got 'false'", "internet_facing=False"),
 ]
 
 

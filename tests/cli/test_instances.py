@@ -227,6 +227,7 @@ def test_every_need_has_a_flag_and_a_filter() -> None:
         (["--purchase", "rent"], "'rent'"),
         (["--gpus", "4..1"], "--gpus: nothing is at least 4 and at most 1"),
         (["--gpus", ".."], "--gpus: '..' has no bound; allowed: N..M, N.. or ..M"),
+        (["--gpus", "4-8"], "--gpus: '4-8' is not a range; fix: 4..8"),
         (["--gpus", "1.5"], "'1.5' is not a whole number"),
         (["--price", "1e3"], "--price: '1e3' is not a number"),
         (["--gpu-memory-gib", "9" * 5000], "--gpu-memory-gib: 999"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import (
     UNKNOWN,
@@ -74,6 +75,25 @@ def test_the_type_that_a_constraint_asks_for_is_the_fix_where_it_can_run_the_tas
     task = replace(with_memory(4096, "1"), constraints=only, origin=Origin(resource="Task", file="task.json"))
     found = check(Fleet(pools=(a_pool(hosts),), tasks=(task,), is_whole=True))
     assert [unpriced(each.fix) for each in found if each.rule == "GPU061"] == [told]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "size", "place"),
+    [
+        (8192, {}, "ContainerDefinitions.Cpu"),
+        (0, {"cpu_limit": 8192}, "Cpu"),
+        (0, {"memory_limit_mib": 90_000}, "Memory"),
+    ],
+)
+def test_who_meant_gpus_is_told_hosts_with_gpus_at_the_size_that_is_too_large(
+    cpu: int, size: dict[str, Any], place: str
+) -> None:
+    asking = Container(name="c", cpu=cpu, requirements=(ResourceRequirement(type="gpu", value="1"),))
+    task = Task(name="train", containers=(asking,), compatibilities=("EC2",), **size)
+    found = check(Fleet(pools=(a_pool("g6.xlarge"),), tasks=(task,), is_whole=True))
+    (one,) = [each for each in found if each.rule == "GPU061"]
+    told = unpriced(one.fix).removeprefix("hosts of a type such as ").partition(",")[0]
+    assert (one.changes, instance_type(told).gpus > 0) == (place, True)
 
 
 def test_no_image_is_told_where_none_drives_both_architectures() -> None:

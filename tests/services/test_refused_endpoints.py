@@ -53,6 +53,8 @@ def test_what_cannot_be_is_refused_on_the_line_and_leaves_nothing(
     ("given", "message"),
     [
         ({"priority": None}, "priority: a listener sends requests to the service by a rule"),
+        ({"priority": "10"}, "priority: .*fix: priority=10$"),
+        ({"priority": 50_001}, "priority: .*1 to 50000"),
         ({"conditions": None}, "conditions: a listener sends requests"),
         ({"internet_facing": True}, "internet_facing: your listener has its own"),
         ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: your listener has its own"),
@@ -72,6 +74,15 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[st
     with pytest.raises(GpuConstructsError, match=message):
         service.add_application_load_balancer("Rule", **arguments)
     assert ground.children() == before
+
+
+def test_the_listener_of_an_endpoint_is_named(ground: Ground) -> None:
+    service = chat(ground)
+    endpoint = service.add_application_load_balancer(
+        "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/"
+    )
+    with pytest.raises(InvalidValueError, match=r"listener: .*fix: endpoint\.listener$"):
+        service.add_application_load_balancer("Rule", listener=endpoint, priority=1)  # type: ignore[arg-type]
 
 
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:

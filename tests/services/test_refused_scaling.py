@@ -86,7 +86,8 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (lambda _: ScaleBy.backlog(metric="Tokens", per_task=1), "metric: expects"),  # type: ignore[arg-type]
         (lambda _: ScaleBy.average(metric=tokens(), target=0), "target: "),
         (_plain(scale_in_cooldown=cdk.Duration.days(30_000)), "scale_in_cooldown: .*0 to 2147483647"),
-        (lambda _: ScaleBy.gpu_utilization(percent=101), "percent: .*up to 100"),
+        (lambda _: ScaleBy.gpu_utilization(percent=101), "percent: .*1 to 100"),
+        (lambda _: ScaleBy.gpu_memory(percent=0.6), "percent: .*percent=60$"),
     ],
 )
 def test_what_contradicts_itself_is_refused_on_the_line(ground: Ground, call: Any, message: str) -> None:

@@ -144,8 +144,9 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
     token = cdk.CfnParameter(site.stack, "Type").value_as_string
     pool = site.capacity("g6.48xlarge", token, image=GpuMachineImage.pinned("al2023-gpu"))
     task = site.task(pool)
-    with unwritten(), pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        task.add_gpu_container("train", image=site.image)
+    for gpus, words in ((1, "cpu and memory_mib: "), (site.number("Gpus"), "gpus: .*give both cpu and memory_mib")):
+        with unwritten(), pytest.raises(InvalidValueError, match=words):
+            task.add_gpu_container("train", image=site.image, gpus=gpus)
     task.add_gpu_container("train", image=site.image, cpu=1024, memory_mib=1024)
     assert [each for each in site.warnings() if "GPU005" in each]
 

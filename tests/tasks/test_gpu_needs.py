@@ -14,7 +14,7 @@ from tests.synthesis import Site, Tenant
     ("instance_type", "needs", "message"),
     [
         ("g4dn.xlarge", {"precision": "bf16"}, r"needs bf16.*g4dn.xlarge of Capacity has 7.5"),
-        ("p4d.24xlarge", {"min_compute_capability": (9, 0)}, r"9.0 or higher .CUDA compute capability.*8.0"),
+        ("p4d.24xlarge", {"min_compute_capability": "9.0"}, r"9.0 or higher .CUDA compute capability.*8.0"),
         ("g7e.2xlarge", {"min_compute_capability": "10.0a"}, r"needs 10.0 and no other .CUDA compute capability.*12.0"),
         ("g7e.2xlarge", {"min_compute_capability": "compute_100f"}, r"needs 10.0 or higher of 10.x .CUDA"),
         ("g6.12xlarge", {"gpus": 4, "nvlink": True}, r"NVLink"),
@@ -29,7 +29,7 @@ def test_a_need_that_a_host_does_not_serve_is_refused_with_a_type_that_would_do(
 
 
 SERVED: list[tuple[str, dict[str, Any]]] = [
-    ("g6.xlarge", {"precision": "fp8"}),
+    ("g6.xlarge", {"precision": "fp8", "min_compute_capability": "8.9"}),
     ("g5.xlarge", {"precision": "bfloat16"}),
     ("p4d.24xlarge", {"gpus": 8, "nvlink": True, "min_compute_capability": (8, 0)}),
     ("g6.xlarge", {"nvlink": True}),  # one GPU has nothing to be joined with
@@ -52,7 +52,7 @@ def test_a_need_that_every_host_serves_passes(site: Site) -> None:
         ({"precision": "bf17"}, UnknownNameError, "bf16"),
         ({"precision": 16}, InvalidValueError, "precision"),
         ({"min_compute_capability": 8}, InvalidValueError, "major and minor"),
-        ({"min_compute_capability": "10.0"}, InvalidValueError, r"min_compute_capability=\(10, 0\)"),
+        ({"min_compute_capability": "100"}, InvalidValueError, r"min_compute_capability=\(10, 0\)"),
         ({"min_compute_capability": "sm_89"}, InvalidValueError, r"min_compute_capability=\(8, 9\)"),
         ({"min_compute_capability": "compute_120"}, InvalidValueError, r"min_compute_capability=\(12, 0\)"),
         ({"min_compute_capability": "sm_100b"}, InvalidValueError, "'10.0a' or 'sm_100a'"),

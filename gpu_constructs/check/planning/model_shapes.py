@@ -166,7 +166,7 @@ _FORMATS = {
 
 
 def model_shape(name: str) -> ModelShape:
-    """Looks a model up by its name in `MODEL_SHAPES`, in any case.
+    """Looks a model up by its name in `MODEL_SHAPES`, in any case, or by that of a checkpoint, as `model_named` does.
 
     Raises:
         UnknownNameError: There is none of this name; carries the nearest names.
@@ -174,6 +174,8 @@ def model_shape(name: str) -> ModelShape:
     found = _BY_NAME.get(name.strip().lower())
     if found is not None:
         return found
+    if checkpoint := model_named(name.strip()):
+        return replace(checkpoint[0], precision=checkpoint[1])
     raise UnknownNameError(
         f"no model {shown(name)}",
         value=name,

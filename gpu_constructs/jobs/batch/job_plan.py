@@ -150,7 +150,7 @@ def plan_job(
         why=_WHY_KNOWN,
         rule="GPU020",
     )
-    flag("efa", efa, fix="efa=True")
+    flag("efa", efa)
     given = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
     reserved = next((each for each in given if each.startswith(_RESERVED)), None)
     if reserved is not None:

@@ -43,7 +43,7 @@ LESS = "ask for less, or larger hosts"
 _MOST_TYPES = 4
 _TYPE = "ecs.instance-type"
 
-PROPERTIES: Mapping[HostResource, str] = {
+_PROPERTIES: Mapping[HostResource, str] = {
     HostResource.GPU: "ContainerDefinitions.ResourceRequirements",
     HostResource.SHARED_GPU_MEMORY: "ContainerDefinitions.ResourceRequirements",
     HostResource.NEURON_DEVICES: "ContainerDefinitions.LinuxParameters.Devices",
@@ -52,6 +52,14 @@ PROPERTIES: Mapping[HostResource, str] = {
     HostResource.INTERFACES: "NetworkMode",
 }
 """The property of a task definition that asks for each resource."""
+
+
+def asked_at(task: Task, resource: HostResource) -> str:
+    """The property that asks for a resource: that of the whole task, where it has a size of its own."""
+    own = {HostResource.CPU: task.cpu_limit, HostResource.MEMORY: task.memory_limit_mib}
+    asked = _PROPERTIES[resource]
+    return asked if own.get(resource) is None else asked.removeprefix("ContainerDefinitions.")
+
 
 _ACCELERATORS = frozenset({HostResource.GPU, HostResource.SHARED_GPU_MEMORY, HostResource.NEURON_DEVICES})
 

@@ -17,7 +17,7 @@ from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
     LESS,
-    PROPERTIES,
+    asked_at,
     certain_amount,
     hosts_for,
     own_strategies,
@@ -218,7 +218,7 @@ def _lacks(
         message=f"{assignment.task.name} {why}",
         fix=hosts,
         ways=(hosts_for(assignment.task, each.pool, f"{hosts},"), *ways),
-        property_name=PROPERTIES[HostResource.NEURON_DEVICES if short is None else short.resource],
+        property_name=asked_at(assignment.task, short.resource if short else HostResource.NEURON_DEVICES),
         value=None if short is None else short.asked,
         allowed="" if short is None else f"up to {short.resource.amount(certain_amount(short, each.pool))}",
         is_shortage=short is not None,
@@ -293,6 +293,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     types = "InstanceType" if each.pool.requirements is None else "InstanceRequirements"
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)
+    asked = asked_at(assignment.task, first.resource if first else HostResource.GPU)
     told = None if first else next((_OF_HOSTS[one.kind] for one in each.fit.obstacles if one.kind in _OF_HOSTS), None)
     is_off = each.pool.user_data.turns_off(TASK_INTERFACES) and first and first.resource is HostResource.INTERFACES
     return Problem(
@@ -301,7 +302,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         message=Text(f"{assignment.task.name} does not fit ", where, on_larger if each.fit.hosts else ""),
         fix=told[1] if told else f"{TASK_INTERFACES}=true, or network mode bridge" if is_off else LESS,
         ways=() if is_off or told else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
-        property_name=told[0] if told else PROPERTIES[HostResource.GPU if first is None else first.resource],
+        property_name=told[0] if told else asked,
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(certain_amount(first, each.pool))}",
         is_shortage=first is not None,

@@ -12,7 +12,7 @@ from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.reasons import Fit, HostResource, Obstacle, ObstacleKind
 from gpu_constructs.rules.evidence.accelerated import NEURON_ON_EC2
-from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of, worst
+from gpu_constructs.rules.evidence.fixes import LESS, asked_at, can_run, hosts_for, ways_of, worst
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
@@ -20,7 +20,7 @@ _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-g
 _MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
 _CONSTRAINT = "PlacementConstraints.Expression"
-_PLACES = {each: PROPERTIES[each] for each in (HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES)}
+_OF_A_SIZE = frozenset({HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 _BARRED = {
     ObstacleKind.LAUNCHER: f"ECS Managed Instances; {NEURON_ON_EC2}",
     ObstacleKind.CONSTRAINT: "a constraint that is true for hosts here, or hosts for which it is true",
@@ -45,7 +45,8 @@ def fits_somewhere_here(context: Context) -> Problems:
         first = worst(seen[0][1].shortfalls)
         barring = None if first else next((each.kind for each in seen[0][1].obstacles if each.kind in _BARRED), None)
         # All that a job of AWS Batch asks for is a resource requirement.
-        asking = "" if first is None or task.scheduler is Scheduler.BATCH else _PLACES.get(first.resource, "")
+        is_size = first and first.resource in _OF_A_SIZE and task.scheduler is not Scheduler.BATCH
+        asking = asked_at(task, first.resource) if first and is_size else ""
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the {'GPU hosts' if task.wants_gpu else 'hosts'} here ({where})",
@@ -103,7 +104,7 @@ def some_type_can_run_it(context: Context) -> Problems:
                 message=f"no instance type can run {task.name}: on one host it asks for {_asked(task)}; "
                 f"{_largest(task)}",
                 fix="ask for less, for example in several smaller tasks on different hosts",
-                property_name=PROPERTIES[_beyond_all(task)],
+                property_name=asked_at(task, _beyond_all(task)),
                 is_shortage=True,
             )
 

@@ -249,3 +249,5 @@ def test_an_unknown_model_is_refused_with_the_nearest() -> None:
 def test_the_name_of_a_checkpoint_says_model_and_format_or_nothing(name: str, found: tuple[str, str] | None) -> None:
     named = model_named(name)
     assert (named and (named[0].name, named[1])) == found
+    if found:
+        assert (model_shape(name).name, memory_of_model(model_shape(name)).precision) == found

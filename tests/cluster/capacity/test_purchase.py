@@ -174,6 +174,7 @@ def test_a_reservation_has_an_id_of_ec2(wrong: Any) -> None:
             for each in ("reserved", ID, f"{GROUP}/", "arn:aws:ec2:us-east-1:123456789012:group/a", 5, "")
         ),
         (Purchase.reservations, {"reservation_id": ID, "resource_group_arn": GROUP}, "one reservation and a group of"),
+        (Purchase.reservations, {"only": "true"}, "fix: only=True$"),
         *(
             (block, {"ends": each}, "ends: .* leaves no time for tasks")
             for each in (START, START - timedelta(days=1), START + timedelta(minutes=45))
