@@ -82,9 +82,10 @@ class ServerFacts:
 
     def gpus_for(self, image: str, words: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
         """An argument of its command that some GPUs lack, with the first compute capability that has it."""
-        written, version = f" {' '.join(words)} ", _version_in(image)
+        told, version = arguments_in(words), _version_in(image)
         for argument, since in self.gpus_from.items():
-            if f" {argument} " in written:
+            option, _, value = argument.partition(" ")
+            if told.get(option) == value:
                 major, minor = [needed for first, needed in since if tuple(first) <= version][-1]
                 return argument, (major, minor)
         return None

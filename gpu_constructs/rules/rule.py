@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Unknown, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.proof import Proof
 from gpu_constructs.placement.prover import prove
@@ -81,11 +81,17 @@ class Context:
         disks = () if data is None else data.sections("BlockDeviceMappings")
         return not pool.never_sets(_PULLS) or any(each.section("Ebs").has("SnapshotId") for each in disks)
 
-    def has_variables_of_files(self, task: Task, container: Container) -> bool:
-        """Whether a container gets variables from files that are not known."""
+    def has_unknown_variables(self, task: Task, container: Container) -> bool:
+        """Whether a container gets variables from files, or some whose names are not known."""
         section = self.section(task)
         listed = () if section is None else section.sections("ContainerDefinitions")
-        return any(each.has("EnvironmentFiles") for each in listed if each.origin == container.origin)
+        return any(
+            each.has("EnvironmentFiles")
+            or isinstance(each.get("Environment"), Unknown)
+            or any(not isinstance(one.get("Name"), str) for one in each.sections("Environment"))
+            for each in listed
+            if each.origin == container.origin
+        )
 
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""

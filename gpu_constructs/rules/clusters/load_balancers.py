@@ -242,7 +242,7 @@ def _checked_while_it_loads(definition: Section | None, workload: Workload, serv
 def served_where_requests_go(context: Context) -> Problems:
     for target in _targets(context):
         task, container, port = target.task, target.container, target.port
-        if container is None or not isinstance(port, int) or context.has_variables_of_files(task, container):
+        if container is None or not isinstance(port, int) or context.has_unknown_variables(task, container):
             continue
         found = listens_elsewhere(container, port)
         others = [each for each in task.containers if each is not container and task.network_mode != "bridge"]

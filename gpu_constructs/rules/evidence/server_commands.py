@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_of_image
 from gpu_constructs.fleet import Container, Unknown
 
-# Where these are, arguments may be in a file, come from a variable of a shell, or be for several hosts.
-_OPEN = ("$", "--config", "--nnodes", "--distributed-executor-backend", "ray")
+# Where these are, arguments may be in a file, or be for several hosts.
+_OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray"})
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "tritonserver", "vllm"})
+_MODULES = frozenset({"sglang.launch_server", "vllm.entrypoints.openai.api_server"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
 _OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
-_OPENING = frozenset({"-p", "--uds"})  # a port of text-generation-inference, and a socket of vLLM
+# Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
+_OPENING = re.compile(r"-p\d*|--uds|--allow-.*|.*\bports?\b.*", re.DOTALL)
+_PORT = re.compile(r"[0-9]{1,5}")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -24,8 +27,11 @@ def words_of(container: Container) -> tuple[str, ...] | None:
     written = (*container.entry_point, *container.command)
     if any(isinstance(each, Unknown) for each in written):
         return None
-    words = tuple(" ".join(map(str, written)).replace("=", " ").split())
-    if any(mark in word for word in words for mark in _OPEN[:2]) or {*_OPEN[2:]} & {*words}:
+    words = tuple(map(str, written))
+    if words and words[0] in SHELLS:
+        words = tuple(" ".join(words).split())
+    # A variable of a shell, or of ECS, may be anything.
+    if any("$" in word for word in words) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
         return None
     # What another entry point makes of its command is not known.
     is_known = not container.entry_point or words[0] in SHELLS or _is_server(words[0])
@@ -53,16 +59,26 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str] | None
     of_port, of_address = server.argument_for("{port}"), server.argument_for("0.0.0.0")  # noqa: S104 - as it is written
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
-    may_open = any("port" in each or each in _OPENING for each in said.keys() - defaults.keys())
-    if may_open or not of_port or not (server.entry_point or any(map(_is_server, words))):
+    may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
+    if may_open or not of_port or not (server.entry_point or _starts_server(words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
-    if str(port) not in ports:
-        fix = f"{of_port} {port}, or ContainerPort {ports[0]}"
-        return (f"listens at port {ports[0]}", fix) if all(map(str.isdecimal, ports)) else None
+    if not all(map(_PORT.fullmatch, ports)):
+        return None
+    numbers = [*map(int, ports)]
+    if port not in numbers:
+        return f"listens at port {numbers[0]}", f"{of_port} {port}, or ContainerPort {numbers[0]}"
     address = said.get(of_address, server.address)
-    is_alone = str(port) == ports[0] and address in _LOOPBACK
+    is_alone = port == numbers[0] and address in _LOOPBACK
     return (f"listens at {address} alone", f"{of_address} 0.0.0.0") if is_alone else None
+
+
+def _starts_server(words: tuple[str, ...]) -> bool:
+    """Whether a command starts a server, and not a program beside it such as the load balancer of SGLang."""
+    program, *rest = (*words, "")
+    if program.rpartition("/")[2].startswith("python"):
+        return rest[:1] == ["-m"] and not _MODULES.isdisjoint(rest[1:2])
+    return _is_server(program)
 
 
 def _is_server(word: str) -> bool:

@@ -127,7 +127,7 @@ def asked_of_ecs(context: Context) -> Problems:
             elif (
                 task.name in on_neuron
                 and _lacks_device(container)
-                and not context.has_variables_of_files(task, container)
+                and not context.has_unknown_variables(task, container)
             ):
                 yield Problem(
                     about=task,
@@ -306,7 +306,7 @@ def _blind(context: Context) -> Problems:
     for route in context.routed(lambda task: task.wants_gpu):
         is_plain = bool(route.destinations) and all(_has_plain_docker(each.pool) for each in route.destinations)
         for container in filter(_exports, route.task.containers if is_plain else ()):
-            if context.has_variables_of_files(route.task, container):
+            if context.has_unknown_variables(route.task, container):
                 continue
             yield Problem(
                 about=route.task,

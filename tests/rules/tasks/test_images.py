@@ -72,7 +72,7 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
         ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype=bfloat16", ["error"]),
         ("p3.2xlarge", "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v1.1 --dtype bfloat16", ["error"]),
         ("g4dn.xlarge g5.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16", ["warning"]),
-        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype half --kv-cache-dtype bfloat16", []),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16 --dtype half --kv-cache-dtype bfloat16", []),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --dtype bfloat16 $ARGUMENTS", []),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.12.0 --quantization fp8", ["error"]),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.13.0 --quantization fp8", []),
