@@ -54,7 +54,6 @@ def test_a_reason_counts_for_all_that_is_in_its_construct(path: str, in_manifest
         # a reason for something else
         accepting("/Demo/Chat", "gpu-constructs::GPU902"),
         accepting("/Demo/Chat", "GPU901"),
-        accepting("/Demo/Chat", "cdk-nag::GPU901"),
         accepting("/Demo/Cha"),
         accepting("/Demo/Chat/Resource/More"),
         accepting("/Demo/Hosts"),

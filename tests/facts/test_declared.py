@@ -107,8 +107,6 @@ FACTS: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384}
     [
         ({"vcpus": 0}, "vcpus: got 0; allowed: a whole number from 1 to 10000"),
         ({"vcpus": True}, "vcpus: got True"),
-        ({"vcpus": "4"}, "vcpus: got '4'"),
-        ({"vcpus": None}, "vcpus: got None"),
         ({"memory_mib": 10**40}, "memory_mib: got 1000"),
         ({"architecture": "x86"}, "architecture: got 'x86'; allowed: x86_64 or arm64"),
         ({"gpus": 1}, "gpu_model: g9.xlarge has gpus and no gpu_model; fix: gpu_model='…'"),
@@ -169,9 +167,7 @@ def test_a_type_that_the_catalogue_has_by_now_may_stay_declared_while_both_agree
     [
         ({"gpus": 2}, "gpus 1, and it is declared with 2; fix: remove the declaration"),
         ({"gpu_model": "H100"}, "gpu_model L4, and it is declared with H100"),
-        ({"gpu_memory_mib": 81559}, "gpu_memory_mib 22888, and it is declared with 81559"),
         ({"compute_capability": (9, 0)}, r"compute_capability \[8, 9\], and it is declared with \[9, 0\]"),
-        ({"max_interfaces": 9}, "max_interfaces 4, and it is declared with 9"),
         ({"efa_cards": [0]}, r"efa_cards \[\], and it is declared with \[0\]"),
         ({"local_disks_gb": [1]}, r"local_disks_gb \[250\], and it is declared with \[1\]"),
         ({"gpus": 0, "gpu_model": None}, "gpus 1, and it is declared with 0"),

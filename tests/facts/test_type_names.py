@@ -12,13 +12,10 @@ from gpu_constructs.facts import family, instance_type
     ("name", "nearest"),
     [
         ("trn3.48xlarge", "trn2.48xlarge"),
-        ("inf3.xlarge", "inf2.xlarge"),
         ("g8.xlarge", "g7.8xlarge"),
         ("g6w.xlarge", "g6.xlarge"),
         ("p6e-gb300.36xlarge", "p6e-gb200.36xlarge"),
-        ("p6-b400.48xlarge", "p6-b200.48xlarge"),
         ("gg6.xlarge", "g6.xlarge"),
-        ("g66.2xlarge", "g6.2xlarge"),
         ("g5.7xlarge", "g5.xlarge"),
         ("m99.large", "m9"),
     ],

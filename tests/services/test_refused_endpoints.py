@@ -26,7 +26,6 @@ from tests.synthesis import Ground
         ({"health_check_path": None}, InvalidValueError, "health_check_path: .*'/health' for vLLM"),
         ({"health_check_path": "health"}, InvalidValueError, "health_check_path: .*begins with /"),
         ({"container_port": 9000}, InvalidValueError, r"container_port: container vllm does not map .*allowed: 8000"),
-        ({"container_port": 9000.5}, InvalidValueError, "container_port: container vllm does not map"),
         ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
         ({"port": 70000}, InvalidValueError, "port: expects a whole number.*1 to 65535"),
         ({"vpc_subnets": [1]}, InvalidValueError, "vpc_subnets: expects an ec2.SubnetSelection"),

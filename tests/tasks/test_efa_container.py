@@ -52,7 +52,6 @@ def test_rdma_is_not_asked_for_where_one_of_several_capacities_has_none() -> Non
     ("pool", "words"),
     [
         (a_pool("p5.48xlarge", interfaces=(NetworkInterface(),)), "the capacity with network=HostNetwork.efa()"),
-        (a_pool("p5.48xlarge"), "the capacity with network=HostNetwork.efa()"),
         (a_pool("g6.xlarge", interfaces=(NetworkInterface(),)), "such as p5en.48xlarge"),
         (a_pool("g6.xlarge"), "g6.xlarge has none"),
         (a_pool("p5.48xlarge", kind=PoolKind.MANAGED_INSTANCES), "the hosts of Hosts have no Elastic Fabric Adapter"),

@@ -37,7 +37,6 @@ def task(tenant: Tenant) -> GpuTaskDefinition:
         pytest.param({"inference_accelerator_resources": ["none"]}, id="an accelerator that is not there"),
         pytest.param({"environment_files": [ecs.EnvironmentFile.from_asset("no/such/file.env")]}, id="no such file"),
         pytest.param({"image": ecs.ContainerImage.from_asset("no/such/folder")}, id="no such image asset"),
-        pytest.param({"image": ecs.ContainerImage.from_tarball("no/such/file.tar")}, id="no such tarball"),
     ],
 )
 def test_what_cdk_refuses_of_a_sidecar_is_an_error_of_this_library(

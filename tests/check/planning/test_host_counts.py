@@ -30,7 +30,6 @@ def levels(found: PoolPlan) -> tuple[int | Unknown, ...]:
         ({"state": "Running", "max_prepared": 2}, (2, 2, 4)),
         ({"state": "Running", "max_prepared": 0, "min_size": 1}, (2, 3, 5)),
         ({"state": "Stopped", "min_size": 4}, (1, 2, 4)),
-        ({"state": "Hibernated", "min_size": 4}, (1, 2, 4)),
         ({"state": UNKNOWN}, (UNKNOWN, UNKNOWN, UNKNOWN)),
         ({"state": "Running", "min_size": UNKNOWN}, (UNKNOWN, UNKNOWN, UNKNOWN)),
     ],

@@ -118,15 +118,12 @@ def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
     ("name", "precision", "host", "gpus"),
     [
         ("gpt-oss-20b", None, "g4dn.xlarge", None),  # CUDA shows 14.56 GiB of a T4 of "16 GB", a part of it for vLLM
-        ("gpt-oss-20b", None, "g5g.xlarge", None),
         ("gpt-oss-20b", None, "g4dn.12xlarge", None),  # whose T4 has compute capability 7.5
         ("gpt-oss-20b", None, "g6.xlarge", 1),
         # Embeddings and output stay in 16 bits: 18.0 and 37.1 GiB of weights where 4 bits alone were 15.9 and 34.2.
         ("qwen2.5-32b", "awq", "g6.xlarge", None),  # 20.81 GiB were measured by its makers
-        ("qwen2.5-32b", "awq", "g5.xlarge", None),
         ("qwen2.5-32b", "awq", "g6e.xlarge", 1),
         ("llama-3.1-70b", "awq", "g6e.xlarge", None),
-        ("qwen2.5-72b", "gptq", "g6e.xlarge", None),
         ("gpt-oss-120b", None, "p5.4xlarge", 1),  # "a single 80 GB GPU", the model card
         ("llama-3.1-8b", None, "g6.xlarge", 1),
         ("llama-3.1-70b", None, "p5.4xlarge", None),
@@ -235,11 +232,9 @@ def test_an_unknown_model_is_refused_with_the_nearest() -> None:
         ("openai/gpt-oss-20b", ("gpt-oss-20b", "mxfp4")),
         ("deepseek-ai/DeepSeek-V3-0324", ("deepseek-v3", "fp8")),
         ("deepseek-ai/DeepSeek-V3.2-Exp", None),
-        ("Qwen/Qwen2.5-Coder-32B-Instruct", None),
         ("me/llama-3.1-70b-pruned", None),
         ("me/Llama-3.1-70B-Instruct-GGUF", None),
         ("/models/llama-3.1-70b", None),
-        ("./llama-3.1-70b", None),
         ("s3://bucket/llama-3.1-70b", None),
         ("llama-3.1-70b", None),
         ("", None),

@@ -32,11 +32,6 @@ def given(*indexes: int, path: str = "/dev/infiniband/uverbs") -> Task:
             given(0),
             "is given /dev/infiniband/uverbs0, and the launch template of Hosts asks for no EFA interface",
         ),
-        (
-            a_pool("p4d.24xlarge", interfaces=P4D[:2]),
-            given(0, 1),
-            "uverbs1, and the launch template of Hosts asks for 1 EFA interface",
-        ),
         (a_pool("p4d.24xlarge", interfaces=P4D[:4]), given(*range(4)), "asks for 3 EFA interfaces"),
         # 8 devices of EFA and 2 of NVLink controllers
         (a_pool("p6-b200.48xlarge"), given(10), "uverbs10, and p6-b200.48xlarge has 8 at most"),
