@@ -111,7 +111,7 @@ def test_a_refusal_names_a_class_that_users_know(site: Site, call: Callable[[Sit
 
 def test_a_refusal_is_written_once_however_many_calls_it_passes_through(site: Site) -> None:
     with suppress(GpuConstructsError):
-        site.cluster.add_family("g6", max_instances=0)
+        site.cluster.add_family("g6", max_instances=-1)
     with pytest.raises(RuntimeError) as failed:
         site.app.synth()
     assert str(failed.value).count("was refused") == 1

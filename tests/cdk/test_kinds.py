@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError, ScaleBy
+from gpu_constructs.services.endpoint import ServiceEndpoint
 from tests.synthesis import Ground, Site
 
 Call = Callable[[Site, Mapping[str, Any]], object]
@@ -65,6 +66,7 @@ def _scale(_: Site, arguments: Mapping[str, Any]) -> object:
 
 ROLE = "arn:aws:iam::111122223333:role/task"
 LISTENER = "arn:aws:elasticloadbalancing:us-east-1:111122223333:listener/app/a/1/2"
+ENDPOINT = ServiceEndpoint(listener=None, target_group=None, url="", balancer=None)  # type: ignore[arg-type]
 NAMED = "self, 'ApplicationListener', listener_arn="
 
 REFUSED: list[tuple[Call, str, Any, str, str]] = [
@@ -121,6 +123,7 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_sidecar, "logging", "awslogs", "an ecs.LogDriver, got 'awslogs'", "ecs.LogDrivers.aws_logs("),
     (_service, "health_check_grace_period", 300, "a cdk.Duration, got 300", "cdk.Duration.seconds(300)"),
     (_balancer, "listener", LISTENER, "an elbv2.IApplicationListener, got ", f"from_lookup({NAMED}'{LISTENER}')"),
+    (_balancer, "listener", ENDPOINT, "an elbv2.IApplicationListener, got ServiceEndpoint(", "endpoint.listener"),
     (_scale, "queue", "https://a", "a sqs.IQueue, got 'https://a'", "from_queue_arn(self, 'Queue', 'arn:…')"),
     (_service, "enable_execute_command", "maybe", "True or False, got 'maybe'", "leave it out"),
     (_balancer, "internet_facing", "false", "True or False, got 'false'", "internet_facing=False"),

@@ -75,15 +75,6 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[st
     assert ground.children() == before
 
 
-def test_the_listener_of_an_endpoint_is_named(ground: Ground) -> None:
-    service = chat(ground)
-    endpoint = service.add_application_load_balancer(
-        "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/"
-    )
-    with pytest.raises(InvalidValueError, match=r"listener: .*fix: endpoint\.listener$"):
-        service.add_application_load_balancer("Rule", listener=endpoint, priority=1)  # type: ignore[arg-type]
-
-
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
         chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
