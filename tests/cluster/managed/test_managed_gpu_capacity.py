@@ -86,14 +86,8 @@ OPTIONS: list[tuple[dict[str, Any], str, Any]] = [
     ({"operation": ManagedOperation(automatic_repair=False)}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
     ({"operation": ManagedOperation(scale_in_after_seconds=0)}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
     ({"operation": ManagedOperation(scale_in_after_seconds=-1)}, "InfrastructureOptimization", {"ScaleInAfter": -1}),
-    (
-        {"operation": ManagedOperation(scale_in_after_seconds=3600)},
-        "InfrastructureOptimization",
-        {"ScaleInAfter": 3600},
-    ),
     ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
     ({"purchase": Purchase.spot()}, "CapacityOptionType", "SPOT"),
-    ({"purchase": Purchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
     ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
     (
         {"purchase": RESERVED},
@@ -189,11 +183,6 @@ def test_the_pool_says_what_comes(site: Site) -> None:
         ({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, "instance_types"),
         ({"purchase": Purchase.spot(on_demand_base=1)}, IncompatibleError, "purchase"),
         ({"purchase": Purchase.reservations()}, IncompatibleError, "purchase"),
-        (
-            {"purchase": Purchase.reservations(reservation_id="cr-0123456789abcdef0", only=True)},
-            IncompatibleError,
-            "purchase",
-        ),
         ({"purchase": "spot"}, InvalidValueError, "purchase"),
         ({"storage": 100}, InvalidValueError, "storage"),
         ({"instance_types": ["g5g.xlarge"], "storage": ManagedStorage(local_disks=True)}, IncompatibleError, "storage"),

@@ -42,8 +42,6 @@ def test_a_list_of_types_selects_these_and_no_others() -> None:
         (["t3.large", "m7i.large"], {"BurstablePerformance": "included"}),
         (["inf2.xlarge", "inf2.48xlarge"], {"AcceleratorManufacturers": ["amazon-web-services"]}),
         (["g6f.large"], {"AcceleratorManufacturers": ["nvidia"]}),
-        (["g5g.xlarge"], {"AcceleratorCount": {"Min": 1, "Max": 1}}),
-        (["p5e.48xlarge"], {"AllowedInstanceTypes": ["p5e.48xlarge"]}),
     ],
 )
 def test_what_the_api_leaves_out_unless_told_so_is_told(types: list[str], said: dict[str, Any]) -> None:

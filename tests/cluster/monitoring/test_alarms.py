@@ -209,7 +209,6 @@ def test_a_limit_is_changed(site: Site) -> None:
         ({"idle_percent": None}, "idle_percent: .*fix: idle_percent=5"),
         ({"idle_minutes": 2.5}, "idle_minutes: "),
         ({"idle_minutes": 7}, "idle_minutes: .*periods of 5 minutes.*fix: idle_minutes=5"),
-        ({"unmeasured_minutes": 0}, "fix: unmeasured_minutes=15"),
     ],
 )
 def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: str) -> None:

@@ -190,7 +190,6 @@ FOREVER = cdk.Duration.hours(30)
             {"hosts": 5},
             "Train starts on 5 hosts at once, and Hosts has 4 at most.*fix: max_instances=5, or hosts=4",
         ),
-        ({}, {"hosts": 0}, "0"),
         ({}, {"hosts": 1001}, "1 to 1000; fix: hosts=1000"),
         ({"instance_types": ["trn1.32xlarge"]}, {}, "^queue: .* trn1.32xlarge has none that AWS Batch hands out"),
         (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ProviderList, StrategyItem, Unknown, UserData, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, ProviderList, StrategyItem, Unknown, UserData, Workload
 from gpu_constructs.rules import Rule, Severity, check, rules_of
 from gpu_constructs.rules.clusters import cluster_membership as room
 from gpu_constructs.rules.clusters import services
@@ -118,10 +118,6 @@ def hosts(**changes: Any) -> Pool:
     return a_pool(**{"cluster": "gpu", "associated": True, **changes})
 
 
-def managed(cluster: str) -> Pool:
-    return a_pool(kind=PoolKind.MANAGED_INSTANCES, image=UNKNOWN, cluster=cluster)
-
-
 def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
     one, other = hosts(associated=False), hosts(associated=False, name="Others")
     finding = only(of_the_cluster, running_on(one, other, cluster="gpu"))
@@ -134,7 +130,6 @@ def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
     [
         (hosts(), "web", "a capacity provider of the cluster gpu, and chat-service runs in web"),
         (hosts(), None, "of the cluster gpu, and chat-service runs in default"),
-        (managed("gpu"), "web", "of the cluster gpu, and chat-service runs in web"),
     ],
 )
 def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | None, words: str) -> None:
