@@ -7,7 +7,7 @@ GPU may still run, compiled at its start. Facts as of 2026-11-21.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gpu_constructs.facts.values import dataclass
 
@@ -148,6 +148,14 @@ def made_for(image: str) -> tuple[Cuda, str] | None:
     """The compute capability that an image needs, and its features as of `runs_on`, as far as its name says it."""
     found = _TEI.match(image)
     return None if found is None else (_TEI_FOR[found[1] or ""], "f")
+
+
+def tag_made_for(image: str, gpus: Iterable[Cuda]) -> str:
+    """The tag of an image that needs a compute capability with which its version runs on all GPUs; empty for none."""
+    found, there = _TEI.match(image), [*gpus]
+    version = "" if found is None else image[found.end() :].partition("@")[0]
+    fitting = (first for first, target in _TEI_FOR.items() if all(runs_on(each, target, "f") for each in there))
+    return next((f"{first}-{version}".removeprefix("-") for first in fitting), "")
 
 
 def first_branch(cuda: Cuda) -> int | None:

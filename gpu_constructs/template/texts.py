@@ -132,10 +132,14 @@ def _is_one_item(piece: _Piece) -> bool:
 
 
 def _is_never_blank(value: Value) -> bool:
-    """Whether a value is certainly not the empty text, though it may not be known itself."""
+    """Whether a value is certainly not the empty text, though it may not be known itself.
+
+    Parameter Store takes no empty value (github.com/getmoto/moto/issues/3794 has the refusal).
+    """
     if isinstance(value, Text):
         return any(isinstance(piece, (str, Reference)) for piece in value.pieces)
-    return isinstance(value, Reference)
+    is_stored = isinstance(value, DynamicReference) and value.text.startswith("{{resolve:ssm:")
+    return is_stored or isinstance(value, Reference)
 
 
 def same(one: Value, other: Value) -> bool | Unknown:

@@ -7,7 +7,7 @@ from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Pool, PurchaseOption, UpdateMethod, Workload
 from gpu_constructs.rules.finding import Text, Word, and_list
-from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
@@ -103,29 +103,23 @@ def _certainly_joins_early(pool: Pool) -> bool:
 _REFRESH = "AutoScalingInstanceRefresh"
 
 
-@error(
+@warning(
     "GPU220",
     question="does the Auto Scaling group of a capacity provider stay when its hosts change?",
     because="a capacity provider keeps its group for life, so that a replaced group replaces the provider, and ECS "
-    "refuses to take a provider from its cluster while a service uses it",
-    softer="where no service of these files uses it",
+    "refuses to take a provider from its cluster while a service uses it; only a later deploy meets that",
     source="https://github.com/aws/containers-roadmap/issues/631",
 )
-def keeps_its_group(context: Context) -> Problems:
-    used = {id(each.pool) for workload in context.fleet.workloads if workload.is_service for each in workload.strategy}
-    for pool in context.fleet.pools:
-        update = pool.group.update
-        if update is not None and update.method is UpdateMethod.REPLACING and pool.has_provider:
-            is_used = id(pool) in used and pool.associated is True
-            yield Problem(
-                about=pool,
-                property_name="AutoScalingReplacingUpdate",
-                message="WillReplace makes a new Auto Scaling group for every change of its hosts, and so a new "
-                'capacity provider: the deploy ends with "the specified capacity provider is in use"'
-                f"{', because' if is_used else ' if'} a service uses the old one",
-                fix=f"{_REFRESH}, which replaces the hosts and keeps the group",
-                is_certain=is_used,
-            )
+def keeps_its_group(pool: Pool) -> Problems:
+    update = pool.group.update
+    if update is not None and update.method is UpdateMethod.REPLACING and pool.has_provider:
+        yield Problem(
+            property_name="AutoScalingReplacingUpdate",
+            message="WillReplace makes a new Auto Scaling group for every change of its hosts, and so a new "
+            'capacity provider: a later deploy ends with "the specified capacity provider is in use" if a service '
+            "uses the old one",
+            fix=f"{_REFRESH}, which replaces the hosts and keeps the group",
+        )
 
 
 @error(

@@ -19,6 +19,7 @@ from gpu_constructs.facts.cuda import (
     made_for,
     newer_cuda_for,
     runs_on,
+    tag_made_for,
 )
 from gpu_constructs.facts.servers import ServerFacts, server_of_image
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
@@ -112,12 +113,14 @@ def still_compiled(context: Context) -> Problems:
 def _refused_gpus(context: Context) -> Problems:
     for route, container, target, each in _pairs(context, _target_of, _refused):
         first, _, argument = target
-        needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}"
+        needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}, or "
         if not argument:
-            needs, fix = "is made for", "the tag for these GPUs, such as turing-"
+            has = (given.compute_capability or (0, 0) for given in each.types)
+            tag = tag_made_for(str(container.image), has)
+            needs, fix = "is made for", f"the tag {tag} or a newer one, or " if tag else ""
         what = f"{needs} compute capability {_version(first)}, and ends on {and_list(_refused(target, each))}"
         yield replace(
-            _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}, or hosts with other GPUs"),
+            _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}hosts with other GPUs"),
             about=route.task,
             involves=(each.pool,),
             property_name="Command" if argument else "Image",

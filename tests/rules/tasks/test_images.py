@@ -93,6 +93,21 @@ def test_servers_end_on_gpus_that_they_are_not_for(types: str, run: str, expecte
 
 
 @pytest.mark.parametrize(
+    ("types", "tag", "fix"),
+    [
+        ("g5.xlarge", "turing-1.8", "the tag 86-1.8 "),
+        ("g5.xlarge g6.xlarge", "hopper-1.8", "the tag 86-1.8 "),
+        ("p4d.24xlarge", "89-1.8", "the tag 1.8 "),
+        ("p3.2xlarge", "1.8", "hosts with other GPUs"),
+    ],
+)
+def test_the_tag_of_a_server_is_that_for_the_gpus_of_the_hosts(types: str, tag: str, fix: str) -> None:
+    image = f"ghcr.io/huggingface/text-embeddings-inference:{tag}"
+    (found,) = said(still_compiled, running_on(a_pool(*types.split()), task=_task(image)))
+    assert str(found.fix).startswith(fix)
+
+
+@pytest.mark.parametrize(
     ("run", "is_wrong"),
     [
         ("vllm/vllm-openai:v0.27.1 vllm serve Qwen/Qwen3-8B", True),

@@ -15,7 +15,10 @@ from tests.template.written import in_service, not_read, only_stack, read, worke
 YES: Any = {"Fn::Equals": ["a", "a"]}
 NO: Any = {"Fn::Equals": ["a", "b"]}
 OPEN: Any = {"Fn::Equals": [{"Ref": "Asked"}, "b"]}
-ASKED = {"Asked": {"Type": "String"}}
+ASKED = {
+    "Asked": {"Type": "String"},
+    "Stored": {"Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "Default": "/my/image"},
+}
 
 
 def holds(condition: Any, **more: Any) -> Any:
@@ -36,6 +39,8 @@ def holds(condition: Any, **more: Any) -> Any:
         ({"Fn::Equals": [{"Ref": "Other"}, {"Ref": "Other"}]}, True),
         ({"Fn::Equals": [{"Ref": "Other"}, ""]}, False),
         ({"Fn::Equals": [{"Fn::Sub": "x${Asked}"}, ""]}, False),
+        ({"Fn::Equals": [{"Ref": "Stored"}, ""]}, False),
+        ({"Fn::Equals": [{"Ref": "Stored"}, "ami-1"]}, UNKNOWN),
         ({"Fn::Equals": [["a"], ["a"]]}, True),
     ],
 )
