@@ -106,8 +106,6 @@ def test_a_name_with_one_letter_dropped_is_another_name_or_suggests(each: Instan
     [
         ("g6f", ["large", "xlarge", "2xlarge", "4xlarge"]),
         ("g6", ["xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "12xlarge", "24xlarge", "48xlarge"]),
-        ("p5", ["4xlarge", "48xlarge"]),
-        ("inf2", ["xlarge", "8xlarge", "24xlarge", "48xlarge"]),
         ("g5g", ["xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "metal"]),
         ("p6-b300", ["48xlarge"]),
     ],

@@ -30,7 +30,6 @@ BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
         ("ami-0123456789abcdef0", UNKNOWN),
         (joined("resolve:ssm:", {"Ref": "P"}), UNKNOWN),
         (None, UNKNOWN),
-        (["ami-1"], UNKNOWN),
     ],
 )
 def test_an_image_is_known_by_the_public_parameter_it_comes_from(image_id: Any, expected: Any) -> None:

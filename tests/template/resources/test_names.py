@@ -25,7 +25,6 @@ def made(path: str | None, kind: str = PROVIDER, *, stack: str = "Stack", logica
     ("path", "kind", "name"),
     [
         ("Stack/Gpu/L4/Provider/Provider", PROVIDER, "Gpu/L4"),
-        ("Stack/Cp/Cp", PROVIDER, "Cp"),
         ("Stack/Provider/Provider", PROVIDER, "Provider"),
         ("Stack/Gpu/Cluster/Resource", CLUSTER, "Gpu"),
         ("Stack", PROVIDER, "Id"),
