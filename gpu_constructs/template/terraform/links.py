@@ -61,6 +61,19 @@ class Links:
         found = self.of(expression, instance)
         return _chosen([each for each in found if not types or each.instance.type in types], instance)
 
+    def only(self, expression: Node, instance: Instance) -> Link | None:
+        """The data source that an expression refers to and nothing else, be it through variables of modules."""
+        at = _From(instance.module, instance.key, instance)
+        while len(texts := _whole(expression)) == 1:
+            steps = steps_of(texts[0])
+            if steps[:1] == ((False, "data"),):
+                return _chosen(list(self._named(steps, at, 0)), instance)
+            if steps[:1] != ((False, "var"),) or len(steps) != _OWN_STEPS or not at.module:
+                return None
+            expression = under(self.call(at.module), "expressions", str(steps[1][1]))
+            at = _From(at.module[:-1], at.module[-1][1])
+        return None
+
     def inferred(self, instance: Instance, types: Collection[str]) -> Link | None:
         """The one resource of some types that can be meant where the configuration does not say it.
 
@@ -225,3 +238,9 @@ def _references(expression: Node) -> Iterator[str]:
                 yield from (text for text in references if isinstance(text, str))
             else:
                 waiting += [child for key, child in each.items() if key != "constant_value"]
+
+
+def _whole(expression: Node) -> list[str]:
+    """The references of an expression without those that Terraform adds for what they begin with."""
+    every = tuple(dict.fromkeys(_references(expression)))
+    return [each for each in every if not any(one.startswith((f"{each}.", f"{each}[")) for one in every)]

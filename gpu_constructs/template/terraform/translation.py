@@ -29,6 +29,8 @@ _ATTACHMENT, _SYSTEM_POLICY, _RULE = "Terraform::Attachment", "Terraform::FileSy
 _TARGET = "AWS::Events::Rule"
 _ROUTE, _ROUTE_TABLE, _PROPAGATION = "AWS::EC2::Route", "AWS::EC2::RouteTable", "AWS::EC2::VPNGatewayRoutePropagation"
 
+_NO_HOSTS, _SO = "do not define hosts of ", ", so it is not known"
+
 _INCOMPLETE = "Terraform::Incomplete"
 """The macro of a plan that leaves something to a later one; as it is none that is known, what is read is not all."""
 
@@ -56,7 +58,7 @@ def source_of(document: Document, *, name: str, region: str | None) -> Source:
         name=name,
         document=Document(file=document.file, data=made.template(), find=made.find),
         region=(next(iter(regions)) if len(regions) == 1 else None) or region,
-        in_words=lambda text, address, is_marked: in_terraform(text, made.kind_of(address), is_marked=is_marked),
+        in_words=lambda text, address, is_marked: made.in_words(text, address, is_marked=is_marked),
         place_of=lambda address: Place(places[address]) if places.get(address) else None,
         made_at=Sources(document.file, plan).line_of,
     )
@@ -78,10 +80,15 @@ class _Translation:
         )
         self._written = cache(self._write)
 
-    def kind_of(self, address: str) -> str:
-        """The type of a resource of Terraform."""
+    def in_words(self, text: str, address: str, *, is_marked: bool) -> str:
+        """A piece of a finding about a resource in the words of Terraform, with why hosts may be missing."""
         instance = self._plan.instances.get(address)
-        return "" if instance is None else instance.type
+        said = in_terraform(text, "" if instance is None else instance.type, is_marked=is_marked)
+        hashed = (at for at in self._made if self._written(at).has_hash)
+        if _NO_HOSTS in said and (first := next(hashed, None)) is not None:
+            why = f"the plan has only a hash of the user data of {first}; write it as user_data_base64"
+            return said.replace(_SO, f" ({why}){_SO}")
+        return said
 
     def places(self) -> Mapping[str, str | None]:
         """The region of each resource."""

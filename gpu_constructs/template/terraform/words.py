@@ -65,16 +65,23 @@ _ARGUMENTS_TOO = frozenset(
 _UNITS = frozenset({"GPUs", "MiB", "GiB"})
 # What Terraform has no block for.
 _WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
+# What a template declares of an image, and a plan has no place for.
+_FACTS = [
+    f"Metadata: {{gpu-constructs: {{MachineImage: {{{each}}}}}}} of what names it"
+    for each in ("Accelerator: neuron", "DriverVersion: 580.95.05")
+]
+_SHOWN_IMAGE = (
+    "take the id of an image of AWS from aws_ami or the insecure_value of aws_ssm_parameter, so that the plan says "
+    "which it is"
+)
 # What findings say of deploys of CloudFormation and of apps.
 _PHRASES = (
     ("only known at deploy time", "only known after the apply"),
     (", or take it from context", ", or pass what makes it unknown, such as an image, by a variable"),
     (", or take them from context", ", or pass what makes them unknown, such as an image, by a variable"),
     ("deleting the stack", "destroying it"),
-    (
-        "declare it: Metadata: {gpu-constructs: {MachineImage: {DriverVersion: 580.95.05}}} of what names it",
-        "take the id from a data source aws_ssm_parameter or aws_ami, so that the plan says which image it is",
-    ),
+    *((f"declare it: {each}", _SHOWN_IMAGE) for each in _FACTS),
+    *((f", or declare its image: {each}", "") for each in _FACTS),
     (" stands in CloudFormation", " stands in a template and a data source aws_ssm_parameter in Terraform"),
 )
 _NAMED = re.compile(r"AWS::\w+::\w+|(?<![\w./-])[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]*)*(?!\w)")

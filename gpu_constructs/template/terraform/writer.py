@@ -23,6 +23,7 @@ Names = tuple[str, ...]
 
 _OVERRIDE: Final = "image_id_override"
 _IMAGE: Final = frozenset({"ami", "image_id", _OVERRIDE})
+_HELD: Final = frozenset({"insecure_value", "value"})
 _GROUP: Final = ("aws_autoscaling_group",)
 _TEMPLATE: Final = ("aws_launch_template",)
 _TASK: Final = ("aws_ecs_task_definition",)
@@ -110,11 +111,14 @@ class Writer:
     Attributes:
         paths: Where each part of the declaration is among the arguments.
         texts: What JSON texts hold, by where they are in the declaration.
+        has_hash: Whether the plan has its user data as a hash only, as with versions of the provider before 6
+            (https://github.com/hashicorp/terraform-provider-aws/issues/7625).
     """
 
     def __init__(self, known: Known, instance: Instance) -> None:
         self.paths: dict[Path, Path] = {}
         self.texts: dict[Path, Node] = {}
+        self.has_hash = False
         self._known = known
         self._instance = instance
         self._top: dict[str, Node] = {}
@@ -209,9 +213,9 @@ class Writer:
             return None
         if form in (Form.JSON, Form.POLICY):
             return self._of_text(form, at)
-        is_secret = any(each is True for each in nodes_in(at.sensitive))
-        if is_secret or (form is Form.HASHED and isinstance(value, str) and _HASH.fullmatch(value)):
-            return LATER
+        if any(each is True for each in nodes_in(at.sensitive)):
+            return self._image_behind(at)
+        value = self._behind_hash(at) if form is Form.HASHED else value
         node = self._list(value, at) if isinstance(value, list) else self._single(value, at.names)
         if form is Form.SWITCH and isinstance(node, bool):
             return _SWITCH[node]
@@ -258,6 +262,25 @@ class Writer:
         found = links.of(expression, self._instance)
         is_direct = bool(named) and all(map(_DIRECT.fullmatch, named))
         return [self._linked(each) for each in found] if is_direct and found else LATER
+
+    def _behind_hash(self, at: _Part) -> Node:
+        """The text that a hash is of, where the configuration has it."""
+        if not isinstance(at.value, str) or not _HASH.fullmatch(at.value):
+            return at.value
+        written = under(at.written, "constant_value")
+        self.has_hash = not isinstance(written, str)
+        return LATER if self.has_hash else written
+
+    def _image_behind(self, at: _Part) -> Node:
+        """The parameter that an image comes from, where its id must not be shown; the name of that may be.
+
+        The provider has the ``value`` of each parameter as sensitive, that of a public one too: `dataSourceParameter`
+        in internal/service/ssm/parameter_data_source.go of github.com/hashicorp/terraform-provider-aws, 2026-11.
+        """
+        link = self._known.links.only(at.written, self._instance) if at.names[-1] in _IMAGE else None
+        if link is None or link.instance.type != "aws_ssm_parameter" or link.attribute not in _HELD:
+            return LATER
+        return self._linked(link)
 
     def _linked(self, link: Link | None) -> Node:
         if link is None:
