@@ -192,7 +192,8 @@ class GpuCluster(AsCluster):
             instance_types: What it may launch, preferred first, such as ``["g6.xlarge", "g6.2xlarge"]``. All have the
                 same number of accelerators of one vendor and the same architecture, because ECS managed scaling looks
                 at the smallest only.
-            max_instances: Hosts at most. From zero, ECS starts two at once unless this is 1.
+            max_instances: Hosts at most. From zero, ECS starts two at once unless this is 1. 0 pauses the capacity:
+                no task starts on it.
             capacity_provider_name: Name of the provider, which it keeps for life: for another name, or for none, add
                 another capacity and remove this one in the next deploy. By default CloudFormation makes one.
             **options: The other arguments, explained at `CapacityOptions`: hosts at least, their image, how they are
@@ -276,7 +277,7 @@ class GpuCluster(AsCluster):
 
         Args:
             family: A family of instance types, such as ``g6`` or ``p6-b200``.
-            max_instances: Hosts at most, for each shape.
+            max_instances: Hosts at most, for each shape. 0 pauses the capacities: no task starts on them.
             **options: The other arguments, explained at `CapacityOptions`; `min_instances` is for each shape as well.
 
         Returns:

@@ -85,6 +85,7 @@ class GroupSettings:
             only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
             scheduled action, a scaling policy, or whoever may call Auto Scaling.
+        max_may_rise: Whether a scheduled action may set a higher MaxSize.
     """
 
     warm_pool: WarmPool | None = None
@@ -95,6 +96,7 @@ class GroupSettings:
     capacity_of_a_host: int | Unknown = 1
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     may_be_started_by_others: bool = False
+    max_may_rise: bool = False
 
 
 _OWN = "custom"  # instead of a release

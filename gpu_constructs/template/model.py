@@ -256,6 +256,14 @@ def mentioned(resource: Resource) -> tuple[str, list[Reference]]:
     return "\n".join(texts), referred
 
 
+def allowed_in(resource: Resource) -> Iterator[Value]:
+    """The actions that statements of policies in a resource allow, as they are written; NotAction may be any."""
+    for each in islice(_values_in(resource.properties), SEARCHED):
+        if isinstance(each, Mapping) and each.get("Effect") != "Deny":
+            actions = each.get("Action", "*" if "NotAction" in each else ())
+            yield from actions if isinstance(actions, (list, tuple)) else (actions,)
+
+
 def references_in(value: Value) -> Iterator[Reference]:
     """The resources that a value refers to, without the attributes, those of the fewest steps first."""
     for each in _values_in(value):

@@ -95,7 +95,7 @@ class CapacityChoice:
         construct_id: Its id after that of the order: ``H100-Reserved`` for ``Reserved`` in ``H100``. Ids, not places in
             the order, name the resources, so that an order can change without replacing anything.
         instance_types: As in `GpuCluster.add_capacity`, like the arguments after it.
-        max_instances: Hosts at most.
+        max_instances: Hosts at most. 0 pauses the capacity: no task starts on it.
         capacity_provider_name: Name of the provider. By default CloudFormation makes one.
         **options: The other arguments, explained at `CapacityOptions`.
     """

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
-from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown, known, total
+from gpu_constructs.fleet import RESERVED_TCP, Pool, Task, Unknown, known, total
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reach import Share, readings
@@ -24,8 +24,6 @@ from gpu_constructs.rules.evidence.copies import (
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-
-_SCHEDULED = "AWS::AutoScaling::ScheduledAction"
 
 
 @error(
@@ -51,6 +49,7 @@ def room_for_all_copies(context: Context) -> Problems:
             all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
             trunk = is_short_of_interfaces(each, slots)
             on_trunk = f" ({ON_TRUNK})" if trunk else ""
+            may_rise = any(one.group.max_may_rise for one in each.pools)
             may_find = not each.assignment.every and may_find_host(context, each.assignment.destinations)
             yield Problem(
                 about=each.workload,
@@ -61,26 +60,25 @@ def room_for_all_copies(context: Context) -> Problems:
                 ),
                 fix=Text("awsvpcTrunking, or raise " if trunk else "raise ", each.limit),
                 ways=() if trunk else _more_hosts(each, wanted, slots),
-                is_certain=each.assignment.is_closed and not (trunk or may_find or context.once(_may_grow)),
+                is_certain=each.assignment.is_closed and not (trunk or may_find or may_rise),
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
     for run in context.assignments:
         pools = [each.pool for each in run.destinations]
-        has_none = bool(pools) and all(each.is_scaled_by_ecs and each.max_instances == 0 for each in pools)
-        if has_none and not run.workload.is_service and not context.once(_may_grow):
+        if pools and not run.workload.is_service and all(map(_is_paused, pools)):
             names = and_list(each.name for each in pools)
             yield Problem(
                 about=run.workload,
-                message=Text(f"no task of {run.workload.name} starts while {names} has no hosts at ", Word("MaxSize")),
+                message=Text(f"no task of {run.workload.name} starts while ", Word("MaxSize"), f" of {names} is 0"),
                 fix=Text("raise ", Word("MaxSize")),
                 is_certain=False,
             )
 
 
-def _may_grow(context: Context) -> bool:
-    """Whether a scheduled action gives a group hosts that MaxSize does not."""
-    return any(str(each.properties.get("MaxSize", 0)) != "0" for each in context.index.all(_SCHEDULED))
+def _is_paused(pool: Pool) -> bool:
+    """Whether no host starts in it, and no scheduled action changes that."""
+    return pool.is_scaled_by_ecs and pool.max_instances == 0 and not pool.group.max_may_rise
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
@@ -123,7 +121,7 @@ def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problem
                 about=copies.workload,
                 message=Text(held, Word(pool.limit), f": {why}"),
                 fix=Text(weights, Word(pool.limit)),
-                is_certain=certain > slots and not trunk,
+                is_certain=certain > slots and not (trunk or pool.group.max_may_rise),
             )
 
 

@@ -178,7 +178,7 @@ def reaches_ecs(context: Context) -> Problems:
 def lets_out(context: Context) -> Problems:
     for pool, data in context.launched:
         security = context.of_files(SecurityGroups)
-        groups = security.of_launch(data)
+        groups = security.of_launch(data, "")  # a script on a host that is let out nowhere does not reach EC2 either
         of_batch = "ComputeResources." if pool.kind is PoolKind.BATCH else ""
         if not security.may_let(EGRESS, groups, HTTPS) and not pool.user_data.names_proxy:
             yield Problem(

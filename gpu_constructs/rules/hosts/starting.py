@@ -41,7 +41,7 @@ _STARTERS = {
     ),
 }
 # What the names of the roles begin with that AWS's policy passes, and none other.
-_PASSED_NAMES = "ecsInstanceRole"
+_PASSED = "ecsInstanceRole"
 
 
 @error(
@@ -71,8 +71,8 @@ def may_start_hosts(context: Context) -> Problems:
         refused = roles.refusal(role, starter.service, needed, starter.policy)
         if refused is None and host is not None and roles.lacks(role, "iam:PassRole") and not _may_be_passed(host):
             refused = (
-                f"may not pass the role of the hosts, whose name does not begin with {_PASSED_NAMES}",
-                f"a RoleName of that role that begins with {_PASSED_NAMES}, or a policy with iam:PassRole for its ARN",
+                f"may not pass the role of the hosts, whose name does not begin with {_PASSED}",
+                f"a RoleName {_PASSED}* for the role of the hosts, or iam:PassRole for it in the infrastructure role",
             )
         if refused is not None:
             yield Problem(
@@ -87,21 +87,22 @@ def _may_be_passed(role: Resource) -> bool:
     """Whether the name of a role may begin as it has to; without one CloudFormation begins it with the stack's."""
     name = role.properties.get("RoleName") or role.stack
     start = begin_of(name)
-    return start.startswith(_PASSED_NAMES) or (not isinstance(name, str) and _PASSED_NAMES.startswith(start))
+    return start.startswith(_PASSED) or (not isinstance(name, str) and _PASSED.startswith(start))
 
 
 _SYMMETRIC = "SYMMETRIC_DEFAULT"
 _KEY, _PERMISSION = "AWS::KMS::Key", "Custom::KeyPermission"
 _KEY_ID = "BlockDeviceMappings.Ebs.KmsKeyId"
-_AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+_LINKED_ROLE = "AWSServiceRoleForAutoScaling"
+_ITS_ARN = f"arn:aws:iam::ACCOUNT:role/aws-service-role/autoscaling.amazonaws.com/{_LINKED_ROLE}"
 
 
 @error(
     "GPU396",
     question="may hosts start with the KMS key of their volumes?",
-    because="the role of AWS with which Auto Scaling starts hosts has no permission for keys of yours, and needs one "
-    "in the policy of the key of their volumes; Amazon EBS takes only symmetric encryption keys; else no host starts: "
-    "Client error on launch",
+    because="the service-linked role with which Auto Scaling starts hosts has no permission for keys of yours, and "
+    "needs one in the policy of the key of their volumes; Amazon EBS takes only symmetric encryption keys; else no "
+    "host starts: Client error on launch",
     softer="for AWS Batch, where no page says so, and where something else may have a grant for that role",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html",
 )
@@ -109,7 +110,7 @@ def may_use_the_key(context: Context) -> Problems:
     index, roles = context.index, context.of_files(Roles)
     # A grant of Terraform whose key the plan does not name may be of any, and so may one by the name of a key.
     is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
-    is_known = is_known and not index.may_call("CreateGrant", "PutKeyPolicy")
+    is_known = is_known and not index.may_call("kms:CreateGrant", "kms:PutKeyPolicy")
     for pool, data in context.launched:
         if pool.kind is PoolKind.INSTANCE:
             continue  # the deploy itself says what is wrong with an instance
@@ -129,9 +130,9 @@ def may_use_the_key(context: Context) -> Problems:
                 yield Problem(
                     about=pool,
                     property_name=_KEY_ID,
-                    message=f"Auto Scaling starts the hosts of {pool.name} with a role that the policy of "
-                    f"{key.logical_id}, the key of their volumes, does not name",
-                    fix=f"statements in the policy of the key for {_AUTO_SCALING} with kms:CreateGrant, kms:Decrypt, "
+                    message=f"the key policy of {key.logical_id}, which encrypts the volumes of {pool.name}, does not "
+                    f"let the service-linked role {_LINKED_ROLE} use it: no host starts",
+                    fix=f"statements in the key policy for {_ITS_ARN} with kms:CreateGrant, kms:Decrypt, "
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
                     is_certain=is_known
                     and pool.kind is not PoolKind.BATCH

@@ -17,8 +17,8 @@ _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
 _DEFAULT_SECONDS = 3600
-# What may complete lifecycle actions has one of these words.
-_COMPLETES = ("lifecycle", "aws.autoscaling", "autoscaling:*", "autoscalingfullaccess")
+# What may complete lifecycle actions may call this, or a rule gives it the events.
+_COMPLETES = ("autoscaling:CompleteLifecycleAction", "lifecycle", "aws.autoscaling")
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 
 
@@ -35,7 +35,7 @@ def sends_signals(context: Context) -> Problems:
     for pool, group in _groups(context, HostAction.SIGNALS):
         waits, must_come = _awaits_signals(group)
         # A program with that permission may send the signals of hosts.
-        if waits and not context.index.may_call("SignalResource"):
+        if waits and not context.index.may_call("cloudformation:SignalResource"):
             yield Problem(
                 about=pool,
                 message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "

@@ -114,8 +114,7 @@ def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
     """Tasks and jobs with accelerators, whose whole definition is in the files."""
     for task in context.tasks:
         definition = context.section(task)
-        is_of_aws = task.scheduler in {Scheduler.ECS, Scheduler.BATCH}
-        if definition is not None and is_of_aws and not task.is_part and asks_for_accelerator(task):
+        if definition is not None and not task.is_part and asks_for_accelerator(task):
             yield task, definition
 
 

@@ -129,7 +129,7 @@ def mounts_with_a_role(context: Context) -> Problems:
 
 @error(
     "GPU393",
-    question="do file systems of EFS have mount targets, and do security groups let tasks mount them?",
+    question="can tasks reach their file systems of EFS?",
     because="a file system of EFS is mounted at port 2049 of its mount targets, by the host or, for a task in network "
     "mode awsvpc, through the network interface of the task; where no security group of the mount targets lets that "
     "in, or its own let nothing out, each mount ends with context deadline exceeded, and without a mount target with "
@@ -142,7 +142,8 @@ def lets_mounts_through(context: Context) -> Problems:
         definition, hosts = context.section(route.task), route.destinations
         mounts = () if definition is None else _mounts(definition)
         for system, name in {_system(mount, context.index): name for name, mount in mounts}.items():
-            closed = [gap for each in hosts if (gap := next(_gaps(context, route, each.pool, system), None))]
+            asked = (_problems(context, route, each.pool, system) for each in hosts if system is not None)
+            closed = [first for each in asked if (first := next(each, None))]
             if closed and (route.every or len(closed) == len(hosts)):
                 yield replace(
                     closed[0],
@@ -151,14 +152,20 @@ def lets_mounts_through(context: Context) -> Problems:
                 )
 
 
-def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -> Problems:
-    security, targets = context.of_files(SecurityGroups), context.of_files(_mount_targets)
-    if system is None or None in targets:
-        return
-    there = targets.get(system.reference, ())
-    # https://github.com/aws/efs-utils/issues/90
-    may_be_made = system.reference in context.index.given_away or context.index.may_call("CreateMountTarget")
-    if not there and system.exists is True and not may_be_made:
+def _problems(context: Context, route: Route, pool: Pool, system: Resource) -> Problems:
+    targets = context.of_files(_mount_targets)
+    if None not in targets:
+        there = targets.get(system.reference, ())
+        yield from () if there else _without_target(context, route, pool, system)
+        yield from _gaps(context, route, pool, there)
+
+
+def _without_target(context: Context, route: Route, pool: Pool, system: Resource) -> Problems:
+    """See https://github.com/aws/efs-utils/issues/90."""
+    may_be_made = system.reference in context.index.given_away or context.index.may_call(
+        "elasticfilesystem:CreateMountTarget"
+    )
+    if system.exists is True and not may_be_made:
         yield Problem(
             about=route.sender,
             involves=(route.task, pool),
@@ -167,6 +174,11 @@ def _gaps(context: Context, route: Route, pool: Pool, system: Resource | None) -
             message=f"{system.logical_id} has no mount target",
             fix=f"an {_MOUNT_TARGET} of {system.logical_id} in a subnet of each zone of the hosts",
         )
+
+
+def _gaps(context: Context, route: Route, pool: Pool, there: Sequence[Section]) -> Problems:
+    """Security groups that part the clients from the mount targets that are there."""
+    security = context.of_files(SecurityGroups)
     let = security.together(security.listed(each, "SecurityGroups") for each in there)
     clients = _clients(context, route, pool)
     whose = "the tasks" if route.task.network_mode == "awsvpc" else f"the hosts of {pool.name}"

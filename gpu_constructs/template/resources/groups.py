@@ -24,6 +24,7 @@ from gpu_constructs.fleet import (
     Unknown,
     UpdateMethod,
     WarmPool,
+    known,
     values_of,
 )
 from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, mentioned
@@ -118,6 +119,7 @@ class Groups:
                 Section(resource.update_policy, resource.origin, ("UpdatePolicy",), self._notes), properties
             ),
             may_be_started_by_others=self._schedules.may_start(resource),
+            max_may_rise=self._schedules.may_raise(resource, properties.integer("MaxSize")),
         )
 
     def _launch(self, properties: Section) -> Launch:
@@ -214,9 +216,7 @@ _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 _AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
 
-_SET_SIZE = [
-    f"autoscaling:{each}" for each in ("*", "Set*", "SetDesired", "Update*", "UpdateAutoScalingGroup", "ExecutePolicy")
-]
+_SET_SIZE = [f"autoscaling:{each}" for each in ("ExecutePolicy", "SetDesiredCapacity", "UpdateAutoScalingGroup")]
 
 
 class Schedules:
@@ -250,6 +250,12 @@ class Schedules:
             or not self._with_policies.isdisjoint({group.reference, None})
             or self._index.may_call(*_SET_SIZE)
         )
+
+    def may_raise(self, group: Resource, most: int | Unknown | None) -> bool:
+        """Whether a scheduled action may set a MaxSize above that of a group."""
+        actions = *self._actions.get(group.reference, ()), *self._of_any
+        sizes = [each.integer("MaxSize") for each in actions]
+        return any(isinstance(each, Unknown) or (each or 0) > known(most or 0) for each in sizes)
 
     @cached_property
     def _is_asked(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain
 
@@ -19,6 +20,7 @@ from gpu_constructs.template.model import (
     Stack,
     Text,
     Value,
+    allowed_in,
     begin_of,
     mentioned,
     references_in,
@@ -59,15 +61,16 @@ _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 _OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
 _ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
 _ROLE = "AWS::IAM::Role"
-_CALLERS = (
-    "AWS::Events::Rule",
-    "AWS::IAM::ManagedPolicy",
-    "AWS::IAM::Policy",
-    "AWS::IAM::RolePolicy",
-    _ROLE,
-    "AWS::Lambda::Function",
-    "AWS::Serverless::Function",
-)
+_POLICIES = ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy", _ROLE)
+_FUNCTIONS = ("AWS::Lambda::Function", "AWS::Serverless::Function")
+# https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
+_FULL_ACCESS: Mapping[str, Sequence[str]] = {
+    "AdministratorAccess": ("*",),
+    "AmazonEC2FullAccess": ("autoscaling:*", "ec2:*"),
+    "AmazonElasticFileSystemFullAccess": ("elasticfilesystem:*",),
+    "AutoScalingFullAccess": ("autoscaling:*",),
+    "PowerUserAccess": ("*",),
+}
 _HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
@@ -113,14 +116,29 @@ class Index:
         return frozenset(one for each in self._code for one in references_in(each.properties))
 
     def may_call(self, *operations: str) -> bool:
-        """Whether code of somebody, or a role of these files, may call one of some operations of APIs."""
+        """Whether code of somebody, or a role of these files, may call one of some operations, as policies name them.
+
+        Whoever may, may for anything: what a statement says of resources is not read.
+        """
         if operations not in self._calls:  # as each group of hosts is asked about the same
-            self._calls[operations] = names_one_of(operations, self._said)
+            wanted = [each.lower() for each in operations]
+            is_allowed = any(fnmatchcase(one, each) for one in wanted for each in self._allowed)
+            self._calls[operations] = is_allowed or names_one_of(operations, self._said)
         return self._calls[operations]
 
     @cached_property
+    def _allowed(self) -> frozenset[str]:
+        """The actions that policies allow, in small letters; one that is not known may be any."""
+        some = [*self.all(*_POLICIES, "AWS::Serverless::Function")]
+        named = (line.rpartition("/")[2] for each in some for line in mentioned(each)[0].splitlines())
+        of_aws = chain.from_iterable(_FULL_ACCESS.get(each, ()) for each in named)
+        allowed = chain.from_iterable(map(allowed_in, some))
+        return frozenset(each.lower() if isinstance(each, str) else "*" for each in (*of_aws, *allowed))
+
+    @cached_property
     def _said(self) -> str:
-        callers = {each.reference: each for each in (*self._code, *self.all(*_CALLERS, *STATE_MACHINES))}
+        rules = self.all("AWS::Events::Rule", *_FUNCTIONS, *STATE_MACHINES)
+        callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
         return "\n".join(mentioned(each)[0] for each in callers.values())
 
     @cached_property
@@ -286,9 +304,9 @@ def _is_of_somebody(resource: Resource) -> bool:
 
 
 def names_one_of(operations: Iterable[str], text: str) -> bool:
-    """Whether a text names one of some operations of APIs, in the spelling of a policy, a program or a command."""
+    """Whether a text names one of some operations of APIs, in the spelling of a program or a command."""
     plain = text.lower().replace("-", "").replace("_", "")
-    return any(each.lower() in plain for each in operations)
+    return any(each.lower().rpartition(":")[2] in plain for each in operations)
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:

@@ -20,7 +20,13 @@ from gpu_constructs.template.resources.section import Section
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 HTTPS = 443
-_CHANGES_GROUPS = ("AuthorizeSecurityGroup", "ModifyInstanceAttribute", "ModifyNetworkInterfaceAttribute")
+_CHANGES_GROUPS = (
+    "ec2:AuthorizeSecurityGroupEgress",
+    "ec2:AuthorizeSecurityGroupIngress",
+    "ec2:ModifyInstanceAttribute",
+    "ec2:ModifyNetworkInterfaceAttribute",
+    "ec2:ModifySecurityGroupRules",
+)
 _ALL_TRAFFIC = "-1"
 _WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
 # CDK and the documentation of CloudFormation use these addresses in rules that let nothing through.
@@ -78,7 +84,7 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
-    def of_launch(self, data: Section, script: str = "") -> Groups:
+    def of_launch(self, data: Section, script: str) -> Groups:
         """The security groups of hosts that are made from a launch template, where their user data gives no others."""
         if names_one_of(_CHANGES_GROUPS, script):
             return ()
@@ -91,12 +97,8 @@ class SecurityGroups:
 
     def may_let(self, direction: str, groups: Groups, port: int, others: Groups | None = None) -> bool:
         """Whether one of some groups may let others, or anything, through at a port; groups not known may."""
-        given, alone = self._index.given_away, self._alone(direction)
-        # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
-        bare = [one for one in groups if direction not in one.properties and one.reference not in alone]
-        may_change = any(one.reference in given for one in groups) or self._index.may_call(*_CHANGES_GROUPS)
-        is_open = not groups or may_change or any("." in one.logical_id for one in bare)
-        return is_open or any(first <= port <= last for first, last in self.open_ports(groups, direction, others))
+        ranges = self.open_ports(groups, direction, others)
+        return not groups or any(first <= port <= last for first, last in ranges)
 
     def open_ports(self, groups: Groups, direction: str, others: Groups | None) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others, or anything, through: all where that is not known."""
@@ -116,10 +118,15 @@ class SecurityGroups:
         return bool(groups) and rules is not None and not any(each.is_for_all and each.other in own for each in rules)
 
     def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
-        """The rules of some groups in a direction; None where one is for a group that is not known."""
+        """The rules of some groups in a direction; None where others may add some, or one is for an unknown group."""
+        given, alone = self._index.given_away, self._alone(direction)
+        # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
+        bare = [each for each in groups if direction not in each.properties and each.reference not in alone]
+        may_change = any(each.reference in given for each in groups) or any("." in each.logical_id for each in bare)
+        if may_change or None in alone or self._index.may_call(*_CHANGES_GROUPS):
+            return None
         found = [self._rules_of(each, direction) for each in groups]
-        is_known = None not in self._alone(direction) and self._work.takes(1 + sum(map(len, found)))
-        return list(chain.from_iterable(found)) if is_known else None
+        return list(chain.from_iterable(found)) if self._work.takes(1 + sum(map(len, found))) else None
 
     def _written_alone(self, direction: str) -> Mapping[Reference | None, Sequence[Section]]:
         """Rules that are resources of their own, by their group; None for one that is not known."""

@@ -99,7 +99,7 @@ def test_a_capacity_may_be_paused_and_work_that_wants_it_is_told(site: Site) -> 
         GpuService(site.stack, name, cluster=site.cluster, task_definition=task, desired_count=count)
     GpuJob(site.stack, "Job", cluster=site.cluster, task_definition=task, timeout=cdk.Duration.hours(1))
     assert sorted(site.findings("GPU009")) == [
-        "no task of Job/StateMachine[Run] starts while Cluster/Capacity has no hosts at MaxSize",
+        "no task of Job/StateMachine[Run] starts while MaxSize of Cluster/Capacity is 0",
         "the only task has no room: Cluster/Capacity holds 0 at MaxSize",
     ]
 

@@ -23,6 +23,7 @@ _TASK_AT_8000 = (
 _REPLACED = "  Hosts: {{Properties: {{HealthCheckType: {}, {}}}}}\n"
 _BY_TARGETS = _REPLACED.format("ELB", "TargetGroupARNs: [!Ref Targets]")
 _OUT = "{{Properties: {{SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: 1024, ToPort: 65535, {}}}]}}}}"
+_CALLS = '{Type: Custom::AWS, Properties: {Create: \'{"action": "authorizeSecurityGroupIngress"}\'}}'
 _NETWORK = """
   Balancer: {Properties: {Type: network, SecurityGroups: null}}
   Targets: {Properties: {Protocol: TCP, HealthCheckPath: null}}
@@ -56,6 +57,8 @@ def found(part: str) -> list[str]:
         pytest.param("  LetIn: null\n  Balancer: {Properties: {SecurityGroups: null}}", id="a balancer without groups"),
         pytest.param("  Task: {Properties: {NetworkMode: !Ref Mode}}\n  LetIn: null", id="an unknown mode"),
         pytest.param("  Task: {Properties: {ContainerDefinitions: []}}", id="a task without containers"),
+        pytest.param(f"  LetIn: null\n  Opens: {_CALLS}", id="what may call ec2:AuthorizeSecurityGroupIngress"),
+        pytest.param("  LetIn: null\n  A: {Type: Custom::A, Properties: {A: !Ref HostGroup}}", id="a group given away"),
     ],
 )
 def test_what_may_be_let_in_is_no_hole(part: str) -> None:

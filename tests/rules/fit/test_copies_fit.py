@@ -240,8 +240,21 @@ def test_a_base_without_a_weight_is_read_both_ways(
     assert words in finding.message
 
 
-@pytest.mark.parametrize(("size", "severity"), [(0, "error"), (8, "warning"), ({"Ref": "AWS::NoValue"}, "error")])
-def test_a_scheduled_action_may_bring_the_hosts(size: Any, severity: str) -> None:
-    sizes = {"AutoScalingGroupName": {"Ref": "Hosts"}, "DesiredCapacity": 0, "MaxSize": size}
+@pytest.mark.parametrize(
+    ("group", "size", "severity"),
+    [
+        ("Hosts", 0, "error"),
+        ("Hosts", 1, "error"),
+        ("Hosts", 8, "warning"),
+        ("Hosts", {"Ref": "AWS::NoValue"}, "error"),
+        ("Hosts", {"Fn::ImportValue": "Most"}, "warning"),
+        ("Others", 8, "error"),
+        ("elsewhere", 8, "warning"),
+    ],
+)
+def test_a_scheduled_action_of_their_group_may_bring_the_hosts(group: str, size: Any, severity: str) -> None:
+    sizes = {"AutoScalingGroupName": {"Ref": group}, "DesiredCapacity": 0, "MaxSize": size}
     action = {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": sizes}
-    assert severities("GPU009", {"Hosts": {"MaxSize": 0}}, Morning=action) == [severity]
+    others = {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {"MinSize": 0, "MaxSize": 1}}
+    found = severities("GPU009", {"Hosts": {"MaxSize": 1}}, Morning=action, Others=others)
+    assert found == [severity]

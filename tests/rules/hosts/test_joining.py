@@ -123,8 +123,14 @@ def _machine(key: Any, action: str = "aws-sdk:kms:createGrant") -> dict[str, Any
     return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": definition}}
 
 
-_ALLOWED = {"Statement": [{"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": {"Fn::GetAtt": ["Key", "Arn"]}}]}
-_POLICY = {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "R"}], "PolicyDocument": _ALLOWED}}
+def _allows(action: Any, effect: str = "Allow", key: str = "Action") -> dict[str, Any]:
+    statement = {"Effect": effect, key: action, "Resource": {"Fn::GetAtt": ["Key", "Arn"]}}
+    document = {"Statement": [statement]}
+    return {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "R"}], "PolicyDocument": document}}
+
+
+def _with_policy(name: str) -> dict[str, Any]:
+    return {"Type": "AWS::IAM::Role", "Properties": {"ManagedPolicyArns": [f"arn:aws:iam::aws:policy/{name}"]}}
 
 
 def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> list[str]:
@@ -146,7 +152,7 @@ def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> lis
         ([_ACCOUNT], {"Grant": _custom("Alias"), "Alias": _custom("Key", "AWS::KMS::Alias")}, []),
         ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("Key", _FUNCTION)}, []),
         ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("To", _FUNCTION), "To": _custom("Key", _FUNCTION)}, []),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("R", _FUNCTION), "Policy": _POLICY}, []),
+        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("R", _FUNCTION), "Policy": _allows("kms:CreateGrant")}, []),
         ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant")}, []),
         ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant::MODULE")}, []),
         ([_ACCOUNT], {"Steps": _machine({"Ref": "Key"})}, []),
@@ -155,6 +161,15 @@ def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> lis
         *(([_ACCOUNT], {"Call": _call(each)}, ["warning"]) for each in ("createGrant", "PutKeyPolicyCommand")),
         ([_ACCOUNT], {"Call": _call("describeKey")}, ["error"]),
         ([_ACCOUNT], {"Grant": _custom("By"), "By": _GRANTS}, ["warning"]),
+        *(
+            ([_ACCOUNT], {"May": _allows(each)}, ["warning"])
+            for each in ("kms:*", "*", ["s3:GetObject", "kms:create*"], {"Fn::ImportValue": "Action"})
+        ),
+        ([_ACCOUNT], {"May": _allows("kms:Decrypt")}, ["error"]),
+        ([_ACCOUNT], {"May": _allows("kms:*", "Deny")}, ["error"]),
+        ([_ACCOUNT], {"May": _allows("s3:*", key="NotAction")}, ["warning"]),
+        ([_ACCOUNT], {"May": _with_policy("AdministratorAccess")}, ["warning"]),
+        ([_ACCOUNT], {"May": _with_policy("AmazonEC2FullAccess")}, ["error"]),
         ([_ACCOUNT], {"Stored": _custom("Key", "AWS::SSM::Parameter", "Value")}, ["warning"]),
         ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
         ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),

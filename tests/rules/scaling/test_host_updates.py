@@ -167,7 +167,7 @@ def test_a_launch_hook_that_nothing_completes_is_named(part: str, count: int) ->
         (_UPDATES.replace("true", "true, MinSuccessfulInstancesPercent: 0"), ["warning"]),
         ("  Hosts: {CreationPolicy: {ResourceSignal: {Count: !Ref Many}}}\n", []),
         (_WAITS + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
-        (_WAITS + "  May: {Type: AWS::IAM::Policy, Properties: {Action: ['cloudformation:SignalResource']}}\n", []),
+        (_WAITS + "  May: {Type: AWS::IAM::Policy, Properties: {Action: ['cloudformation:Signal*']}}\n", []),
     ],
 )
 def test_hosts_that_send_no_signal_are_named_where_cloudformation_waits(part: str, severities: list[str]) -> None:

@@ -82,6 +82,11 @@ def _opens(service: str) -> dict[str, Any]:
     return {"Opens": {"Type": "Custom::AWS", "Properties": {"Create": f'{{"service":"EC2","action":"{service}"}}'}}}
 
 
+def _may(action: str) -> dict[str, Any]:
+    document = {"Statement": {"Effect": "Allow", "Action": action, "Resource": "*"}}
+    return {"May": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": document}}}
+
+
 _NO_PLUGIN = "resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id"
 _INTERFACE = {"Subnets": ["subnet-12345678"], "SecurityGroups": [{"Ref": "OfHosts"}]}
 _WITH_INTERFACES: Any = {
@@ -98,6 +103,8 @@ _WITH_INTERFACES: Any = {
         (_runs("aws ec2 describe-instances"), _WITHIN, ["error"]),
         ({}, _opens("authorizeSecurityGroupIngress"), []),
         ({}, _opens("describeSecurityGroups"), ["error"]),
+        ({}, _may("ec2:Authorize*"), []),
+        ({}, _may("elasticfilesystem:*"), ["error"]),
         ({}, _rule(FromPort=80, ToPort=80), ["error"]),
         ({}, _WITHIN, ["error"]),
         (_WITH_INTERFACES, _WITHIN, ["error"]),
