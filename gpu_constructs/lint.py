@@ -39,6 +39,7 @@ from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules.finding import with_fix
 
 _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
@@ -71,7 +72,7 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
             findings = dict.fromkeys(_reviewed_or_not(cfn))
             _REVIEWS[cfn] = grouped((lint_id(each.rule, each.severity), each) for each in findings)
         return [
-            RuleMatch(_path(_place(finding, cfn.template), cfn.template), _text(finding))
+            RuleMatch(_path(_place(finding, cfn.template), cfn.template), f"{finding.rule}: {with_fix(finding)}")
             for finding in _REVIEWS[cfn].get(self.id, ())
         ]
 
@@ -143,11 +144,6 @@ def _leads_on(value: object, step: str | int) -> bool:
     if isinstance(value, list):
         return isinstance(step, int) and 0 <= step < len(value)
     return isinstance(value, dict) and step in value
-
-
-def _text(finding: Finding) -> str:
-    text = f"{finding.rule}: {finding.message}"
-    return f"{text}; fix: {finding.fix}" if finding.fix else text
 
 
 def _class(rule: str, severity: Severity, question: str, because: str, source: str) -> type[GpuRule]:

@@ -328,8 +328,8 @@ def _written(kind: type) -> str:
 
 def _fix(argument: str, value: object, kind: type) -> str:
     if issubclass(kind, Enum):
-        wanted = _plain(value)
-        return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
+        wanted, usual = _plain(value), "ONE_MONTH" if kind.__name__ == "RetentionDays" else next(iter(kind)).name
+        return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), usual)}"
     if hasattr(type(value), argument) and (words := _WORD.findall(type(value).__name__)):
         return f"{words[-1].lower()}.{argument}"  # endpoint.listener, cluster.vpc
     made = next(
@@ -365,10 +365,6 @@ def _example(kind: type) -> str:
     takes = signature(kind).parameters.values()
     needed = (each.name for each in takes if each.default is Parameter.empty and "VAR_" not in each.kind.name)
     return f"{written}({', '.join(f'{each}=…' for each in needed) or '…'})"
-
-
-def _first(kind: type[Enum]) -> str:
-    return "ONE_MONTH" if kind.__name__ == "RetentionDays" else next(iter(kind)).name
 
 
 def _members(kind: type) -> str | None:

@@ -216,11 +216,6 @@ def _count(found: Listing, offer: Offer, devices: Accelerators) -> str:
     return f"{gpus_that_hold(found.memory, offer.instance_type)} of {offer.accelerators:g}"
 
 
-def _capability(devices: Accelerators) -> str | None:
-    pair = devices.compute_capability
-    return None if pair is None else f"{pair[0]}.{pair[1]}"
-
-
 def _dollars(amount: float | None) -> str:
     return "" if amount is None else f"{amount:.2f}"
 
@@ -254,7 +249,7 @@ def _of_offer(found: Listing, offer: Offer) -> dict[str, object]:
             "count": devices.count,
             "partition": devices.partition,
             "memory_mib": devices.memory_mib,
-            "compute_capability": _capability(devices),
+            "compute_capability": devices.compute_capability and "{}.{}".format(*devices.compute_capability),
             "interconnect": devices.interconnect,
         },
         "gpus_for_the_model": None if found.memory is None else gpus_that_hold(found.memory, each),

@@ -20,6 +20,9 @@ from gpu_constructs.facts.values import dataclass
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
 _WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
 _VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
+_PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
+_OPTION = re.compile(r"--[^=]+")
+_DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
 
@@ -44,6 +47,7 @@ class ServerFacts:
             option before it; None if that stays.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         takes_variables: Whether variables do for its arguments, such as ``NUM_SHARD`` for ``--num-shard``.
+        keeps_blanks: Whether an option with its value in one text is an unknown option to it.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
         gpus_from: By an argument that some GPUs refuse, versions, each with the compute capability needed from it on.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
@@ -66,6 +70,7 @@ class ServerFacts:
     names_model_first: tuple[int, int] | None = None
     gpu_arguments: tuple[str, ...] = ()
     takes_variables: bool = False
+    keeps_blanks: bool = False
     parallel: tuple[str, ...] = ()
     gpus_from: Mapping[str, Sequence[tuple[Sequence[int], Sequence[int]]]] = field(default_factory=dict)
     max_gpus: int | None = None
@@ -93,6 +98,16 @@ class ServerFacts:
     def argument_for(self, what: str) -> str:
         """The argument of its command that a text follows, such as ``{port}``; empty where there is none."""
         return next((name for name, value in arguments_in(self.command).items() if value == what), "")
+
+    def refuses(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
+        part = arguments_in(words).get(_PART, "")
+        if _DECIMAL.fullmatch(part) and not 0 < float(part) <= 1:
+            return f"{_PART} {part}, which is more than 0 and at most 1", f"{_PART} 0.9"
+        for option, _, value in (each.partition(" ") for each in words if self.keeps_blanks):
+            if value and _OPTION.fullmatch(option):
+                return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
+        return None
 
     def is_told_of_gpus(self, arguments: Iterable[str]) -> bool:
         """Whether arguments say how it uses several GPUs."""

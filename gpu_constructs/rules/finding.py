@@ -211,3 +211,8 @@ def _joined(workload: Workload, pools: Mapping[str, Pool], tasks: Mapping[str, T
     if task is workload.task and all(map(is_, strategy, workload.strategy)):
         return workload
     return replace(workload, task=task, strategy=strategy)
+
+
+def with_fix(finding: Finding) -> str:
+    """What was found and what to do, in one sentence."""
+    return f"{finding.message}; fix: {finding.fix}" if finding.fix else finding.message

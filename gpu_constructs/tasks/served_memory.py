@@ -11,6 +11,7 @@ from gpu_constructs.check.planning.model_memory import (
     MEMORY_FRACTION,
     ModelMemory,
     gpus_that_hold,
+    may_split,
     memory_of_model,
     vllm_takes,
 )
@@ -21,12 +22,14 @@ from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memor
 from gpu_constructs.facts.servers import arguments_in
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.finding import or_list
 from gpu_constructs.tasks.container_options import GpuContainerOptions
 from gpu_constructs.tasks.gpu_ask import GpuShare
 from gpu_constructs.tasks.models.model_server import ModelServer
 
 _RULE = "GPU064"
 _VLLM = frozenset({"vllm", "dlc_vllm"})
+_SHORTER = (65_536, 32_768, 16_384, 8192, 4096, 2048)  # contexts, tried in order
 # Weights elsewhere than on the GPUs, or options that are not in the command.
 _CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load[-_]format|torchao.*)")
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
@@ -34,6 +37,8 @@ _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
 # With it, vLLM does not use --gpu-memory-utilization (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
 _CACHE_SIZE = re.compile(r"--kv[-_]cache[-_]memory")
+_CACHE = re.compile(r"--kv[-_]cache")
+_TENSOR_PARALLEL = frozenset({"--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--num-shard"})
 # By how much the parameters of a model times its bytes were more than what was published.
 _MARGIN = 1.02
 
@@ -63,43 +68,32 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
         fix = "state gpu_memory_gib for what each of its GPUs must have"
         return Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
     finding, most_gpus = None, 0
-    fraction = _fraction(server.command)
+    told, has_cache_size = _value(server.command, _FRACTION) or "", any(map(_CACHE_SIZE.match, server.command))
+    fraction = float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
         count, most, usable = _gpus(gpus, instance_type)
         if not count or most is None or usable is None:
             continue
-        if server.name in _VLLM and not vllm_takes(memory, instance_type):
-            raise IncompatibleError(
-                f"vLLM has no kernel for the {memory.precision} weights of {shown(server.model)} on {instance_type}",
-                argument="server",
-                value=server.model,
-                fix=_fix(memory, instance_type, 0),
-                rule="GPU064",
-            )
+        _require_able(server, memory, gpus, instance_type, count)
         most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
         has = most if isinstance(gpus, GpuShare) else instance_type.gpu_memory_mib or most
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
         there = f"{counted(count, 'GPU')} of {instance_type}"
-        if weights * 1024 > count * most * _MARGIN:
-            raise DoesNotFitError(
-                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
-                f"{'has' if count == 1 else 'have'} {gib_of(count * has):g} GiB",
-                argument="gpus",
-                value=gpus,
-                fix=_fix(memory, instance_type, count),
-                rule=_RULE,
-            )
-        used = count * usable * fraction
+        used, too_small = count * usable * fraction, ""
         if isinstance(gpus, GpuShare):
             # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
             used = min(usable, fraction * (cuda_memory_mib(instance_type) or usable))
-        if server.name in _VLLM and not any(map(_CACHE_SIZE.match, server.command)) and weights * 1024 > used * _MARGIN:
+        if weights * 1024 > count * most * _MARGIN:
+            too_small = f"{there} {'has' if count == 1 else 'have'} {gib_of(count * has):g} GiB"
+        elif server.name in _VLLM and not has_cache_size and weights * 1024 > used * _MARGIN:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
+            part = f"--gpu-memory-utilization {fraction:g}"
+            too_small = f"vLLM takes {used / 1024:.1f} GiB of {there} for weights and cache ({part})"
+        if too_small:
             default = f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
             is_enough = weights * 1024 * _MARGIN <= count * usable * MEMORY_FRACTION
             raise DoesNotFitError(
-                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and vLLM takes {used / 1024:.1f} GiB "
-                f"of {there} for weights and cache (--gpu-memory-utilization {fraction:g})",
+                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {too_small}",
                 argument="gpus",
                 value=gpus,
                 fix=default if is_enough else _fix(memory, instance_type, count),
@@ -113,10 +107,41 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 message=f"{shown(server.model)} of container {name} needs about {needed:.1f} GiB on each of {there} "
                 f"with one sequence of {memory.context:,} tokens, and a server uses {usable * fraction / 1024:.1f} GiB "
                 "of it",
-                fix=_fix(memory, instance_type, count),
+                fix=_shorter(server, memory, count, usable * fraction) + _fix(memory, instance_type, count),
             )
     least = int(memory.parts[0].gib * 1024 / most_gpus / _MARGIN) / 1024 if most_gpus else None
     return finding, least
+
+
+def _require_able(
+    server: ModelServer, memory: ModelMemory, gpus: object, instance_type: InstanceType, count: int
+) -> None:
+    """Refuses GPUs without a kernel for a model, and those among which its attention heads cannot be divided.
+
+    ``verify_with_parallel_config`` of vLLM (https://github.com/vllm-project/vllm/issues/11797), ``attn_tp_size`` in
+    python/sglang/srt/models/qwen2.py of SGLang, "`num_heads` must be divisible by `num_shards`" of TGI.
+    """
+    shape, model = memory.shape, shown(server.model)
+    words = (*server.command, *(each.replace("{gpus}", str(count)) for each in server.gpu_arguments))
+    told = _value(words, _TENSOR_PARALLEL) or ""
+    # With attention that is data parallel, SGLang divides heads among fewer GPUs.
+    is_count = re.fullmatch(r"[1-9][0-9]{0,3}", told) and "--enable-dp-attention" not in words
+    if is_count and shape.heads and not may_split(shape, int(told)):
+        raise IncompatibleError(
+            f"{told} GPUs cannot share {model} in equal parts, with its {shape.heads} attention heads, "
+            f"{shape.kv_heads} of them with keys and values",
+            argument="gpus",
+            value=gpus,
+            fix=f"{or_list(each for each in range(1, int(told)) if may_split(shape, each))} GPUs",
+        )
+    if server.name in _VLLM and not vllm_takes(memory, instance_type):
+        raise IncompatibleError(
+            f"vLLM has no kernel for the {memory.precision} weights of {model} on {instance_type}",
+            argument="server",
+            value=server.model,
+            fix=_fix(memory, instance_type, 0),
+            rule=_RULE,
+        )
 
 
 def _memory(server: ModelServer) -> ModelMemory | None:
@@ -129,20 +154,17 @@ def _memory(server: ModelServer) -> ModelMemory | None:
     # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
     if (_value(server.command, _QUANTIZATION) or precision).partition("_")[0] != precision:
         return None
-    context = _value(server.command, _CONTEXT) or ""
-    is_count = re.fullmatch(r"[1-9][0-9]{0,7}", context)
-    return memory_of_model(shape, precision=precision, context=int(context) if is_count else CONTEXT)
+    told, context = _value(server.command, _CONTEXT), CONTEXT
+    if told is None and server.name in _VLLM and not any(map(_CACHE.match, server.command)):
+        context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
+    elif re.fullmatch(r"[1-9][0-9]{0,7}", told or ""):
+        context = int(told or "")
+    return memory_of_model(shape, precision=precision, context=context)
 
 
 def _value(command: Iterable[str], options: frozenset[str]) -> str | None:
     """The word behind the last of some options."""
     return next((value for option, value in reversed([*arguments_in(command).items()]) if option in options), None)
-
-
-def _fraction(command: Iterable[str]) -> float:
-    """The part of a GPU's memory that the server uses."""
-    told = _value(command, _FRACTION) or ""
-    return float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
 
 
 def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None, float | None]:
@@ -157,6 +179,14 @@ def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None,
     elif isinstance(gpus, (int, float)) and not is_token(gpus) and 0 < gpus <= there:
         count = max(int(gpus), 1)
     return count, most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type)
+
+
+def _shorter(server: ModelServer, memory: ModelMemory, count: int, mib: float) -> str:
+    """A shorter context with which a model fits, where one does."""
+    shorter = (each for each in _SHORTER if each < memory.context)
+    held = (memory_of_model(memory.shape, precision=memory.precision, context=each) for each in shorter)
+    fits = next((each.context for each in held if each.gib_on_each(count) * 1024 <= mib), None)
+    return f"--max-model-len {fits}, or " if fits and server.name in _VLLM else ""
 
 
 def _fix(memory: ModelMemory, instance_type: InstanceType, count: int) -> str:

@@ -147,6 +147,9 @@ _MOST_PARAMETERS = 100_000.0
 
 # Versions of one architecture and size.
 _SAME = {"llama-3-8b": "llama-3.1-8b", "llama-3-70b": "llama-3.1-70b", "llama-3.3-70b": "llama-3.1-70b"}
+# Tokens of the longest sequence that the config.json of checkpoints has, where that is less than the architecture's;
+# "is set for context length up to 32,768 tokens" in https://huggingface.co/Qwen/Qwen2.5-7B-Instruct, for example.
+_SHORTER = {"qwen2.5-": 32_768, "llama-3-": 8192, "qwen3-30b-a3b": 32_768}
 # What stands behind the model in the names of checkpoints on Hugging Face: words that change no size, and formats.
 _OF_ANY_SIZE = frozenset({"instruct", "it", "chat", "base", "thinking", "v0.1", "v0.2", "v0.3", "2507", "0324", "bf16"})
 _FORMATS = {
@@ -175,7 +178,7 @@ def model_shape(name: str) -> ModelShape:
     if found is not None:
         return found
     if checkpoint := model_named(name.strip()):
-        return replace(checkpoint[0], precision=checkpoint[1])
+        return replace(_BY_NAME[checkpoint[0].name], precision=checkpoint[1])
     raise UnknownNameError(
         f"no model {shown(name)}",
         value=name,
@@ -199,7 +202,9 @@ def model_named(name: str) -> tuple[ModelShape, str] | None:
             shape = _BY_NAME[_SAME.get(each, each)]
             kept = "-".join(word for word in words if word and word not in _OF_ANY_SIZE)
             precision = _FORMATS.get(kept) if kept else shape.precision
-            return None if precision is None else (shape, precision)
+            shorter = (size for name, size in _SHORTER.items() if rest.startswith(name) and "2507" not in words)
+            longest = next(shorter, shape.longest)
+            return None if precision is None else (replace(shape, longest=longest), precision)
     return None
 
 

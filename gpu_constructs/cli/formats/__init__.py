@@ -82,11 +82,6 @@ def written(name: str, checked: Checked) -> str:
     return cast("str", getattr(import_module(f"gpu_constructs.cli.formats.{module}"), function)(checked))
 
 
-def with_fix(finding: Finding) -> str:
-    """What was found and what to do, in one sentence."""
-    return f"{finding.message}; fix: {finding.fix}" if finding.fix else finding.message
-
-
 def place_of(finding: Finding) -> tuple[str | None, int | None, int | None]:
     """File, line and column to look at: those of the app where they are known, else those of the template."""
     origin = finding.origin

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from gpu_constructs.cli.formats import UNREAD, Checked, fingerprint, place_of, with_fix
+from gpu_constructs.cli.formats import UNREAD, Checked, fingerprint, place_of
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import brief, clean, counted
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.rules import Finding, Severity, all_rules
+from gpu_constructs.rules.finding import with_fix
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

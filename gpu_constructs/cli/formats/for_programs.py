@@ -13,11 +13,12 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from gpu_constructs.check.other_values import ValueTable
-from gpu_constructs.cli.formats import Checked, fingerprint, in_repository, with_fix
+from gpu_constructs.cli.formats import Checked, fingerprint, in_repository
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__, more_about
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Rule, Severity, all_rules
+from gpu_constructs.rules.finding import with_fix
 
 
 def as_json(checked: Checked) -> str:

@@ -293,18 +293,22 @@ def all_used(task: Task) -> Problems:
 
 @error(
     "GPU394",
-    question="does a container leave it to its image to start the model server?",
-    because="the entry point of such an image is the server, and gets the words of Command as arguments: where these "
-    "name the program once more, or a shell, it ends at once, with unrecognized arguments or an unknown command",
+    question="does a model server start with the arguments of its container?",
+    because="the entry point of such an image is the server, and gets the texts of Command as arguments: where these "
+    "name the program once more, or a shell, or one text has an option and its value, it ends at once, with "
+    "unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most 1",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(task: Task) -> Problems:
     for container in task.containers:
-        server, first = server_of_entry_point(container), str((*container.command, "")[0]).split(" ")[0]
+        server, words = server_of_entry_point(container), [*map(str, container.command)]
+        first = "".join(words[:1]).split(" ")[0]
+        found = server.refuses(words) if server is not None and server.entry_point else None
         if server is not None and server.entry_point and first in {*server.entry_point, *_PYTHON, *SHELLS}:
-            what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
-            fix = f"arguments of the server alone in Command, or another entry point for {first}"
-            yield replace(_problem(task, container, what, fix), is_certain=True)
+            found = f"{first}, and its image starts the server already,", f"no {first}, or another entry point for it"
+        if found is not None:
+            what = f"has in Command {found[0]} and ends at that argument"
+            yield replace(_problem(task, container, what, found[1]), is_certain=True)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:

@@ -33,8 +33,8 @@ _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 
 _INSTEAD = {
-    **dict.fromkeys(("amount", "count", "limits", "number", "quantity"), "Value says how many"),
-    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers",
+    **dict.fromkeys(("amount", "count", "limits", "number", "quantity"), " (Value says how many)"),
+    "capabilities": " (the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers)",
 }
 """What people write into an entry of ``ResourceRequirements``, in lower case, and what says it instead."""
 
@@ -276,7 +276,9 @@ def _misformed(task: Task, container: Container) -> Problems:
     wrong = [f"a container has no key {each}" for each in container.unknown_keys]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
-        wrong.extend(f"a resource requirement has no key {key}{_instead(key)}" for key in entry.unknown_keys)
+        wrong.extend(
+            f"a resource requirement has no key {key}{_INSTEAD.get(key.lower(), '')}" for key in entry.unknown_keys
+        )
     if not wrong:
         return
     is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
@@ -292,11 +294,6 @@ def _misformed(task: Task, container: Container) -> Problems:
         ways=() if is_job else one_way(form, with_container(task, container, right)),
         changes=_ENTRIES,
     )
-
-
-def _instead(key: str) -> str:
-    words = _INSTEAD.get(key.lower())
-    return f" ({words})" if words else ""
 
 
 def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:

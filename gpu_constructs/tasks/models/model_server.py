@@ -18,7 +18,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.facts.cuda import Cuda, cuda_image
-from gpu_constructs.facts.servers import ServerFacts, server_facts
+from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_facts
 
 Preset: TypeAlias = Literal[
     "vllm",
@@ -209,6 +209,7 @@ class ModelServer:
         port = options.get("port")
         _require_port(port)
         added = texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']")
+        _require_other(facts, added)
         image = options.get("image")
         image_name = _image_name(name, facts, options.get("tag"), image)
         return cls(
@@ -252,6 +253,18 @@ def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.Conta
             fix=f"tag='…', one that {facts.repository} has, or image=… for an image of your own ({name})",
         )
     return f"{facts.repository}:{chosen}"
+
+
+def _require_other(facts: ServerFacts, added: Sequence[str]) -> None:
+    """Refuses arguments at which a server ends, and those that this library writes from another one."""
+    found = facts.refuses(added)
+    for argument in ("port", "model") if facts.gpu_arguments else ("port",):  # Triton may have several repositories
+        option = facts.argument_for(f"{{{argument}}}")
+        value = arguments_in(added).get(option) if option else None
+        if value is not None:
+            found = f"{option}, which {argument} says", f"{argument}={value if value.isdecimal() else repr(value)}"
+    if found is not None:
+        raise InvalidValueError(f"got {found[0]}", argument="arguments", value=list(added), fix=found[1])
 
 
 def _require_text(argument: str, value: object, *, example: str) -> None:

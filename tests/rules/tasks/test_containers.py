@@ -16,7 +16,7 @@ from gpu_constructs.rules.tasks.containers import (
     shared_memory,
     stop_in_time,
 )
-from gpu_constructs.rules.tasks.images import all_used
+from gpu_constructs.rules.tasks.images import all_used, started_once
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 
@@ -175,3 +175,24 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
     both = [gpu, {"Name": "dcgm", "Image": "nvcr.io/nvidia/k8s/dcgm-exporter:3.3.7", "Memory": 256}]
     both[place]["EnvironmentFiles"] = [{"Type": "s3"}]
     assert severities("GPU025", {"Task": {"ContainerDefinitions": both}}, of="GPU257") == said
+
+
+@pytest.mark.parametrize(
+    ("image", "command", "words"),
+    [
+        (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len 8192"), "has in Command --max-model-len and its value as one text"),
+        (
+            _VLLM,
+            ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"),
+            "has in Command --gpu-memory-utilization 90, which is more than 0",
+        ),
+        (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
+        (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len", "8192", '--hf-overrides={"a": 1}'), ""),
+        ("ghcr.io/huggingface/text-generation-inference:3.3.7", ("--max-total-tokens 8192",), ""),
+    ],
+)
+def test_a_server_ends_at_an_argument(image: str, command: tuple[str, ...], words: str) -> None:
+    found = said(started_once, fleet_of(task_of(replace(container(gpu()), image=image, command=command))))
+    assert [(each.rule, each.severity, words in each.message) for each in found] == [("GPU394", "error", True)][
+        : bool(words)
+    ]

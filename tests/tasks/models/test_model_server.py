@@ -18,6 +18,7 @@ from gpu_constructs import (
     GpuService,
     GpuShare,
     IncompatibleError,
+    InvalidValueError,
     ModelCache,
     ModelServer,
 )
@@ -115,6 +116,7 @@ def test_whoever_says_how_gpus_are_used_says_it_alone(site: Site, arguments: lis
 
 
 _QWEN_32B = "Qwen/Qwen2.5-32B-Instruct"
+_LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
 
 
@@ -131,10 +133,10 @@ _LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
             "g6.12xlarge",
             1,
             f"{_QWEN_32B}-GPTQ-Int8",
-            "32.0 GiB, and 1 GPU of g6.12xlarge has 22.3 GiB; fix: gpus=2",
+            "32.0 GiB, and 1 GPU of g6.12xlarge has 22.3 GiB; fix: gpus=4",
         ),
         ("g4dn.xlarge", 1, _QWEN, r"14.2 GiB, and vLLM takes 13.4 GiB of 1 GPU of g4dn.xlarge .* 0.92\); fix: gpus=1"),
-        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80 GiB; fix: gpus=2, or"),
+        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80 GiB; fix: gpus=4, or"),
         ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8 GiB; fix: gpus=1 on"),
         (
             "g6f.4xlarge",
@@ -188,19 +190,82 @@ def test_vllm_has_no_kernel_for_mxfp4_before_ampere(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize(
+    ("server", "gpus", "words"),
+    [
+        (ModelServer.vllm(_QWEN), 8, "8 GPUs cannot share .* its 28 attention heads, 4 .*; fix: 1, 2 or 4 GPUs"),
+        (ModelServer.vllm(_QWEN), 3, "3 GPUs cannot share .*; fix: 1 or 2 GPUs"),
+        (ModelServer.vllm(_QWEN), 7, "7 GPUs cannot share .* 4 of them with keys and values"),
+        (ModelServer.vllm(_QWEN, arguments=["-tp=8"]), 8, "8 GPUs cannot share"),
+        (ModelServer.sglang(_QWEN), "ALL", "8 GPUs cannot share"),
+        (ModelServer.tgi(_QWEN), 8, "8 GPUs cannot share"),
+        (ModelServer.vllm(_QWEN), 4, ""),
+        (ModelServer.vllm(_QWEN, arguments=["-tp", "4", "-dp", "2"]), 8, ""),
+        (ModelServer.sglang(_QWEN, arguments=["--tp", "8", "--dp", "2", "--enable-dp-attention"]), 8, ""),
+        (ModelServer.vllm("acme/secret-13b"), 3, ""),
+    ],
+)
+def test_gpus_that_cannot_share_the_heads_of_a_model_are_refused_with_the_numbers_that_can(
+    ground: Ground, server: ModelServer, gpus: Any, words: str
+) -> None:
+    task = ground.task(ground.capacity("g6.48xlarge"))
+    with pytest.raises(IncompatibleError, match=f"gpus: {words}") if words else nullcontext():
+        task.add_model_server("Server", server=server, gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "fix"),
+    [
+        ("vllm", ["--port", "9000"], "port=9000"),
+        ("triton", ["--http-port=9000"], "port=9000"),
+        ("dlc_vllm", ["--model", "acme/other"], "model='acme/other'"),
+        ("vllm", ["--gpu-memory-utilization", "90"], "--gpu-memory-utilization 0.9"),
+        ("vllm", ["--gpu-memory-utilization=1.5"], "--gpu-memory-utilization 0.9"),
+        ("vllm", ["--gpu-memory-utilization", "0"], "--gpu-memory-utilization 0.9"),
+        ("sglang", ["--context-length 8192"], "two texts, '--context-length' and '8192'"),
+    ],
+)
+def test_arguments_that_the_server_ends_at_or_that_are_written_already_are_refused(
+    name: Preset, arguments: list[str], fix: str
+) -> None:
+    options: dict[str, Any] = {"tag": "25.03-py3"} if name == "triton" else {"model": _QWEN}
+    with pytest.raises(InvalidValueError, match=f"arguments: .*; fix: {fix}"):
+        ModelServer.preset(name, arguments=arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("tgi", ["--max-total-tokens 8192"]),  # its entry point takes it apart
+        ("vllm", ['--hf-overrides={"a": 1}', "--gpu-memory-utilization", "1", "--host", "::"]),
+    ],
+)
+def test_arguments_that_a_server_takes_are_kept(name: Preset, arguments: list[str]) -> None:
+    assert [*ModelServer.preset(name, model=_QWEN, arguments=arguments).command][-len(arguments) :] == arguments
+
+
+@pytest.mark.parametrize(
     ("model", "arguments", "options", "said"),
     [
         (_QWEN, [], {}, []),
         (_QWEN, ["--max-model-len", "131072"], {}, [("warning", "one sequence of 131,072 tokens")]),
+        (
+            _LLAMA_8B,
+            [],
+            {},
+            [("warning", "131,072 tokens, and a server uses 20.3 GiB of it; --max-model-len 16384, or")],
+        ),
+        (_LLAMA_8B, ["--max-model-len", "16384"], {}, []),
+        (_LLAMA_8B, ["--kv-cache-dtype", "fp8"], {}, []),
+        ("meta-llama/Meta-Llama-3-8B", [], {}, []),
         (_QWEN, ["--gpu-memory-utilization=0.7"], {}, [("warning", "a server uses 15.4 GiB")]),
         (_QWEN, ["--gpu-memory-utilization=0.5", "--kv-cache-memory-bytes=2G"], {}, [("warning", "uses 11.0 GiB")]),
-        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")]),
+        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 28.3 GiB on each of 1 GPU of g6")]),
         (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
         ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
         ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
         (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
         (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
-        (f"{_QWEN_32B}-AWQ", ["-q=awq_marlin"], {}, [("warning", "needs about 22.3 GiB on each")]),
+        (f"{_QWEN_32B}-AWQ", ["-q=awq_marlin"], {}, [("warning", "needs about 28.3 GiB on each")]),
         (_LLAMA, [], {"command": ["sleep"]}, []),
     ],
 )
