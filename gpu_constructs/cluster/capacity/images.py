@@ -30,6 +30,8 @@ from gpu_constructs.facts.own_image import NO_ACCELERATOR, own_image
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import HostImage
 
+MACHINE_IMAGES = "GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)"
+
 
 @dataclass(frozen=True, slots=True)
 class GpuMachineImage:
@@ -51,12 +53,7 @@ class GpuMachineImage:
 
     def __post_init__(self) -> None:
         if not isinstance(self.host_image, HostImage):
-            raise unexpected(
-                "host_image",
-                self.host_image,
-                "a HostImage",
-                fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
-            )
+            raise unexpected("host_image", self.host_image, "a HostImage", fix=MACHINE_IMAGES)
 
     @classmethod
     @names_checked

@@ -9,12 +9,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_or, of_kind, whole_number
+from gpu_constructs.cdk.arguments import known_or, of_kind, require_kind, whole_number
 from gpu_constructs.cdk.calls import naming, require_construct_id
 from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
-from gpu_constructs.cluster.capacity.images import GpuMachineImage, image_for
+from gpu_constructs.cluster.capacity.images import MACHINE_IMAGES, GpuMachineImage, image_for
 from gpu_constructs.cluster.capacity.join_deadline import deadline_lines
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -303,13 +303,7 @@ def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> Gp
     if given is None:
         with argument_named("instance_types"):
             return image_for(types)
-    if not isinstance(given, GpuMachineImage):
-        raise unexpected(
-            "image",
-            given,
-            "a GpuMachineImage",
-            fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
-        )
+    require_kind("image", given, GpuMachineImage, example=MACHINE_IMAGES)
     return given
 
 

@@ -10,12 +10,12 @@ from functools import cached_property
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import known_or, of_form, whole_number
+from gpu_constructs.cdk.arguments import known_or, of_form, require_kind, whole_number
 from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
@@ -115,13 +115,7 @@ def require_strategy(
 ) -> None:
     """Refuses a default strategy that ECS does not accept; with `cluster`, also pools whose cluster is another."""
     for each in strategy:
-        if not isinstance(each, ecs.CapacityProviderStrategy):
-            raise unexpected(
-                argument,
-                each,
-                "items of type ecs.CapacityProviderStrategy",
-                fix=f"{argument}=[capacity.strategy(weight=1)]",
-            )
+        require_kind(argument, each, ecs.CapacityProviderStrategy, example="[capacity.strategy(weight=1)]")
     items = tuple(
         StrategyItem(
             provider=known_text(each.capacity_provider),
