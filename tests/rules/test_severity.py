@@ -30,6 +30,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU009": (ELSEWHERE,),
     "GPU032": (UNSAID, SOME),
     "GPU033": (SOME,),
+    "GPU037": (COSTS,),
     "GPU042": (NEWER, ELSEWHERE),
     "GPU047": (UNSAID,),
     "GPU055": (LATER,),
@@ -129,7 +130,7 @@ CERTAIN = re.compile(
     r"\b(?:never|refuses?d?|cannot|waits? for|supports? no|no request|no hosts?|not start|fails?"
     r"|(?:not|un)[ -]?support(?:ed)?)\b"
 )
-NO_ERRORS = {"GPU003", "GPU236"}
+NO_ERRORS = {"GPU003", "GPU037", "GPU236"}
 """Rules whose example shows the warning."""
 
 

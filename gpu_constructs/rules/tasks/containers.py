@@ -24,6 +24,7 @@ from gpu_constructs.rules.tasks.requests import RIGHT_FORM
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
 _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+_OVERWRITTEN = "the ECS agent overwrites it with the ids of the GPUs that it reserved"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
 # https://github.com/aws-neuron/deep-learning-containers, whichever the registry
@@ -61,29 +62,33 @@ def memory_for_cuda(task: Task) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU037",
     question="does a GPU container leave it to ECS which GPUs it sees?",
     because="the ECS agent overwrites NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs with the ids of the "
-    "GPUs that it reserved",
+    "GPUs that it reserved; programs see none where CUDA_VISIBLE_DEVICES is empty or begins with an index that the "
+    "GPUs of the container, which count from 0, do not have",
+    softer="for NVIDIA_VISIBLE_DEVICES, without which the container sees the same GPUs",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
 def left_to_ecs(task: Task) -> Problems:
     for container in task.containers:
-        value = dict(container.environment).get(_VISIBLE)
-        if value is not None and container.wants_gpu:
-            yield Problem(
-                container=container,
-                message=Text(
-                    Word(f"container {container.name}"),
-                    f" sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS agent overwrites it with the ids "
-                    "of the GPUs that it reserved",
-                ),
-                fix=Text(f"leave {_VISIBLE} out; ", Word("ResourceRequirements"), " says how many GPUs"),
-                property_name="Environment",
-                value=value,
-                one_value=True,
-            )
+        for name, value in container.environment if container.wants_gpu else ():
+            is_hidden = name == "CUDA_VISIBLE_DEVICES" and _hides_all(container, value)
+            if is_hidden or name == _VISIBLE:
+                yield Problem(
+                    container=container,
+                    message=Text(
+                        Word(f"container {container.name}"),
+                        f" sets {name} to {_quoted(value)} and asks for GPUs: ",
+                        "its programs see none of them" if is_hidden else _OVERWRITTEN,
+                    ),
+                    fix=Text(f"leave {name} out; ", Word("ResourceRequirements"), " says how many GPUs"),
+                    property_name="Environment",
+                    value=value,
+                    one_value=True,
+                    is_certain=is_hidden,
+                )
 
 
 @warning(
@@ -329,6 +334,21 @@ def _exports(container: Container) -> bool:
 def _has_plain_docker(pool: Pool) -> bool:
     is_of_aws = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
     return is_of_aws and pool.user_data.complete and not _DEFAULT_RUNTIME.search(pool.user_data.text)
+
+
+def _hides_all(container: Container, value: str | Unknown) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES certainly leaves no GPU, unless a command sets it anew.
+
+    https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
+    """
+    # A privileged container has the devices of all GPUs, and one with a share of a GPU has no whole ones.
+    has_others = container.privileged or container.devices or container.may_have_other_devices
+    gpus = 0 if has_others or isinstance(container.gpus, Unknown) else container.gpus
+    found = re.fullmatch(r"-?[0-9]{1,6}|", str(value).partition(",")[0].strip())
+    index = 0 if found is None else int(found[0] or -1)
+    words = (*container.entry_point, *container.command)
+    may_change = any(isinstance(each, Unknown) or "CUDA" in each for each in words)
+    return (index < 0 or 0 < gpus <= index) and not may_change
 
 
 def _quoted(value: str | Unknown) -> str:

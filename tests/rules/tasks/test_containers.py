@@ -81,6 +81,30 @@ def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "gpus", "changes", "is_hidden"),
+    [
+        ("", 1, {}, True),
+        ("-1", 1, {}, True),
+        ("1", 1, {}, True),
+        ("2,0", 2, {}, True),
+        ("0,1", 1, {}, False),
+        ("1", 2, {}, False),
+        ("GPU-8932f937", 1, {}, False),
+        (UNKNOWN, 1, {}, False),
+        ("1", 1, {"privileged": True}, False),
+        ("1", 1, {"may_have_other_devices": True}, False),
+        ("1", 1, {"command": ("sh", "-c", "CUDA_VISIBLE_DEVICES=0 exec serve")}, False),
+    ],
+)
+def test_an_index_that_no_gpu_of_the_container_has_hides_all(
+    value: str, gpus: int, changes: dict[str, Any], is_hidden: bool
+) -> None:
+    known = {"privileged": False, "may_have_other_devices": False, "environment": (("CUDA_VISIBLE_DEVICES", value),)}
+    found = said(left_to_ecs, fleet_of(task_of(replace(container(gpu(str(gpus))), **{**known, **changes}))))
+    assert [(each.severity, "its programs see none" in each.message) for each in found] == [("error", True)] * is_hidden
+
+
+@pytest.mark.parametrize(
     "task",
     [
         task_of(container(gpu())),
