@@ -249,37 +249,31 @@ def may_have_trunk(instance_type: InstanceType) -> bool:
     return instance_type.family not in _WITHOUT_TRUNK
 
 
-# The three tables: the property as CloudFormation spells it, and its name on the page
-# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
-# The list gets shorter over time: an older copy has dockerLabels too.
-TASK_SETTINGS_REFUSED: Mapping[str, str] = {
-    "EphemeralStorage": "ephemeralStorage",
-    "InferenceAccelerators": "inferenceAccelerators",
-    "IpcMode": "ipcMode",
-    "ProxyConfiguration": "proxyConfiguration",
-}
+def _on_the_page(properties: str) -> Mapping[str, str]:
+    """Properties as CloudFormation spells them, each with its name on the page of what Managed Instances support.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on
+    2026-11-21. The list gets shorter over time: an older copy has dockerLabels too.
+    """
+    return {
+        each: re.sub("^[A-Z]+", lambda found: found[0].lower(), each.rpartition(".")[2]) for each in properties.split()
+    }
+
+
+TASK_SETTINGS_REFUSED = _on_the_page("EphemeralStorage InferenceAccelerators IpcMode ProxyConfiguration")
 """Settings of a task definition that are not valid on Managed Instances."""
 
-VOLUME_SETTINGS_REFUSED: Mapping[str, str] = {
-    "DockerVolumeConfiguration": "dockerVolumeConfiguration",
-    "FSxWindowsFileServerVolumeConfiguration": "fsxWindowsFileServerVolumeConfiguration",
-    "Host.SourcePath": "sourcePath",
-}
+VOLUME_SETTINGS_REFUSED = _on_the_page(
+    "DockerVolumeConfiguration FSxWindowsFileServerVolumeConfiguration Host.SourcePath"
+)
 """Settings of a volume that are not valid there."""
 
-CONTAINER_SETTINGS_REFUSED: Mapping[str, str] = {
-    "DisableNetworking": "disableNetworking",
-    "DnsSearchDomains": "dnsSearchDomains",
-    "DnsServers": "dnsServers",
-    "DockerSecurityOptions": "dockerSecurityOptions",
-    "ExtraHosts": "extraHosts",
-    "Hostname": "hostname",
-    "Links": "links",
-    "LinuxParameters.MaxSwap": "maxSwap",
-    "LinuxParameters.SharedMemorySize": "sharedMemorySize",
-    "LinuxParameters.Swappiness": "swappiness",
-    "LinuxParameters.Tmpfs": "tmpfs",
-}
+CONTAINER_SETTINGS_REFUSED = _on_the_page(
+    """
+    DisableNetworking DnsSearchDomains DnsServers DockerSecurityOptions ExtraHosts Hostname Links
+    LinuxParameters.MaxSwap LinuxParameters.SharedMemorySize LinuxParameters.Swappiness LinuxParameters.Tmpfs
+    """
+)
 """Settings of a container that are not valid there."""
 
 _TOO_SMALL = frozenset({"nano", "micro"})

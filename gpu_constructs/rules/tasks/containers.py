@@ -50,7 +50,8 @@ def memory_for_cuda(task: Task) -> Problems:
     for container in task.containers:
         is_of_task = container.memory_limit_mib is None
         limit = task.memory_limit_mib if is_of_task else container.memory_limit_mib
-        runs_cuda = container.wants_gpu and not _monitors(container)
+        words = [str(each) for each in (container.image, *container.entry_point, *container.command)]
+        runs_cuda = container.wants_gpu and not any(each in word for word in words for each in _MONITORS)
         if runs_cuda and isinstance(limit, int) and 0 < limit < _LEAST_FOR_CUDA_MIB:
             yield Problem(
                 container=None if is_of_task else container,
@@ -260,11 +261,6 @@ def becomes_healthy(task: Task) -> Problems:
                     "starts; a health check of the image does not count",
                     fix=f"a HealthCheck for {brief(other.name)}, or the condition START",
                 )
-
-
-def _monitors(container: Container) -> bool:
-    words = map(str, (container.image, *container.entry_point, *container.command))
-    return any(each in word for word in words for each in _MONITORS)
 
 
 def _on_hosts_alone(context: Context, is_made: Callable[[Container], bool], vendor: Vendor) -> frozenset[str]:
