@@ -232,9 +232,9 @@ def _checked_while_it_loads(definition: Section | None, workload: Workload, serv
 @error(
     "GPU395",
     question="does a model server listen where load balancers send its requests?",
-    because="a server listens where its arguments say, or else at a port of its own, and SGLang at 127.0.0.1, which "
-    "nothing outside of its container or host reaches; the target never becomes healthy, and ECS replaces its task "
-    "again and again",
+    because="a server listens where its arguments or variables say, or else at a port of its own, and SGLang at "
+    "127.0.0.1, which nothing outside of its container or host reaches; the target never becomes healthy, and ECS "
+    "replaces its task again and again",
     softer="where another container of the task may listen there",
     source="https://github.com/sgl-project/sglang/issues/1927",
     unless=("GPU204", "GPU394"),
@@ -254,7 +254,7 @@ def served_where_requests_go(context: Context) -> Problems:
             involves=(task,),
             container=container,
             origin=container.origin,
-            property_name="Command",
+            property_name=found[2],
             message=f"{target.workload.name} has requests sent to port {port} of container {container.name}, and "
             f"{brief(str(container.image))} {found[0]}",
             fix=found[1],

@@ -20,6 +20,7 @@ _OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
 _OPENING = re.compile(r"-p\d*|--uds|--allow-.*|.*\bports?\b.*", re.DOTALL)
 _PORT = re.compile(r"[0-9]{1,5}")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
 
 def words_of(container: Container) -> tuple[str, ...] | None:
@@ -51,11 +52,13 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
     return None if _OTHER_START.search(image) else server_of_image(image)
 
 
-def listens_elsewhere(container: Container, port: int) -> tuple[str, str] | None:
-    """Where the server of a container listens instead of a port, with a fix; None where it may listen there."""
+def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] | None:
+    """Where its server listens instead of a port, with a fix and its property; None where it may listen there."""
     server, words = server_of_entry_point(container), words_of(container)
     if server is None or words is None or SHELLS & {*words[:1]}:
         return None
+    if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
+        return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
     of_port, of_address = server.argument_for("{port}"), server.argument_for("0.0.0.0")  # noqa: S104 - as it is written
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
@@ -67,10 +70,23 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str] | None
         return None
     numbers = [*map(int, ports)]
     if port not in numbers:
-        return f"listens at port {numbers[0]}", f"{of_port} {port}, or ContainerPort {numbers[0]}"
+        return f"listens at port {numbers[0]}", f"{of_port} {port}, or ContainerPort {numbers[0]}", "Command"
     address = said.get(of_address, server.address)
     is_alone = port == numbers[0] and address in _LOOPBACK
-    return (f"listens at {address} alone", f"{of_address} 0.0.0.0") if is_alone else None
+    return (f"listens at {address} alone", f"{of_address} 0.0.0.0", "Command") if is_alone else None
+
+
+def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> tuple[str, str, str] | None:
+    """The same of a server that a variable tells where to listen, such as OLLAMA_HOST, and its image everywhere."""
+    written = dict(container.environment).get(name, "")
+    bound = _BOUND.fullmatch(written) if isinstance(written, str) else None
+    there = server.port if bound is None or bound[2] is None else int(bound[2])
+    fix = f"{name} {server.environment[name].format(port=port)}"
+    if bound is None or (there == port and bound[1] not in _LOOPBACK):
+        return None
+    if there == port:
+        return f"listens at {bound[1]} alone", fix, "Environment"
+    return f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment"
 
 
 def _starts_server(words: tuple[str, ...]) -> bool:

@@ -218,6 +218,26 @@ def test_something_else_may_listen_there(changes: Any, others: list[Any], mode: 
     assert _listens(server, 3000, *others, mode=mode) == expected
 
 
+@pytest.mark.parametrize(
+    ("host", "command", "port", "expected"),
+    [
+        ("127.0.0.1:11434", [], 11434, ["error"]),
+        ("localhost", ["serve"], 11434, ["error"]),
+        ("", [], 8080, ["error"]),
+        ("0.0.0.0:8080", [], 8080, []),
+        (":8080", [], 8080, []),
+        ("[::]:8080", [], 8080, []),
+        ("http://127.0.0.1", [], 80, []),
+        ("127.0.0.1", ["pull", "qwen3"], 11434, []),
+        ({"Ref": "AWS::Region"}, [], 8080, []),
+    ],
+)
+def test_a_variable_says_where_a_server_listens(host: Any, command: list[str], port: int, expected: list[str]) -> None:
+    said = {"Environment": [{"Name": "OLLAMA_HOST", "Value": host}], "Command": command}
+    mapped = {"Image": "ollama/ollama:0.12.0", "PortMappings": [{"ContainerPort": port}]}
+    assert _listens({**_OF_SERVER, **mapped, **said}, port) == expected
+
+
 def _listens(server: Any, port: int, *others: Any, mode: str = "bridge") -> list[str]:
     entry = {"ContainerName": "vllm", "ContainerPort": port, "TargetGroupArn": {"Ref": "Targets"}}
     task = {"NetworkMode": mode, "ContainerDefinitions": [server, *others]}
