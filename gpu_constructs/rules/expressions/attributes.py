@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import RECORDED, Architecture, InstanceType, accelerated, families, general, may_exist
@@ -37,10 +37,14 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
 _CAPABILITY = "ecs.capability."
+# The agent registers the version of the driver alone: agent/app/agent_capability.go of github.com/aws/amazon-ecs-agent,
+# 2026-11.
+_OF_GPUS = re.compile(r"ecs\.capability\.(?!(?:gpu|nvidia)-driver-version)[\w.-]*(?:cuda|gpu|nvidia)")
 _VALUES: Mapping[str, tuple[str, ...]] = {
     "ecs.cpu-architecture": ("x86_64", "arm64"),
     "ecs.os-type": ("linux", "windows"),
 }
+_ASKED = "no constraint: a task that asks for GPUs is placed on hosts that have them"
 _FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
 _NEAR = 0.6
 _ONE_LETTER = 0.95
@@ -162,13 +166,8 @@ def _newer_types(fleet: Fleet) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _doubts(expression: str, named: frozenset[str]) -> tuple[_Doubt, ...]:
     query = joined((expression,))
-    found: dict[_Doubt, None] = {}
-    for each in () if query is None else conditions(query):
-        for doubt in _of_condition(each, named):
-            found[doubt] = None
-            if len(found) == _MOST_DOUBTS:
-                return tuple(found)
-    return tuple(found)
+    every = (one for each in (() if query is None else conditions(query)) for one in _of_condition(each, named))
+    return tuple(dict.fromkeys(islice(every, _MOST_DOUBTS)))
 
 
 def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
@@ -187,9 +186,11 @@ def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[_Doub
 
 
 def _of_attribute(name: str) -> Iterator[_Doubt]:
-    if name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
+    if _OF_GPUS.match(name):
+        yield _Doubt(message=_no_attribute(name), wrong=name, fix=_ASKED)
+    elif name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
         return
-    if name.lower().startswith("ecs."):
+    elif name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
         yield _Doubt(message=_no_attribute(name), wrong=name, instead=tuple(near))
     elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
@@ -307,11 +308,8 @@ def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -
 
 
 @lru_cache(maxsize=1)
-def _by_family() -> dict[str, tuple[InstanceType, ...]]:
-    found: dict[str, tuple[InstanceType, ...]] = {}
-    for each in (*accelerated(), *general()):
-        found[each.family] = (*found.get(each.family, ()), each)
-    return found
+def _by_family() -> Mapping[str, list[InstanceType]]:
+    return grouped((each.family, each) for each in (*accelerated(), *general()))
 
 
 def _what(family: str) -> str:

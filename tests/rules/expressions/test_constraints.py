@@ -137,6 +137,8 @@ def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(expressions
         (f"{TYPE} != G5.xlarge", "no instance type 'G5.xlarge'", "g5.xlarge"),
         (f"{TYPE} =~ g9.*", "the pattern g9.* matches no instance type", TYPE),
         ("attribute:ecs.cpu-architecture == amd64", "ecs.cpu-architecture is never 'amd64'", "x86_64, or arm64"),
+        ("attribute:ecs.capability.gpu == true", "no attribute ecs.capability.gpu", "asks for GPUs"),
+        ("attribute:ecs.capability.nvidia.gpu exists", "no attribute ecs.capability.nvidia.gpu", "asks for GPUs"),
     ],
 )
 def test_what_no_host_has_is_named_with_the_nearest_name_and_an_error_where_a_letter_is_missing(
