@@ -314,16 +314,16 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "kind": each.pool.kind.value,
         "purchase": None if isinstance(each.pool.bought.option, Unknown) else str(each.pool.bought.option),
         "region": each.pool.region,
-        "instance_types": [of.name for of in each.pool.instance_types],
+        "instance_types": [instance_type.name for instance_type in each.pool.instance_types],
         "prices": [
             {
-                "instance_type": of.instance_type,
-                "usd_per_hour": of.usd_per_hour,
-                "region": of.region,
-                "recorded": of.recorded.isoformat(),
-                "dated": of.dated,
+                "instance_type": price.instance_type,
+                "usd_per_hour": price.usd_per_hour,
+                "region": price.region,
+                "recorded": price.recorded.isoformat(),
+                "dated": price.dated,
             }
-            for of in each.price.prices
+            for price in each.price.prices
         ],
         "price_not_known": each.price.unknown or None,
         "is_spot": each.price.is_spot,
@@ -332,8 +332,8 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "maximum": _level(each.maximum),
         "never_fit": list(each.misfits),
         "tasks": [
-            {"workload": of.name, "starter": of.starter.value, "copies_per_host": _json(copies)}
-            for of, copies in each.tasks
+            {"workload": workload.name, "starter": workload.starter.value, "copies_per_host": _json(copies)}
+            for workload, copies in each.tasks
         ],
         "deployment": None if each.deploying is None else {"hosts": _json(each.deploying)},
     }

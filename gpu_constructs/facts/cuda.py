@@ -20,6 +20,11 @@ Cuda = tuple[int, int]
 """A version of CUDA as (major, minor)."""
 
 
+def dotted(version: tuple[int, int]) -> str:
+    """A CUDA or a compute capability as NVIDIA writes it, such as 12.8."""
+    return "{}.{}".format(*version)
+
+
 @dataclass(frozen=True, slots=True)
 class CudaImage:
     """The CUDA of a container image.

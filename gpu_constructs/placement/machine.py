@@ -12,7 +12,7 @@ from enum import Enum
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.facts import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.cuda import runs_on
+from gpu_constructs.facts.cuda import dotted, runs_on
 from gpu_constructs.facts.drivers import gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import (
     MPS_FIRST_AGENT,
@@ -250,13 +250,12 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     memory = devices.memory_mib
     if needs.memory_mib is not None and needs.memory_mib > (most_gpu_memory_mib(instance_type) or memory or 0):
         has = f"{gib_of(memory):g} GiB" if memory is not None else "an unknown amount"
-        asked = -(-(needs.memory_mib - 1) * 100 // 1024) / 100  # in GiB, which was rounded up to whole MiB
-        yield NeedKind.GPU_MEMORY, f"{asked:g} GiB", f"{has} ({devices.model})"
+        yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
-    here = "an unknown one" if capability is None else f"{_dotted(capability)} ({devices.model})"
+    here = "an unknown one" if capability is None else f"{dotted(capability)} ({devices.model})"
     target = needs.compute_capability
     if target is not None and not runs_on(capability or (0, 0), target, needs.compute_features):
-        yield NeedKind.COMPUTE_CAPABILITY, f"{_dotted(target)}{_AND[needs.compute_features].format(target[0])}", here
+        yield NeedKind.COMPUTE_CAPABILITY, f"{dotted(target)}{_AND[needs.compute_features].format(target[0])}", here
     if needs.precision is not None:
         lowest = _lowest(needs.precision)
         if lowest is None:
@@ -264,7 +263,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         elif lowest > (capability or (0, 0)):
             yield (
                 NeedKind.PRECISION,
-                f"{needs.precision.strip().lower()}, which takes compute capability {_dotted(lowest)},",
+                f"{needs.precision.strip().lower()}, which takes compute capability {dotted(lowest)},",
                 here,
             )
     gpus = instance_type.gpus if container.takes_all_gpus else container.gpus
@@ -272,12 +271,13 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
 
 
+def _gib_asked(memory_mib: int) -> str:
+    """What is asked in GiB, which was rounded up to whole MiB."""
+    return f"{-(-(memory_mib - 1) * 100 // 1024) / 100:g}"
+
+
 def _lowest(name: str) -> tuple[int, int] | None:
     try:
         return precision(name).lowest
     except GpuConstructsError:
         return None
-
-
-def _dotted(capability: tuple[int, int]) -> str:
-    return f"{capability[0]}.{capability[1]}"

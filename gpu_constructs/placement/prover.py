@@ -168,9 +168,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
     answer: bool | Unknown = True if shared.is_settled else UNKNOWN
     at_least: Bound | None = _NO_HOSTS
     if not shared.is_made_to_measure and (answer is not True or shared.has_only_this):
-        best = shared.room(Assumption.BEST)
-        sizes = () if best is None else (each.load(best, Assumption.BEST) for each in shared.tenants if each.least)
-        at_least = _NO_HOSTS if best is None else least_hosts([each for each in sizes if each is not None], best)
+        at_least = _hosts_at_least(shared)
         most = hosts_of(shared.pool, Assumption.BEST)
         if at_least is None or (most is not None and at_least.hosts > most):
             answer = False
@@ -189,6 +187,15 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
     )
 
 
+def _hosts_at_least(shared: PoolLoad) -> Bound | None:
+    """Hosts that what is certain to come needs at least, if all goes well; None if no number of them is enough."""
+    room = shared.room(Assumption.BEST)
+    if room is None:
+        return _NO_HOSTS
+    loads = (each.load(room, Assumption.BEST) for each in shared.tenants if each.least)
+    return least_hosts([each for each in loads if each is not None], room)
+
+
 def _certain_loads(shared: PoolLoad, room: Room) -> list[Load] | None:
     """What comes to a pool at most; None where a size or number is not known."""
     found = [each.load(room, Assumption.WORST) for each in shared.tenants]
@@ -201,9 +208,7 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     most = hosts_of(shared.pool, Assumption.WORST)
     is_bound = any(tenant.is_bound for tenant in shared.tenants)
     # Nothing launches hosts for tasks without a strategy: what all hosts take is asked only where it may be everything.
-    bound = None if is_bound else least_hosts(loads, room)
-    may_do = is_bound or (bound is not None and (most is None or bound.hosts <= most))
-    packing = pack(loads, room, most_hosts=most) if may_do else Packing(room=room)
+    packing = pack(loads, room, most_hosts=most) if is_bound or _may_do(loads, room, most) else Packing(room=room)
     for tenant, placed in zip(shared.tenants, packing.placed, strict=False):
         tenant.placed = placed if tenant.fits is True else 0
     if any(not tenant.is_bound for tenant in shared.tenants):
@@ -212,6 +217,12 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     if sum(packing.placed) < copies:
         packing = pack(loads, room)
     return packing if sum(packing.placed) == copies else None
+
+
+def _may_do(loads: Sequence[Load], room: Room, most_hosts: int | None) -> bool:
+    """Whether there may be a packing onto so many hosts."""
+    bound = least_hosts(loads, room)
+    return bound is not None and (most_hosts is None or bound.hosts <= most_hosts)
 
 
 def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:

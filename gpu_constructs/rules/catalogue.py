@@ -74,6 +74,7 @@ _READ_SECTIONS = frozenset(
     {
         "clusters.balancing",
         "clusters.load_balancers",
+        "clusters.served",
         "files.metrics",
         "hosts.starting",
         "scaling.awaited_hosts",

@@ -139,7 +139,7 @@ class Counts:
         require_allowed(scaled, _OF_SCALING)
         if least > most:
             raise InvalidValueError(
-                f"min_tasks is {least} and max_tasks is {most}",
+                f"max_tasks is {most}, below min_tasks, which is {least}",
                 argument="max_tasks",
                 value=max_tasks,
                 allowed=f"{least} or more",

@@ -258,7 +258,7 @@ def _steps_up(least: int, most: int) -> list[appscaling.CfnScalingPolicy.StepAdj
     Up to 20 numbers of tasks have a step each. Of more, a step is for several, and has the largest of them, so that
     there are never too few.
     """
-    count = min(max(most - least, 1), MAX_STEP_ADJUSTMENTS)
+    count = min(max(most - least, 1), MAX_STEP_ADJUSTMENTS)  # 1 where nothing changes the number
     numbers = [least - -(most - least) * step // count for step in range(1, count + 1)]
     # A step includes its lower bound.
     begins = [0, *(number - least + 1 for number in numbers[:-1])]

@@ -154,8 +154,7 @@ def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
 
     So a service that is added later changes no stack that is deployed already; for that, one that names none is left.
     """
-    defined = [[of for each in rules[0].sides if (of := _reference(each)) is not None] for rules in alike]
-    homes = [{cdk.Stack.of(each.target) for each in groups} for groups in defined]
+    homes = [{_stack_of(each) for each in rules[0].sides} for rules in alike]
     at_home = [[each for each in rules if each.stack in home] for rules, home in zip(alike, homes, strict=True)]
     for chosen, rules in sorted(zip(at_home, alike, strict=True), key=lambda each: not each[0]):
         candidates = chosen or rules
@@ -167,6 +166,12 @@ def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
                 _come_after(each.stack, kept.stack)
                 _remove(each.rule)
         yield kept
+
+
+def _stack_of(group: object) -> cdk.Stack | None:
+    """The stack of a group that this app defines."""
+    reference = _reference(group)
+    return None if reference is None else cdk.Stack.of(reference.target)
 
 
 def _reference(value: object) -> cdk.Reference | None:

@@ -89,15 +89,15 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
             allowed="ecs.DeploymentControllerType.ECS",
             fix="an ecs.Ec2Service with capacity_provider_strategies=[capacity.strategy()]",
         )
-    strategies = [ecs.PlacementStrategy.packed_by_memory()]
+    strategies = None if is_managed else [ecs.PlacementStrategy.packed_by_memory()]
     # With rebalancing, tasks are spread evenly over zones first.
-    if options.get("availability_zone_rebalancing") is ecs.AvailabilityZoneRebalancing.ENABLED:
+    if strategies and options.get("availability_zone_rebalancing") is ecs.AvailabilityZoneRebalancing.ENABLED:
         strategies.insert(0, ecs.PlacementStrategy.spread_across(ecs.BuiltInAttributes.AVAILABILITY_ZONE))
     defaults: ServiceOptions = {
         "availability_zone_rebalancing": ecs.AvailabilityZoneRebalancing.DISABLED,
         "circuit_breaker": ecs.DeploymentCircuitBreaker(rollback=True),
         "enable_ecs_managed_tags": True,
-        "placement_strategies": None if is_managed else strategies,
+        "placement_strategies": strategies,
         "propagate_tags": ecs.PropagatedTagSource.SERVICE,
     }
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}

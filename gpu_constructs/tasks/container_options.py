@@ -66,8 +66,9 @@ class ContainerOptions(PassedOn, total=False):
         memory_limit_mib: CDK's name of `memory_mib`; one of them is given.
         memory_reservation_mib: Memory in MiB that is kept for it; it may take more, up to `memory_mib`. Without that
             there is no limit.
-        shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used and may be larger. By
-            default half of the memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used and may be larger than
+            the memory. By default half of the memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders
+            and NCCL.
         linux_parameters: Linux settings, instead of those that are made by default. It says the size of ``/dev/shm``
             itself; devices that the container asks for are added to it.
         efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have them;

@@ -242,5 +242,5 @@ def _shared_memory(
         return None
     if given is None:
         return default_shared_memory_mib(container.memory_mib)
-    fix = "leave it out for half of the container's memory, which it is part of"
+    fix = "leave it out for half of the container's memory"
     return known_or(given, whole_number("shared_memory_mib", given, smallest=1, unit="MiB", fix=fix))

@@ -22,7 +22,7 @@ from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, argument_named, unexpected
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.budget import NAME
-from gpu_constructs.facts.cuda import is_target
+from gpu_constructs.facts.cuda import dotted, is_target
 from gpu_constructs.facts.declared import as_properties
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task
@@ -174,7 +174,7 @@ def metadata_of(task: Task) -> dict[str, object] | None:
 
 def _written(container: Container) -> dict[str, object]:
     needs = container.needs or GpuNeeds()
-    target = needs.compute_capability and "{}.{}".format(*needs.compute_capability) + needs.compute_features
+    target = needs.compute_capability and dotted(needs.compute_capability) + needs.compute_features
     return as_properties(
         {
             "gpu_memory_mib": needs.memory_mib,

@@ -57,7 +57,7 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
     [
         (lambda site: service_of(site).scale(by=[]), "by: expects a list of ScaleBy"),
         (lambda site: service_of(site).scale(by=by_tokens()), r"by: .*by=\[ScaleBy"),  # type: ignore[arg-type]
-        (_plain(min_tasks=5), "max_tasks: .*min_tasks is 5"),
+        (_plain(min_tasks=5), "max_tasks: .*below min_tasks, which is 5"),
         (_plain(max_tasks=0), "max_tasks: .*1 or more; fix: max_tasks=1"),
         (_plain(max_tasks=-1), "max_tasks: .*0 or more"),
         (_plain(service={"most": 1}, min_tasks=2), "max_tasks: .*max_instances"),

@@ -174,8 +174,8 @@ class JobOptions(GpuNeedOptions, DataOptions, total=False):
     Attributes:
         vcpus: vCPUs. By default the share of the smallest host that goes with its GPUs.
         memory_mib: Memory in MiB; the container is stopped if it takes more. By default the same share.
-        shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
-            memory, 64 GiB at most.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used and may be larger than the
+            memory. By default half of the memory, 64 GiB at most.
         environment: Environment variables.
         secrets: Environment variables from Secrets Manager or Parameter Store.
         timeout: How long one attempt may take, a minute or more; then it ends, and is not tried again. By default a

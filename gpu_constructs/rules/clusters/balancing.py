@@ -5,12 +5,14 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
+from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned, references_in
 from gpu_constructs.template.resources.section import Section
@@ -52,6 +54,28 @@ class Gap:
     def name(self) -> str:
         """The logical id of the group."""
         return self.group.logical_id
+
+
+class Target(NamedTuple):
+    """One entry of ``LoadBalancers``, with the target group that it names, where the files define it."""
+
+    workload: Workload
+    task: Task
+    service: Section
+    entry: Section
+    container_name: str | Unknown | None
+    port: int | Unknown | None
+    group: Resource | None
+
+    @property
+    def container(self) -> Container | None:
+        """The container that gets the requests; None where the task has none of its name."""
+        return next((each for each in self.task.containers if each.name == self.container_name), None)
+
+    @property
+    def target_type(self) -> str | Unknown | None:
+        """What the target group registers; None for a group of no file."""
+        return None if self.group is None else Section.of(self.group, []).text("TargetType") or "instance"
 
 
 class Balancing:
@@ -219,3 +243,14 @@ def _ports_of_containers(task: Task) -> _PortsOfContainers:
             inside: (on_host, on_host) if on_host else USUAL_DYNAMIC_PORTS for inside, on_host in reversed(mapped)
         }
     return found
+
+
+def targets_of(context: Context) -> Iterator[Target]:
+    """What services on accelerators whose task is known have in front of them."""
+    balancing = context.once(Balancing)
+    for workload in context.once(accelerated_workloads):
+        service = context.section(workload) if workload.is_service else None
+        if service is not None and workload.task is not None:
+            for entry in service.sections("LoadBalancers"):
+                name, port = entry.text("ContainerName"), entry.integer("ContainerPort")
+                yield Target(workload, workload.task, service, entry, name, port, balancing.target_group(entry))

@@ -5,54 +5,19 @@ Only templates define load balancers, so these rules read the properties of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
-from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, RESERVED_PORTS, USUAL_DYNAMIC_PORTS
-from gpu_constructs.facts.servers import server_of_image
-from gpu_constructs.fleet import Container, Task, Unknown, Workload, known
-from gpu_constructs.rules.clusters.balancing import Balancing, Gap
-from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
-from gpu_constructs.rules.finding import Text, Word, and_list, or_list
-from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.rules.clusters.balancing import Balancing, Gap, Target, targets_of
+from gpu_constructs.rules.finding import and_list, or_list
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Resource, references_in
-from gpu_constructs.template.resources.section import Section, given
+from gpu_constructs.template.resources.section import Section
 
-# Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
-_LOADS_FOR = 120
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
 _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
 _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance", ("host", "ip"): "instance"}
-
-
-class _Target(NamedTuple):
-    """One entry of ``LoadBalancers``, with the target group that it names, where the files define it."""
-
-    workload: Workload
-    task: Task
-    service: Section
-    entry: Section
-    group: Resource | None
-
-    @property
-    def container_name(self) -> str | Unknown | None:
-        return self.entry.text("ContainerName")
-
-    @property
-    def container(self) -> Container | None:
-        return next((each for each in self.task.containers if each.name == self.container_name), None)
-
-    @property
-    def port(self) -> int | Unknown | None:
-        return self.entry.integer("ContainerPort")
-
-    @property
-    def target_type(self) -> str | Unknown | None:
-        return None if self.group is None else Section.of(self.group, []).text("TargetType") or "instance"
 
 
 @error(
@@ -65,12 +30,12 @@ class _Target(NamedTuple):
     source=_LOAD_BALANCER,
 )
 def registers_the_tasks(context: Context) -> Problems:
-    for target in _targets(context):
+    for target in targets_of(context):
         yield from _of_target_type(target)
         yield from _of_port(target)
 
 
-def _of_target_type(target: _Target) -> Problems:
+def _of_target_type(target: Target) -> Problems:
     task, target_type = target.task, str(target.target_type)
     wanted = _INCOMPATIBLE.get((str(task.network_mode), target_type))
     if wanted is not None:
@@ -87,7 +52,7 @@ def _of_target_type(target: _Target) -> Problems:
         )
 
 
-def _of_port(target: _Target) -> Problems:
+def _of_port(target: Target) -> Problems:
     workload, task, container, name = target.workload, target.task, target.container, target.container_name
     if task.is_part or not task.containers or not isinstance(name, str):
         return
@@ -127,7 +92,7 @@ def _of_port(target: _Target) -> Problems:
 )
 def has_listener(context: Context) -> Problems:
     balancing = context.once(Balancing)
-    for target in _targets(context):
+    for target in targets_of(context):
         workload, group, service = target.workload, target.group, context.resource(target.workload)
         if group is None or service is None:
             continue
@@ -163,7 +128,7 @@ def has_listener(context: Context) -> Problems:
 )
 def a_way_for_requests(context: Context) -> Problems:
     balancing = context.once(Balancing)
-    for target in _targets(context):
+    for target in targets_of(context):
         gap = None
         if target.group is not None:
             gap = balancing.gap(target.workload, target.task, target.group, target.container_name, target.port)
@@ -179,89 +144,6 @@ def a_way_for_requests(context: Context) -> Problems:
             )
 
 
-@warning(
-    "GPU263",
-    question="does a model server have time to load before health checks count?",
-    because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
-    "unhealthy, stops it and starts the next one, and the deployment may never end or is rolled back",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
-    unless=("GPU204", "GPU206"),
-)
-def time_to_load(context: Context) -> Problems:
-    for target in _targets(context):
-        grace = target.service.integer("HealthCheckGracePeriodSeconds") or 0
-        image = None if target.container is None else target.container.image
-        server = server_of_image(image) if isinstance(image, str) else None
-        least = 0 if server is None else server.grace_seconds or 0
-        if not isinstance(grace, Unknown) and grace < _LOADS_FOR <= least:
-            yield Problem(
-                about=target.workload,
-                property_name="HealthCheckGracePeriodSeconds",
-                message=f"{target.workload.name} lets health checks of its load balancer count {grace} seconds after a "
-                f"task has started, and {brief(str(image))} loads a model first",
-                fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
-            )
-    for workload in context.once(accelerated_workloads):
-        service = context.section(workload) if workload.is_service else None
-        if service is not None and workload.task is not None and not service.has("LoadBalancers"):
-            yield from _checked_while_it_loads(context.section(workload.task), workload, service)
-
-
-def _checked_while_it_loads(definition: Section | None, workload: Workload, service: Section) -> Problems:
-    """Servers with a health check in the task definition that fails often enough while they load."""
-    for each in () if definition is None else definition.sections("ContainerDefinitions"):
-        image, check = each.text("Image"), each.section("HealthCheck")
-        server = server_of_image(image) if isinstance(image, str) else None
-        least = 0 if server is None else server.grace_seconds or 0
-        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html has the defaults.
-        written = (check.integer("StartPeriod"), 0), (check.integer("Interval"), 30), (check.integer("Retries"), 3)
-        start, interval, retries = (known(given(*number), otherwise=_LOADS_FOR) for number in written)
-        grace = known(given(service.integer("HealthCheckGracePeriodSeconds"), 0), otherwise=_LOADS_FOR)
-        seconds = max(grace, start + interval * retries)
-        asks_it = any("http" in str(word) for word in check.texts("Command"))
-        if asks_it and seconds < _LOADS_FOR <= least and each.flag("Essential") is not False:
-            yield Problem(
-                about=workload,
-                property_name="HealthCheckGracePeriodSeconds",
-                message=f"{workload.name} takes container {each.text('Name')} for unhealthy {seconds} seconds after "
-                f"its start, if its health check fails until then, and {brief(str(image))} loads a model first",
-                fix=Text("a ", Word("HealthCheckGracePeriodSeconds"), f" of {least} seconds"),
-            )
-
-
-@error(
-    "GPU395",
-    question="does a model server listen where load balancers send its requests?",
-    because="a server listens where its arguments or variables say, or else at a port of its own, and SGLang at "
-    "127.0.0.1, which nothing outside of its container or host reaches; the target never becomes healthy, and ECS "
-    "replaces its task again and again",
-    softer="where another container of the task may listen there",
-    source="https://github.com/sgl-project/sglang/issues/1927",
-    unless=("GPU204", "GPU394"),
-)
-def served_where_requests_go(context: Context) -> Problems:
-    for target in _targets(context):
-        task, container, port = target.task, target.container, target.port
-        if container is None or not isinstance(port, int) or context.has_unknown_variables(task, container):
-            continue
-        found = listens_elsewhere(container, port)
-        others = [each for each in task.containers if each is not container and task.network_mode != "bridge"]
-        mapped = [each.port_mappings for each in others]
-        if found is None or any(isinstance(each, Unknown) or port in {inside for inside, _ in each} for each in mapped):
-            continue
-        yield Problem(
-            about=target.workload,
-            involves=(task,),
-            container=container,
-            origin=container.origin,
-            property_name=found[2],
-            message=f"{target.workload.name} has requests sent to port {port} of container {container.name}, and "
-            f"{brief(str(container.image))} {found[0]}",
-            fix=found[1],
-            is_certain=not others,
-        )
-
-
 @error(
     "GPU307",
     question="do health checks of tasks, and of their hosts, go to a port at which the container is reached?",
@@ -273,7 +155,7 @@ def served_where_requests_go(context: Context) -> Problems:
     unless=("GPU204",),
 )
 def checked_where_it_listens(context: Context) -> Problems:
-    for target in _targets(context):
+    for target in targets_of(context):
         if target.group is None or target.task.network_mode != "bridge" or target.target_type != "instance":
             continue
         properties = Section.of(target.group, [])
@@ -313,16 +195,6 @@ def _replaces_unhealthy(group: Resource | None, target_group: Resource) -> bool:
     return target_group.reference in references_in(listed)
 
 
-def _targets(context: Context) -> Iterator[_Target]:
-    """What services on accelerators whose task is known have in front of them."""
-    balancing = context.once(Balancing)
-    for workload in context.once(accelerated_workloads):
-        service = context.section(workload) if workload.is_service else None
-        if service is not None and workload.task is not None:
-            for entry in service.sections("LoadBalancers"):
-                yield _Target(workload, workload.task, service, entry, balancing.target_group(entry))
-
-
 def _closed(gap: Gap, whose: str) -> str:
     way, of = ("out", "the load balancer") if gap.is_of_load_balancer else ("in", f"its {whose}")
     group = f"{gap.name}, the security group of {of},"
@@ -350,7 +222,7 @@ def _range(ports: tuple[int, int]) -> str:
     return str(ports[0]) if ports[0] == ports[1] else f"{ports[0]} to {ports[1]}"
 
 
-def _has_dynamic_port(target: _Target) -> bool:
+def _has_dynamic_port(target: Target) -> bool:
     """Whether Docker certainly chooses the port of the host."""
     mapped = () if target.container is None else target.container.port_mappings
     return not isinstance(mapped, Unknown) and any(not on_host and inside == target.port for inside, on_host in mapped)

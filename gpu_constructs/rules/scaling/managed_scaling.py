@@ -102,9 +102,7 @@ def without_weights(context: Context) -> Problems:
     changes="ManagedScaling.Status",
 )
 def started(context: Context) -> Problems:
-    # Terraform suspends processes of a group: without Launch it starts no host, whatever scales it.
-    groups = {each.name: context.group(each) for each in context.fleet.pools}
-    suspended = {name for name, of in groups.items() if of and "Launch" in str(of.properties.get("SuspendedProcesses"))}
+    suspended = {each.name for each in context.fleet.pools if _is_suspended(context, each)}
     idle = [
         pool
         for pool in context.fleet.pools
@@ -132,6 +130,13 @@ def started(context: Context) -> Problems:
                 is_certain=context.fleet.is_whole and begins_empty(pool),
             )
     yield from _more_than_there_are(context)
+
+
+def _is_suspended(context: Context, pool: Pool) -> bool:
+    """Whether Terraform suspends the process Launch of its group, which starts no host then, whatever scales it."""
+    group = context.group(pool)
+    told = None if group is None else group.properties.get("SuspendedProcesses")
+    return isinstance(told, (list, tuple)) and "Launch" in told
 
 
 def _more_than_there_are(context: Context) -> Problems:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import InstanceType, image
+from gpu_constructs.facts.cuda import dotted
 from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import GPU, HostImage, ResourceRequirement, Task, Unknown, Workload
@@ -25,7 +26,7 @@ _GATES = "https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/gpu/nvidi
 _NEWER = "an image with a newer ECS agent and the MPS service"
 _AGENT = f"image al2023-gpu of release 2023.0.{MPS_FIRST_RELEASE} or later"
 _WHOLE = "whole GPUs (Value)"
-_LEAST = "{}.{}".format(*MPS_LEAST_CAPABILITY)
+_LEAST = dotted(MPS_LEAST_CAPABILITY)
 
 
 @warning(
@@ -75,9 +76,8 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
             found = _problem(
                 route,
                 each,
-                f", whose GPUs ({and_list(types)}) have compute capability "
-                f"{or_list('{}.{}'.format(*one) for one in known)}; MPS limits memory "
-                f"and compute from {_LEAST} on",
+                f", whose GPUs ({and_list(types)}) have compute capability {or_list(map(dotted, known))}; "
+                f"MPS limits memory and compute from {_LEAST} on",
                 fix=_WHOLE,
                 ways=(hosts_for(route.task, each.pool, what, of_other_families=True), (Way(text=_WHOLE),)),
             )

@@ -99,10 +99,7 @@ class _Assembly:
         # needs none of it.
         notes = cache(lambda: self._notes(artifact))
         place = _place(artifact.get("environment"))
-        ids = "aws:cdk:logicalId"
-        constructs = cache(
-            lambda: {of: path.removeprefix("/") for path, of in _noted(notes(), ids) if isinstance(of, str)}
-        )
+        constructs = cache(lambda: _paths_by_id(notes()))
         return Source(
             name=stack_name,
             other_name=display_name if isinstance(display_name, str) and display_name else name,
@@ -169,6 +166,12 @@ def _place(environment: Node) -> Place:
         return Place()
     account, _, region = environment[len(_ENVIRONMENT) :].partition("/")
     return Place(*(each if each not in _ANY else None for each in (region, account)))
+
+
+def _paths_by_id(notes: Mapping[str, Node]) -> dict[str, str]:
+    """The paths of constructs by the logical ids of their resources."""
+    noted = _noted(notes, "aws:cdk:logicalId")
+    return {logical_id: path.removeprefix("/") for path, logical_id in noted if isinstance(logical_id, str)}
 
 
 # A frame, as `make (/app/lib/stack.ts:3:25)`, and one of a library: CDK takes most of those out of a trace itself.

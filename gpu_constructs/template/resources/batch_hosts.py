@@ -99,8 +99,8 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     subnets = network.get("Subnets")
     own, written, names_image = _own_image(resource, section, launch)
     kind = section.text("Type")
-    bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
-    bought = launch.bought.option if bought is PurchaseOption.ON_DEMAND else bought
+    of_type = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
+    bought = launch.bought.option if of_type is PurchaseOption.ON_DEMAND else of_type
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
