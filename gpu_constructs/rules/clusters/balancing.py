@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -27,8 +27,6 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
 )
 _OVER_TCP = frozenset({"HTTP", "HTTPS", "TCP", "TLS"})
 _STACK = "AWS::CloudFormation::Stack"
-
-_PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,25 +85,17 @@ class Balancing:
         self._security = context.of_files(SecurityGroups)
         self._of_hosts = cache(self._groups_of_hosts)
         self._before = cache(self._groups_before)
-        self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
     def target_group(self, entry: Section) -> Resource | None:
         """The target group of an entry of ``LoadBalancers``, or of an action of a listener."""
         return self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
 
-    def gap(
-        self,
-        workload: Workload,
-        task: Task,
-        group: Resource,
-        container: str | Unknown | None,
-        port: int | Unknown | None,
-    ) -> Gap | None:
+    def gap(self, target: Target) -> Gap | None:
         """What certainly keeps load balancers from a container; None where nothing does, or where it is not known."""
-        ports = self._ports_reached(task, container, port)
-        if ports is None or Section.of(group, []).text("Protocol") not in _OVER_TCP:
+        group, ports = target.group, _ports_reached(target)
+        if group is None or ports is None or _of(group).text("Protocol") not in _OVER_TCP:
             return None
-        targets = self._groups_of_tasks(workload, task)
+        targets = self._groups_of_tasks(target.workload, target.task)
         sources = self._before(group)
         from_addresses = not sources and self._comes_from_addresses(group)
         if not targets or not (sources or from_addresses):
@@ -207,20 +197,6 @@ class Balancing:
             each.text("Type") == "network" and not each.has("SecurityGroups") for each in balancers
         )
 
-    def _ports_reached(
-        self, task: Task, container: str | Unknown | None, port: int | Unknown | None
-    ) -> tuple[int, int] | None:
-        """The ports at which the container is reached; None where that is not known, or it has no such port."""
-        if not isinstance(port, int):
-            return None
-        if task.network_mode in {"awsvpc", "host"}:
-            return port, port
-        if task.network_mode != "bridge":
-            return None
-        if id(task) not in self._ports:
-            self._ports[id(task)] = _ports_of_containers(task)
-        return self._ports[id(task)].get(container, {}).get(port)
-
 
 def _of(resource: Resource) -> Section:
     return Section.of(resource, [])
@@ -234,15 +210,16 @@ def _covers(ranges: Iterable[Ports], ports: tuple[int, int]) -> bool:
     return reached > last
 
 
-def _ports_of_containers(task: Task) -> _PortsOfContainers:
-    """The ports of hosts by container and its port; of several that are written for the same, the first."""
-    found: dict[str | Unknown | None, dict[int | Unknown | None, tuple[int, int]]] = {}
-    for each in reversed(task.containers):
-        mapped = () if isinstance(each.port_mappings, Unknown) else each.port_mappings
-        found[each.name] = {
-            inside: (on_host, on_host) if on_host else USUAL_DYNAMIC_PORTS for inside, on_host in reversed(mapped)
-        }
-    return found
+def _ports_reached(target: Target) -> tuple[int, int] | None:
+    """The ports at which the container is reached; None where that is not known, or it has no such port."""
+    mode, port = target.task.network_mode, target.port
+    if isinstance(port, int) and mode in {"awsvpc", "host"}:
+        return port, port
+    mapped = () if mode != "bridge" or target.container is None else target.container.port_mappings
+    for inside, on_host in () if isinstance(mapped, Unknown) else mapped:
+        if inside == port:
+            return (on_host, on_host) if on_host else USUAL_DYNAMIC_PORTS
+    return None
 
 
 def targets_of(context: Context) -> Iterator[Target]:

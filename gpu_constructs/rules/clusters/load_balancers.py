@@ -129,9 +129,7 @@ def has_listener(context: Context) -> Problems:
 def a_way_for_requests(context: Context) -> Problems:
     balancing = context.once(Balancing)
     for target in targets_of(context):
-        gap = None
-        if target.group is not None:
-            gap = balancing.gap(target.workload, target.task, target.group, target.container_name, target.port)
+        gap = balancing.gap(target)
         if gap is not None:
             whose = "tasks" if target.task.network_mode == "awsvpc" else "hosts"
             yield Problem(
