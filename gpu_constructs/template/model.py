@@ -257,11 +257,21 @@ def mentioned(resource: Resource) -> tuple[str, list[Reference]]:
 
 
 def allowed_in(resource: Resource) -> Iterator[Value]:
-    """The actions that statements of policies in a resource allow, as they are written; NotAction may be any."""
+    """The actions that statements of policies in a resource allow, as they are written; NotAction may be any.
+
+    Those for the default security group of a VPC, in which no host is here, are left out: CDK writes them for each VPC
+    in an app with the flag ``@aws-cdk/aws-ec2:restrictDefaultSecurityGroup``.
+    """
     for each in islice(_values_in(resource.properties), SEARCHED):
-        if isinstance(each, Mapping) and each.get("Effect") != "Deny":
+        if isinstance(each, Mapping) and each.get("Effect") != "Deny" and not _is_for_default_group(each):
             actions = each.get("Action", "*" if "NotAction" in each else ())
             yield from actions if isinstance(actions, (list, tuple)) else (actions,)
+
+
+def _is_for_default_group(statement: Mapping[str, Value]) -> bool:
+    named = statement.get("Resource")
+    ends = [[None, *pieces_of(each)][-1] for each in (named if isinstance(named, (list, tuple)) else (named,))]
+    return all(isinstance(each, Reference) and each.attribute == "DefaultSecurityGroup" for each in ends) and bool(ends)
 
 
 def references_in(value: Value) -> Iterator[Reference]:

@@ -50,10 +50,11 @@ class Links:
         self._gone.clear()
         found: dict[str, Link] = {}
         for each in self._each(expression, _From(instance.module, instance.key, instance), _DEPTH):
-            if len(found) < _MOST:
-                before = found.get(each.instance.address)
-                if before is None or before.attribute is None:
-                    found[each.instance.address] = each
+            if len(found) == _MOST:
+                break
+            before = found.get(each.instance.address)
+            if before is None or before.attribute is None:
+                found[each.instance.address] = each
         return tuple(found.values())
 
     def one(self, expression: Node, instance: Instance, types: Collection[str] = ()) -> Link | None:

@@ -18,7 +18,7 @@ from gpu_constructs.template.terraform.found import Images, Regions
 from gpu_constructs.template.terraform.json_texts import keys_behind
 from gpu_constructs.template.terraform.kind import capitalized
 from gpu_constructs.template.terraform.kinds import KINDS
-from gpu_constructs.template.terraform.links import Links
+from gpu_constructs.template.terraform.links import Links, Module
 from gpu_constructs.template.terraform.plan import Instance, Plan, plan_of
 from gpu_constructs.template.terraform.sources import Sources
 from gpu_constructs.template.terraform.words import in_terraform
@@ -114,15 +114,22 @@ class _Translation:
         links, by_id = self._known.links, self._known.by_id
         waiting = [each for each in self._plan.instances.values() if not each.is_data and self._is_code(each)]
         found = {each.address for each in waiting}
+        alike: dict[tuple[Module, str], list[Instance]] = {}
         for each in waiting:
-            written: Node = dict(links.resource(each))
-            named = [one.instance for one in links.of([written], each)]
+            at = each.module, each.declared
+            texts: list[Node] = []
+            if (named := alike.get(at)) is None:
+                written: Node = dict(links.resource(each))
+                named = [one.instance for one in links.of([written], each)]
+                texts = [text for text in nodes_in(written) if isinstance(text, str)]
+                # Other instances of it are given the same, unless by their own number or key.
+                if not any(str(text).startswith(("count.", "each.")) for text in texts):
+                    alike[at] = named
             waiting += [one for one in named if one.type == _FUNCTION and one.address not in found]
             found.update(one.address for one in named)
             known = [by_id[text][0] for text in nodes_in(each.values) if isinstance(text, str) and text in by_id]
             given = (one for one in (*(one.address for one in named), *known) if one in self._made)
-            texts = (text for text in nodes_in(written) if isinstance(text, str))
-            properties: Node = {"Given": [{"Ref": one} for one in given], "Texts": [*texts]}
+            properties: Node = {"Given": [{"Ref": one} for one in given], "Texts": texts}
             yield f"{each.address}.code", {"Type": f"Custom::{each.type}", "Properties": properties}
 
     def _is_code(self, instance: Instance) -> bool:

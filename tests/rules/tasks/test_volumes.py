@@ -82,11 +82,12 @@ def _opens(service: str) -> dict[str, Any]:
     return {"Opens": {"Type": "Custom::AWS", "Properties": {"Create": f'{{"service":"EC2","action":"{service}"}}'}}}
 
 
-def _may(action: str) -> dict[str, Any]:
-    document = {"Statement": {"Effect": "Allow", "Action": action, "Resource": "*"}}
+def _may(action: str, resource: Any = "*") -> dict[str, Any]:
+    document = {"Statement": {"Effect": "Allow", "Action": action, "Resource": resource}}
     return {"May": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": document}}}
 
 
+_VPC = {"Vpc": {"Type": "AWS::EC2::VPC"}}
 _NO_PLUGIN = "resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id"
 _INTERFACE = {"Subnets": ["subnet-12345678"], "SecurityGroups": [{"Ref": "OfHosts"}]}
 _WITH_INTERFACES: Any = {
@@ -104,6 +105,7 @@ _WITH_INTERFACES: Any = {
         ({}, _opens("authorizeSecurityGroupIngress"), []),
         ({}, _opens("describeSecurityGroups"), ["error"]),
         ({}, _may("ec2:Authorize*"), []),
+        ({}, {**_may("ec2:*", [{"Fn::Sub": "arn:aws:ec2:::*/${Vpc.DefaultSecurityGroup}"}]), **_VPC}, ["error"]),
         ({}, _may("elasticfilesystem:*"), ["error"]),
         ({}, _rule(FromPort=80, ToPort=80), ["error"]),
         ({}, _WITHIN, ["error"]),
