@@ -58,6 +58,15 @@ _STEPS_OF_ARN = 5
 _ANYWHERE = Place()
 _BETWEEN = ("/", ":")
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
+# AWS does what a program, a template or a document of somebody says.
+_AS_TOLD = (
+    "AWS::CloudFormation::CustomResource",
+    "AWS::CloudFormation::StackSet",
+    "AWS::CodeBuild::Project",
+    "AWS::SSM::Document",
+    "AWS::Serverless::Application",
+    "AWS::ServiceCatalog::CloudFormationProvisionedProduct",
+)
 _OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
 _ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
 _ROLE = "AWS::IAM::Role"
@@ -300,7 +309,7 @@ def _is_of_somebody(resource: Resource) -> bool:
     """
     if resource.type in STATE_MACHINES:
         return _ANY_API in mentioned(resource)[0]
-    return not resource.type.startswith(_OF_AWS) or resource.type in _CUSTOM
+    return not resource.type.startswith(_OF_AWS) or resource.type in _AS_TOLD
 
 
 def names_one_of(operations: Iterable[str], text: str) -> bool:

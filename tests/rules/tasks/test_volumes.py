@@ -87,6 +87,7 @@ def _may(action: str, resource: Any = "*") -> dict[str, Any]:
     return {"May": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": document}}}
 
 
+_OF_FILES = {"System": {"Ref": "Files"}}
 _VPC = {"Vpc": {"Type": "AWS::EC2::VPC"}}
 _NO_PLUGIN = "resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/image_id"
 _INTERFACE = {"Subnets": ["subnet-12345678"], "SecurityGroups": [{"Ref": "OfHosts"}]}
@@ -120,6 +121,7 @@ _WITH_INTERFACES: Any = {
         ({}, {"MountTarget": _TOPIC}, ["error"]),
         ({}, {"MountTarget": _TOPIC, "exported": "Files"}, []),
         ({}, {"MountTarget": {"Type": "Custom::MountTarget", "Properties": {"System": {"Ref": "Files"}}}}, []),
+        ({}, {"MountTarget": {"Type": "AWS::Serverless::Application", "Properties": {"Parameters": _OF_FILES}}}, []),
         ({}, {"MountTarget": {"Type": "Custom::Call", "Properties": {"Action": "createMountTarget"}}}, []),
         ({}, {"MountTarget": {**_TOPIC, "Type": "AWS::EFS::MountTarget"}}, []),  # of a system of elsewhere, or of this
     ],
