@@ -23,14 +23,12 @@ _REPLACING = ("Cluster", "DeploymentController", "LaunchType", "Role", "Scheduli
 def serve(
     site: Site,
     *,
-    hosts: int = 4,
     mode: ecs.NetworkMode | None = None,
-    ports: list[ecs.PortMapping] | None = None,
     late: ecs.PortMapping | None = None,
     **service: Any,
 ) -> GpuService:
-    task = site.task(site.capacity("g6.12xlarge", max_instances=hosts), network_mode=mode)
-    container = task.add_gpu_container("vllm", image=site.image, port_mappings=None if late else ports or _PORTS)
+    task = site.task(site.capacity("g6.12xlarge", max_instances=4), network_mode=mode)
+    container = task.add_gpu_container("vllm", image=site.image, port_mappings=None if late else _PORTS)
     if late:
         container.add_port_mappings(late)
     return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **service)
