@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
@@ -17,8 +16,8 @@ from tests.reaching import Estate
 from tests.synthesis import Site
 
 
-def files_of(site: Site, stack: cdk.Stack | None = None, name: str = "Models") -> efs.FileSystem:
-    return efs.FileSystem(stack or site.stack, name, vpc=site.vpc)
+def files_of(site: Site, name: str = "Models") -> efs.FileSystem:
+    return efs.FileSystem(site.stack, name, vpc=site.vpc)
 
 
 def lustre_of(site: Site) -> fsx.LustreFileSystem:

@@ -189,7 +189,10 @@ def _arrives(cloud: Local, output: str) -> str:
 def _as_step(place: Place, its: JobCombination, name: str) -> None:
     step = place.job(its).step(place.stack, f"{name}Step")
     machine = sfn.StateMachine(
-        place.stack, f"{name}Machine", definition_body=sfn.DefinitionBody.from_chainable(step), timeout=_limit()
+        place.stack,
+        f"{name}Machine",
+        definition_body=sfn.DefinitionBody.from_chainable(step),
+        timeout=cdk.Duration.days(2),
     )
     place.output(name, machine.state_machine_arn)
 
@@ -253,8 +256,3 @@ def _asked_of_task(its: JobCombination) -> dict[str, Any]:
 @cache
 def _image() -> ecs.ContainerImage:
     return ecs.ContainerImage.from_registry("nvidia/cuda")
-
-
-@cache
-def _limit() -> cdk.Duration:
-    return cdk.Duration.days(2)
