@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 import aws_cdk as cdk
@@ -75,7 +75,6 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
     ("reservation_id", lambda value: Purchase.reservations(reservation_id=value), (f"arn:aws:ec2:a:1:x/{BLOCK}",)),
     ("instances", lambda value: Purchase.reservations(instances=value), (0, -1)),
     ("ends", lambda value: _block(ends=value), (None, datetime(1, 1, 1, tzinfo=timezone.utc))),
-    ("resource_group_arn", lambda value: Purchase.reservations(resource_group_arn=value), ("gpus",)),
     ("scale_in_after_seconds", lambda value: ManagedOperation(scale_in_after_seconds=value), (3601, -2)),
     ("volume_gib", lambda value: ManagedStorage(volume_gib=value), (0, 1.5)),
     ("percent_at_once", lambda value: HostReplacement(percent_at_once=value), (0, 101)),
@@ -141,7 +140,6 @@ CALLS: list[tuple[str, Callable[[Site], object]]] = [
     ("memory_limit_mib", _container(memory_mib=1024, memory_limit_mib=1024)),
     ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a\nb/")),
     ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a*/")),
-    ("ends", lambda _: _block(starts=ENDS, ends=ENDS - timedelta(days=1))),
     ("start_within", lambda site: queue(site, start_within=cdk.Duration.minutes(5))),
     ("start_within", lambda site: queue(site, start_within=cdk.Duration.days(2))),
     ("start_within", lambda site: queue(site, start_within=cdk.Duration.seconds(LATER))),
