@@ -24,7 +24,7 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.fit import alternatives, fit, runs_somewhere
+from gpu_constructs.placement.fit import alternatives, fit
 from gpu_constructs.placement.pool_profile import (
     expected_memory_mib,
     expected_shareable_mib,
@@ -62,11 +62,6 @@ def asked_at(task: Task, resource: HostResource) -> str:
 
 
 _ACCELERATORS = frozenset({HostResource.GPU, HostResource.SHARED_GPU_MEMORY, HostResource.NEURON_DEVICES})
-
-
-def can_run(task: Task) -> bool:
-    """Whether an instance type may run a GPU task; true for every task without GPUs."""
-    return not task.wants_gpu or runs_somewhere(task)
 
 
 def ways_of(task: Task, pool: Pool, found: Fit) -> Ways:

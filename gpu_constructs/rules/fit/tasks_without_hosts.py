@@ -8,11 +8,12 @@ from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import Pool, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
+from gpu_constructs.placement.fit import runs_somewhere
 from gpu_constructs.placement.pool_profile import cpu_units
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.reasons import Fit, HostResource, Obstacle, ObstacleKind
 from gpu_constructs.rules.evidence.accelerated import NEURON_ON_EC2
-from gpu_constructs.rules.evidence.fixes import LESS, asked_at, can_run, hosts_for, ways_of, worst
+from gpu_constructs.rules.evidence.fixes import LESS, asked_at, hosts_for, ways_of, worst
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
@@ -98,7 +99,7 @@ def some_type_can_run_it(context: Context) -> Problems:
         each.task.name for each in context.assignments if any(destination.types for destination in each.destinations)
     }
     for task in context.tasks:
-        if task.name not in placed and not can_run(task):
+        if task.name not in placed and task.wants_gpu and not runs_somewhere(task):
             yield Problem(
                 about=task,
                 message=f"no instance type can run {task.name}: on one host it asks for {_asked(task)}; "
