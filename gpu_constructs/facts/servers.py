@@ -49,7 +49,8 @@ class ServerFacts:
         takes_variables: Whether variables do for its arguments, such as ``NUM_SHARD`` for ``--num-shard``.
         keeps_blanks: Whether an option with its value in one text is an unknown option to it.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
-        gpus_from: By an argument that some GPUs refuse, versions, each with the compute capability needed from it on.
+        gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
+            server from which that is so.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
@@ -72,7 +73,7 @@ class ServerFacts:
     takes_variables: bool = False
     keeps_blanks: bool = False
     parallel: tuple[str, ...] = ()
-    gpus_from: Mapping[str, Sequence[tuple[Sequence[int], Sequence[int]]]] = field(default_factory=dict)
+    gpus_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     max_gpus: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None
@@ -85,14 +86,13 @@ class ServerFacts:
             return self.command
         return self.command[1:] if _version_in(image) >= self.names_model_first else self.command
 
-    def gpus_for(self, image: str, words: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
+    def needed_capability(self, image: str, words: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
         """An argument of its command that some GPUs lack, with the first compute capability that has it."""
         told, version = arguments_in(words), _version_in(image)
-        for argument, since in self.gpus_from.items():
+        for argument, needed in self.gpus_from.items():
             option, _, value = argument.partition(" ")
             if told.get(option) == value:
-                major, minor = [needed for first, needed in since if tuple(first) <= version][-1]
-                return argument, (major, minor)
+                return argument, _pair([of for first, of in needed.items() if _pair(first) <= version][-1])
         return None
 
     def argument_for(self, what: str) -> str:
@@ -117,7 +117,17 @@ class ServerFacts:
 def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
     """The arguments of a command, each with the word that follows it or its ``=``."""
     words = [part for each in command for part in each.split("=", 1)]
-    return {word.replace("_", "-"): value for word, value in pairwise([*words, ""]) if word.startswith("-")}
+    found: dict[str, str] = {}
+    for word, value in pairwise([*words, ""]):
+        if word.startswith("-"):
+            found.pop(name := word.replace("_", "-"), None)  # the last one counts
+            found[name] = value
+    return found
+
+
+def _pair(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")
+    return int(major), int(minor)
 
 
 def _version_in(image: str) -> tuple[float, float]:

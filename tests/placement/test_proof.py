@@ -21,10 +21,8 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.placement.costs import cost_of
-from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.pool_profile import profile_of
-from gpu_constructs.placement.proof import Counts, PoolLoad, Proof, Tenant
-from gpu_constructs.placement.prover import _prove_pool, prove
+from gpu_constructs.placement.proof import Counts, Proof
+from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reach import split
 from gpu_constructs.placement.rollout import copies_beside_all
 from tests.placement.given import a_pool
@@ -142,12 +140,6 @@ def test_a_base_takes_no_more_copies_however_much_room_its_hosts_have() -> None:
     strategy = (replace(first, weight=0, base=2), *others)
     proof = proof_of(replace(service(task(), copies=5), strategy=strategy))
     assert [each.unplaced for each in proof.workloads] == [3]
-
-
-def test_what_no_host_can_have_is_a_no_whatever_is_said_of_its_fit() -> None:
-    hosts, many = pool(most=UNKNOWN), task(5)
-    tenant = Tenant(service(many, hosts), demand_of(many), hosts, 1, 1, fits=UNKNOWN, distinct=False, is_bound=True)
-    assert _prove_pool(PoolLoad(hosts, profile_of(hosts), [tenant])).answer is False
 
 
 def test_copies_that_may_go_elsewhere_leave_pools_alone_that_they_cannot_use() -> None:

@@ -14,6 +14,7 @@ from gpu_constructs.facts.cuda import (
     Cuda,
     CudaImage,
     cuda_image,
+    dotted,
     first_branch,
     is_dropped,
     made_for,
@@ -87,14 +88,14 @@ def still_compiled(context: Context) -> Problems:
             first = _newer_cuda(found, each)
             cuda, sample, other = _OLDER, _OF_12_6, "newer"
             if first is not None:
-                cuda, sample, other = f"an image with CUDA {_version(first)} or later", _OF_12_8, "older"
+                cuda, sample, other = f"an image with CUDA {dotted(first)} or later", _OF_12_8, "older"
             yield Problem(
                 about=route.task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(route.task, container, found)}, which has no code for the GPUs of {each.pool.name} "
                 f"({and_list(each.types)})"
-                + (f": CUDA compiles for them from {_version(first)} on" if first is not None else "")
+                + (f": CUDA compiles for them from {dotted(first)} on" if first is not None else "")
                 + (", and only a program with PTX starts" if first is not None and found.has_ptx else ""),
                 fix=f"{cuda}, or hosts with {other} GPUs",
                 ways=(
@@ -118,7 +119,7 @@ def _refused_gpus(context: Context) -> Problems:
             has = (given.compute_capability or (0, 0) for given in each.types)
             tag = tag_made_for(str(container.image), has)
             needs, fix = "is made for", f"the tag {tag} or a newer one, or " if tag else ""
-        what = f"{needs} compute capability {_version(first)}, and ends on {and_list(_refused(target, each))}"
+        what = f"{needs} compute capability {dotted(first)}, and ends on {and_list(_refused(target, each))}"
         yield replace(
             _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}hosts with other GPUs"),
             about=route.task,
@@ -132,14 +133,14 @@ def _target_of(container: Container) -> tuple[Cuda, str, str] | None:
     """The first compute capability that an image needs, its features, and the argument of its server that needs it."""
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server = server_of_image(image)
-    found = None if server is None else server.gpus_for(image, words_of(container) or ())
+    found = None if server is None else server.needed_capability(image, words_of(container) or ())
     made = made_for(image)
     return (found[1], "", found[0]) if found else made and (*made, "")
 
 
 def _refused(target: tuple[Cuda, str, str], there: Destination) -> list[str]:
     known = ((each, each.compute_capability) for each in there.types)
-    return [f"{each} ({_version(has)})" for each, has in known if has is not None and not runs_on(has, *target[:2])]
+    return [f"{each} ({dotted(has)})" for each, has in known if has is not None and not runs_on(has, *target[:2])]
 
 
 def _pairs(
@@ -190,11 +191,7 @@ def _cuda_of(container: Container) -> CudaImage | None:
 
 
 def _has(task: Task, container: Container, found: CudaImage) -> str:
-    return f"container {container.name} of {task.name} has CUDA {_version(found.cuda)} ({brief(str(container.image))})"
-
-
-def _version(cuda: Cuda) -> str:
-    return "{}.{}".format(*cuda)
+    return f"container {container.name} of {task.name} has CUDA {dotted(found.cuda)} ({brief(str(container.image))})"
 
 
 @error(

@@ -144,10 +144,12 @@ class SecurityGroups:
             is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP
             if is_without_tcp or rule.text("CidrIp") in _NO_ADDRESS:
                 continue
-            is_range = protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int)
+            ports = _ANY_PORT
+            if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):
+                ports = first, last
             is_all = isinstance(protocol, Unknown) or protocol == _ALL_TRAFFIC
             yield _Rule(
                 other=self._index.reference(rule.get(_OTHER_SIDE[direction]), _GROUP),
-                ports=(first, last) if is_range else _ANY_PORT,  # type: ignore[arg-type]
+                ports=ports,
                 is_for_all=is_all and rule.has(_OTHER_SIDE[direction]),
             )

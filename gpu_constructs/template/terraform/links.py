@@ -89,6 +89,14 @@ class Links:
             here = list({each.instance.address: each for each in around if each.instance.type in types}.values())
         return _chosen(here, instance)
 
+    def outputs(self) -> Iterator[tuple[str, Instance]]:
+        """What the outputs of the root module name, by their names: ``terraform_remote_state`` reads these."""
+        for name, written in members(self._plan.configuration.get("outputs")).items():
+            self._gone.clear()
+            yield from (
+                (name, each.instance) for each in self._each(under(written, "expression"), _From((), None), _DEPTH)
+            )
+
     def before(self, instance: Instance) -> Iterator[Instance]:
         """What is created before a resource, as far as it or a module around it names that."""
         self._gone.clear()

@@ -40,7 +40,10 @@ _CLOUD_CONTROL = re.compile(r"awscc_(batch|ecs)_(\w+)")
 """Resources of the provider `hashicorp/awscc`, whose arguments are not read."""
 _ARNS = ("arn", "arn_without_revision", "id")
 # Of other providers, or read by a program or another template.
-_CODE = re.compile("(?!aws_)|aws_(?:cloudcontrolapi_|cloudformation_stack|lambda_invocation)")
+_CODE = re.compile(
+    "(?!aws_)|aws_(?:cloudcontrolapi_|cloudformation_stack|codebuild_project|lambda_invocation|"
+    "secretsmanager_secret_version|serverlessapplicationrepository_|servicecatalog_provisioned_product|ssm_)"
+)
 _FUNCTION = "aws_lambda_function"
 
 
@@ -99,7 +102,10 @@ class _Translation:
         """The template."""
         resources: dict[str, Node] = {at: Writer(self._known, each).resource() for at, each in self._made.items()}
         together = {**_together(resources), **dict(self._unread()), **dict(self._code())}
-        return {"Resources": together} if self._plan.is_whole else {"Resources": together, "Transform": _INCOMPLETE}
+        made = ((name, each.address) for name, each in self._known.links.outputs() if each.address in self._made)
+        outputs: Node = {f"{name} of {address}": {"Value": {"Ref": address}} for name, address in made}
+        read: dict[str, Node] = {"Resources": together, "Outputs": outputs}
+        return read if self._plan.is_whole else {**read, "Transform": _INCOMPLETE}
 
     def _unread(self) -> Iterator[tuple[str, Node]]:
         """Work and its hosts of which only the types are read, so that they are named as not checked."""

@@ -24,7 +24,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import records
-from gpu_constructs.facts.servers import server_facts
+from gpu_constructs.facts.servers import arguments_in, server_facts
 from gpu_constructs.rules import Severity
 from gpu_constructs.tasks.models.model_server import Preset
 from tests.synthesis import Ground, Site
@@ -90,6 +90,11 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
     assert "HF_HOME" not in _environment(container)
     assert task.server is not None
     assert task.server.health_path == "/health"
+
+
+def test_of_options_for_one_thing_the_last_counts() -> None:
+    words = ["--max-model-len=8", "--context-length", "5", "--max-model-len", "7"]
+    assert [*arguments_in(words).items()] == [("--context-length", "5"), ("--max-model-len", "7")]
 
 
 @pytest.mark.parametrize(

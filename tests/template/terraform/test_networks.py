@@ -251,6 +251,7 @@ CALLS = {"type": "local-exec", "expressions": {"command": {"constant_value": "aw
         ({"terraform_data.grant": {"expressions": {"input": OF_KEY}}}, []),
         ({"awscc_kms_alias.disks": {"expressions": {"target_key_id": OF_KEY}}}, []),
         ({"aws_cloudformation_stack.grant": {"expressions": {"parameters": OF_KEY}}}, []),
+        ({"aws_ssm_parameter.key": {"expressions": {"value": OF_KEY}}}, []),
         ({"aws_ssm_parameter.any": RUNS}, []),
         ({FUNCTION: {"expressions": {"environment": [{"variables": OF_KEY}]}}}, ["error"]),
         (
@@ -269,6 +270,12 @@ def test_what_is_given_a_key_may_add_a_grant(others: dict[str, Any], expected: l
         configured(address, **{"expressions": {}, **each}) for address, each in others.items()
     ]
     assert [each.severity for each in check_files([written]).findings if each.rule == "GPU396"] == expected
+
+
+def test_an_output_of_the_root_module_hands_a_key_on() -> None:
+    written = with_key(None)
+    written["configuration"]["root_module"]["outputs"] = {"key": {"expression": OF_KEY}}
+    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU396"] == ["warning"]
 
 
 def test_a_data_source_changes_nothing() -> None:
