@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TypeAlias
 
 from gpu_constructs.errors import GpuConstructsError, shown
@@ -256,22 +256,17 @@ def mentioned(resource: Resource) -> tuple[str, list[Reference]]:
     return "\n".join(texts), referred
 
 
-def allowed_in(resource: Resource) -> Iterator[Value]:
+def allowed_in(resource: Resource) -> Iterator[tuple[Value, Reference | None]]:
     """The actions that statements of policies in a resource allow, as they are written; NotAction may be any.
 
-    Those for the default security group of a VPC, in which no host is here, are left out: CDK writes them for each VPC
-    in an app with the flag ``@aws-cdk/aws-ec2:restrictDefaultSecurityGroup``.
+    Each stands with the one resource that it is allowed for, or with None where that may be any, as for ``*``.
     """
     for each in islice(_values_in(resource.properties), SEARCHED):
-        if isinstance(each, Mapping) and each.get("Effect") != "Deny" and not _is_for_default_group(each):
-            actions = each.get("Action", "*" if "NotAction" in each else ())
-            yield from actions if isinstance(actions, (list, tuple)) else (actions,)
-
-
-def _is_for_default_group(statement: Mapping[str, Value]) -> bool:
-    named = statement.get("Resource")
-    ends = [[None, *pieces_of(each)][-1] for each in (named if isinstance(named, (list, tuple)) else (named,))]
-    return all(isinstance(each, Reference) and each.attribute == "DefaultSecurityGroup" for each in ends) and bool(ends)
+        if isinstance(each, Mapping) and each.get("Effect") != "Deny":
+            actions, named = each.get("Action", "*" if "NotAction" in each else ()), each.get("Resource")
+            ends = [[None, *pieces_of(one)][-1] for one in (named if isinstance(named, (list, tuple)) else (named,))]
+            only = [Reference(one.stack, one.logical_id) if isinstance(one, Reference) else None for one in ends]
+            yield from product(actions if isinstance(actions, (list, tuple)) else (actions,), only)
 
 
 def references_in(value: Value) -> Iterator[Reference]:

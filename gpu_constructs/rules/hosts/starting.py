@@ -108,9 +108,8 @@ _ITS_ARN = f"arn:aws:iam::ACCOUNT:role/aws-service-role/autoscaling.amazonaws.co
 )
 def may_use_the_key(context: Context) -> Problems:
     index, roles = context.index, context.of_files(Roles)
-    # A grant of Terraform whose key the plan does not name may be of any, and so may one by the name of a key.
+    # A grant of Terraform whose key the plan does not name may be of any.
     is_known = context.fleet.is_whole and all(any(references_in(each.properties)) for each in index.all(_PERMISSION))
-    is_known = is_known and not index.may_call("kms:CreateGrant", "kms:PutKeyPolicy")
     for pool, data in context.launched:
         if pool.kind is PoolKind.INSTANCE:
             continue  # the deploy itself says what is wrong with an instance
@@ -136,5 +135,6 @@ def may_use_the_key(context: Context) -> Problems:
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
                     is_certain=is_known
                     and pool.kind is not PoolKind.BATCH
-                    and key.reference not in index.read_elsewhere,
+                    and key.reference not in index.read_elsewhere
+                    and not index.may_call("kms:CreateGrant", "kms:PutKeyPolicy", on=key.reference),
                 )

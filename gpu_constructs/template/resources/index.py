@@ -104,7 +104,7 @@ class Index:
         self._where: dict[Place, str] = {}
         self._names = cache(self._find_names)
         self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
-        self._calls: dict[tuple[str, ...], bool] = {}
+        self._calls: dict[tuple[str, ...], set[Reference | None]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -124,25 +124,27 @@ class Index:
         """What code of somebody is given, be it by an alias, a function or its role."""
         return frozenset(one for each in self._code for one in references_in(each.properties))
 
-    def may_call(self, *operations: str) -> bool:
+    def may_call(self, *operations: str, on: Reference | None = None) -> bool:
         """Whether code of somebody, or a role of these files, may call one of some operations, as policies name them.
 
-        Whoever may, may for anything: what a statement says of resources is not read.
+        What a policy allows for other resources than `on` does not count: CDK allows a role of its own to change the
+        default security group of each VPC, with ``@aws-cdk/aws-ec2:restrictDefaultSecurityGroup``.
         """
         if operations not in self._calls:  # as each group of hosts is asked about the same
             wanted = [each.lower() for each in operations]
-            is_allowed = any(fnmatchcase(one, each) for one in wanted for each in self._allowed)
-            self._calls[operations] = is_allowed or names_one_of(operations, self._said)
-        return self._calls[operations]
+            found = {of for action, of in self._allowed if any(fnmatchcase(each, action) for each in wanted)}
+            self._calls[operations] = found | ({None} if names_one_of(operations, self._said) else set())
+        of_some = self._calls[operations]
+        return None in of_some or (bool(of_some) if on is None else on in of_some)
 
     @cached_property
-    def _allowed(self) -> frozenset[str]:
-        """The actions that policies allow, in small letters; one that is not known may be any."""
+    def _allowed(self) -> frozenset[tuple[str, Reference | None]]:
+        """The actions that policies allow, in small letters, each with its resource; an unknown one is any."""
         some = [*self.all(*_POLICIES, "AWS::Serverless::Function")]
         named = (line.rpartition("/")[2] for each in some for line in mentioned(each)[0].splitlines())
-        of_aws = chain.from_iterable(_FULL_ACCESS.get(each, ()) for each in named)
+        of_aws = ((action, None) for each in named for action in _FULL_ACCESS.get(each, ()))
         allowed = chain.from_iterable(map(allowed_in, some))
-        return frozenset(each.lower() if isinstance(each, str) else "*" for each in (*of_aws, *allowed))
+        return frozenset((each.lower() if isinstance(each, str) else "*", of) for each, of in (*of_aws, *allowed))
 
     @cached_property
     def _said(self) -> str:

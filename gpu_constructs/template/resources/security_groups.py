@@ -122,8 +122,10 @@ class SecurityGroups:
         given, alone = self._index.given_away, self._alone(direction)
         # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
         bare = [each for each in groups if direction not in each.properties and each.reference not in alone]
-        may_change = any(each.reference in given for each in groups) or any("." in each.logical_id for each in bare)
-        if may_change or None in alone or self._index.may_call(*_CHANGES_GROUPS):
+        names = [each.reference for each in groups]
+        may_change = any(each in given or self._index.may_call(*_CHANGES_GROUPS, on=each) for each in names)
+        may_change = may_change or any("." in each.logical_id for each in bare)
+        if may_change or None in alone:
             return None
         found = [self._rules_of(each, direction) for each in groups]
         return list(chain.from_iterable(found)) if self._work.takes(1 + sum(map(len, found))) else None

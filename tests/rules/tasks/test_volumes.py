@@ -107,6 +107,7 @@ _WITH_INTERFACES: Any = {
         ({}, _opens("describeSecurityGroups"), ["error"]),
         ({}, _may("ec2:Authorize*"), []),
         ({}, {**_may("ec2:*", [{"Fn::Sub": "arn:aws:ec2:::*/${Vpc.DefaultSecurityGroup}"}]), **_VPC}, ["error"]),
+        ({}, _may("ec2:*", [{"Fn::Sub": "arn:aws:ec2:::*/${OfHosts}"}, {"Fn::GetAtt": ["OfFiles", "GroupId"]}]), []),
         ({}, _may("elasticfilesystem:*"), ["error"]),
         ({}, _rule(FromPort=80, ToPort=80), ["error"]),
         ({}, _WITHIN, ["error"]),
