@@ -45,7 +45,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     add_inputs(parser, directories=True)
     add_selection(parser)
     add_format(parser, *(each for each in FORMATS if each != "json"))
@@ -66,7 +65,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks, and writes the report."""
     configuration = found_configuration(arguments.config, arguments.paths)
     if arguments.verbose and configuration.file is not None:
         say(f"configuration: {configuration.file}")

@@ -45,12 +45,10 @@ complete -o filenames -F _gpu_constructs gpu-constructs
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes it to stdout."""
     sys.stdout.write(_SHELLS[arguments.shell]({name: tuple(_options(name)) for name in COMMANDS}))
     return 0
 

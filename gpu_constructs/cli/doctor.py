@@ -37,7 +37,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     add_inputs(parser, directories=True)
     add_selection(parser)
     parser.add_argument("--patch", action="store_true", help="write a unified diff, for git apply or patch -p1")

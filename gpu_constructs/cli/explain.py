@@ -41,7 +41,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument(
         "task",
         metavar="TASK",

@@ -42,7 +42,7 @@ fail_on: error                   # exit with 1 at: error, warning, info, uncheck
 
 
 def define(_: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments, of which there is none."""
+    pass
 
 
 def run(_: argparse.Namespace) -> int:

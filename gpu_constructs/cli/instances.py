@@ -49,7 +49,6 @@ _TIMES = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     add_flags(parser)
     parser.add_argument(
         "--similar",
@@ -96,7 +95,6 @@ def _found(arguments: argparse.Namespace) -> Listing:
 
 
 def _memory(arguments: argparse.Namespace) -> ModelMemory | None:
-    """The memory that the model of the arguments needs; None where they name none."""
     shape = _shape(arguments)
     if shape is None:
         beside = [each for each in ("context", "sequences") if getattr(arguments, each) is not None]

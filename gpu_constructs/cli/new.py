@@ -44,13 +44,11 @@ _ENDS, _DAYS = "2027-06-28", 14
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("story", nargs="?", metavar="STORY", help="without it, the stories are listed")
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="default: the name of the story")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes an app, or lists the stories."""
     if arguments.story is None:
         show(_listed(width_of(sys.stdout)), sys.stdout)
         return 0

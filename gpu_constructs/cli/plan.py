@@ -52,7 +52,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     add_inputs(parser, nargs="*")
     add_format(parser)
     parser.add_argument(

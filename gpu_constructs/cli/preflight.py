@@ -48,7 +48,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     add_inputs(parser, nargs="*")
     add_format(parser)
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")
@@ -65,7 +64,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Asks, and writes what was found out."""
     asked = arguments.check or [each.id for each in CHECKS if not each.on_request]
     checks = [each for each in CHECKS if each.id in asked]
     if arguments.policy:

@@ -1,4 +1,7 @@
-"""The program: finds the command, and turns whatever goes wrong into words and an exit code."""
+"""The program: finds the command, and turns whatever goes wrong into words and an exit code.
+
+A command is a module: `define` adds its arguments, `run` does what `COMMANDS` says of it and returns the exit code.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("rule", nargs="?", metavar="RULE", help="everything about one rule, such as GPU002")
     add_format(parser)
 

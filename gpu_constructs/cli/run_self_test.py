@@ -42,7 +42,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     capacity = (
         "test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
         "capacity in the app"
@@ -58,7 +57,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the test."""
     account = account_part("live_cluster")
     part = import_module("gpu_constructs.account.self_test")
     if arguments.policy:

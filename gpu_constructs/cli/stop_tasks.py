@@ -38,14 +38,12 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("--yes", action="store_true", help="stop them; without it they are only listed")
     add_repeated(parser, "--capacity", "PROVIDER", "tasks of this capacity provider only, by its name")
     add_waiting(parser, _MINUTES, "their ends")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the tasks, and stops them with ``--yes``."""
     account, part = account_part("live_cluster"), account_part("stop_tasks")
     if arguments.policy:
         sys.stdout.write(json_text(part.POLICY))

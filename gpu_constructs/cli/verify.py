@@ -34,7 +34,6 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("--failed", action="store_true", help="as text, leave out the checks that pass")
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
     add_cluster(parser, of_stack=True)
@@ -42,7 +41,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks the clusters."""
     found = _found(arguments)
     clusters = [(name, checks, each.not_read) for name, (each, checks) in found.items()]
     write_report(

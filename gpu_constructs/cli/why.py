@@ -28,14 +28,12 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
     parser.add_argument("name", metavar="NAME", help="a service, a task, or the family of a task definition")
     add_cluster(parser)
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Says why something waits."""
     account = account_part("live_cluster")
     found: Answers = account.about(
         account.clients_of(arguments.profile),
