@@ -34,18 +34,16 @@ class _Use(NamedTuple):
 
 
 _FIX = "the AWS managed policy service-role/AmazonECSTaskExecutionRolePolicy for the role"
-_READS = "a policy of the role that allows {} of the secret"
-_USES: Final = {
+_OF_SERVICES: Final = {
     "ecr.api": _Use("has an image in ECR", "ecr:GetAuthorizationToken", _FIX),
     "logs": _Use("logs with awslogs", "logs:CreateLogStream", _FIX),
-    "log group": _Use(
-        "has awslogs make a log group that the files do not have",
-        "logs:CreateLogGroup",
-        "a policy of the role that allows logs:CreateLogGroup, or the log group in the files",
-    ),
-    "secretsmanager": _Use("gets the secret {}", "secretsmanager:GetSecretValue", _READS),
-    "ssm": _Use("gets the secret {}", "ssm:GetParameters", _READS),
 }
+_LOG_GROUP: Final = _Use(
+    "has awslogs make a log group that the files do not have",
+    "logs:CreateLogGroup",
+    "a policy of the role that allows logs:CreateLogGroup, or the log group in the files",
+)
+_OF_STORES: Final = {"secretsmanager": "secretsmanager:GetSecretValue", "ssm": "ssm:GetParameters"}
 
 
 @error(
@@ -147,31 +145,33 @@ def _unreadable(task: Task, definition: Section, context: Context) -> Problems:
     for container in (each for each in containers_in(definition) if each.has("Image")):
         role = next(filter(None, (roles.named(each.get(_EXECUTION)) for each in (container, *named))), None)
         whose = f"container {brief(container_name(container))} of {task.name}" if container.has("Name") else task.name
-        for kind, name, is_certain in _used(container, context, is_job=is_job):
-            use = _USES.get(kind)
-            if use is not None and role is not None and roles.lacks(role, use.needed):
+        for use, is_certain in _used(container, context, is_job=is_job):
+            if role is not None and roles.lacks(role, use.needed):
                 yield Problem(
                     about=task,
-                    message=f"{whose} {use.what.format(name)}, and the {'' if is_job else 'task '}execution role does "
+                    message=f"{whose} {use.what}, and the {'' if is_job else 'task '}execution role does "
                     f"not allow {use.needed}",
-                    fix=use.fix.format(use.needed),
+                    fix=use.fix,
                     property_name=_EXECUTION,
                     origin=container.origin if is_job else None,
                     is_certain=is_certain,
                 )
 
 
-def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tuple[str, str, bool]]:
-    """Keys of `_USES`, the secret that one is about, and whether nothing but the role may allow it."""
+def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tuple[_Use, bool]]:
+    """What is done for a container, each with whether nothing but the role may allow it."""
     hosts, needs = context.fleet.pools, needs_of_aws(container, context.index, is_job=is_job)
     for service, stops in needs.items():
-        yield service, "", stops and bool(hosts) and not any(map(context.may_have_images, hosts))
+        if service in _OF_SERVICES:
+            yield _OF_SERVICES[service], stops and bool(hosts) and not any(map(context.may_have_images, hosts))
     if "logs" in needs and _makes_group(container.section("LogConfiguration").section("Options"), context.index):
-        yield "log group", "", False
+        yield _LOG_GROUP, False
     for each in container.sections("Secrets"):
-        name, (store, is_certain) = each.text("Name"), _store(each.get("ValueFrom"), context.index)
-        if isinstance(name, str):
-            yield store, brief(name), is_certain
+        name, store = each.text("Name"), _store(each.get("ValueFrom"), context.index)
+        if isinstance(name, str) and store is not None:
+            needed = _OF_STORES[store.service]
+            fix = f"a policy of the role that allows {needed} of the secret"
+            yield _Use(f"gets the secret {brief(name)}", needed, fix), store.is_closed
 
 
 def _makes_group(options: Section, index: Index) -> bool:
@@ -191,18 +191,24 @@ def _makes_group(options: Section, index: Index) -> bool:
     )
 
 
-def _store(source: Value, index: Index) -> tuple[str, bool]:
+class _Store(NamedTuple):
     """The service that keeps a secret, and whether nothing but the role may allow to read it."""
+
+    service: str
+    is_closed: bool
+
+
+def _store(source: Value, index: Index) -> _Store | None:
     if index.find(source, _SECRET) is not None:
-        return "secretsmanager", not any(True for _ in index.all(_SECRET_POLICY))
+        return _Store("secretsmanager", not any(True for _ in index.all(_SECRET_POLICY)))
     if index.find(source, _PARAMETER) is not None:
-        return "ssm", True
+        return _Store("ssm", is_closed=True)
     pieces, written = pieces_of(source), pattern_of(source)
     is_arn, found = written.startswith("arn:"), _OF_SECRETS.search(written)
     if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
-        return "", False
+        return None
     if found is not None and found[1] == "secretsmanager":
-        return "secretsmanager", False
+        return _Store("secretsmanager", is_closed=False)
     # A policy of a parameter itself is for other accounts; without an ARN the parameter is one of this account.
     is_of_this = any(isinstance(each, Placeholder) and each.name == "AWS::AccountId" for each in pieces)
-    return "ssm", is_of_this or not is_arn
+    return _Store("ssm", is_of_this or not is_arn)
