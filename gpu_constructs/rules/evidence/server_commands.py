@@ -19,6 +19,7 @@ _OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
 _OPENING = re.compile(r"-p\d*|--uds|--allow-.*|.*\bports?\b.*", re.DOTALL)
 _PORT = re.compile(r"[0-9]{1,5}")
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
@@ -59,7 +60,7 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] |
         return None
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
         return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
-    of_port, of_address = server.argument_for("{port}"), server.argument_for("0.0.0.0")  # noqa: S104 - as it is written
+    of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
     may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
@@ -73,7 +74,7 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] |
         return f"listens at port {numbers[0]}", f"{of_port} {port}, or ContainerPort {numbers[0]}", "Command"
     address = said.get(of_address, server.address)
     is_alone = port == numbers[0] and address in _LOOPBACK
-    return (f"listens at {address} alone", f"{of_address} 0.0.0.0", "Command") if is_alone else None
+    return (f"listens at {address} alone", f"{of_address} {_EVERYWHERE}", "Command") if is_alone else None
 
 
 def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> tuple[str, str, str] | None:

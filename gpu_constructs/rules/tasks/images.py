@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import Drivers, drivers_of, image
@@ -129,18 +129,29 @@ def _refused_gpus(context: Context) -> Problems:
         )
 
 
-def _target_of(container: Container) -> tuple[Cuda, str, str] | None:
+class _Target(NamedTuple):
     """The first compute capability that an image needs, its features, and the argument of its server that needs it."""
+
+    first: Cuda
+    features: str
+    argument: str
+
+
+def _target_of(container: Container) -> _Target | None:
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server = server_of_image(image)
     found = None if server is None else server.needed_capability(image, words_of(container) or ())
     made = made_for(image)
-    return (found[1], "", found[0]) if found else made and (*made, "")
+    return _Target(found[1], "", found[0]) if found else made and _Target(*made, "")
 
 
-def _refused(target: tuple[Cuda, str, str], there: Destination) -> list[str]:
+def _refused(target: _Target, there: Destination) -> list[str]:
     known = ((each, each.compute_capability) for each in there.types)
-    return [f"{each} ({dotted(has)})" for each, has in known if has is not None and not runs_on(has, *target[:2])]
+    return [
+        f"{each} ({dotted(has)})"
+        for each, has in known
+        if has is not None and not runs_on(has, target.first, target.features)
+    ]
 
 
 def _pairs(
