@@ -117,26 +117,35 @@ class _Translation:
 
     def _code(self) -> Iterator[tuple[str, Node]]:
         """What somebody's program or another provider is given, be it by a function, and the texts of it."""
-        links, by_id = self._known.links, self._known.by_id
+        by_id = self._known.by_id
         waiting = [each for each in self._plan.instances.values() if not each.is_data and self._is_code(each)]
         found = {each.address for each in waiting}
         alike: dict[tuple[Module, str], list[Instance]] = {}
         for each in waiting:
-            at = each.module, each.declared
-            texts: list[Node] = []
-            if (named := alike.get(at)) is None:
-                written: Node = dict(links.resource(each))
-                named = [one.instance for one in links.of([written], each)]
-                texts = [text for text in nodes_in(written) if isinstance(text, str)]
-                # Other instances of it are given the same, unless by their own number or key.
-                if not any(str(text).startswith(("count.", "each.")) for text in texts):
-                    alike[at] = named
+            named, texts = self._written_in(each, alike)
             waiting += [one for one in named if one.type == _FUNCTION and one.address not in found]
             found.update(one.address for one in named)
             known = [by_id[text][0] for text in nodes_in(each.values) if isinstance(text, str) and text in by_id]
             given = (one for one in (*(one.address for one in named), *known) if one in self._made)
             properties: Node = {"Given": [{"Ref": one} for one in given], "Texts": texts}
             yield f"{each.address}.code", {"Type": f"Custom::{each.type}", "Properties": properties}
+
+    def _written_in(
+        self, code: Instance, alike: dict[tuple[Module, str], list[Instance]]
+    ) -> tuple[list[Instance], list[Node]]:
+        """What a declaration names, and its texts; none where they are those of another instance of it.
+
+        Instances of one declaration are given the same, which `alike` keeps, unless by their own number or key.
+        """
+        at, links = (code.module, code.declared), self._known.links
+        if (named := alike.get(at)) is not None:
+            return named, []
+        written: Node = dict(links.resource(code))
+        named = [one.instance for one in links.of([written], code)]
+        texts = [text for text in nodes_in(written) if isinstance(text, str)]
+        if not any(text.startswith(("count.", "each.")) for text in texts):
+            alike[at] = named
+        return named, list(texts)
 
     def _is_code(self, instance: Instance) -> bool:
         return _CODE.match(instance.type) is not None or "provisioners" in self._known.links.resource(instance)
