@@ -61,6 +61,8 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
 _OF_CDK: Mapping[str, Callable[..., object]] = {"PassedOn": ecs.ContainerDefinitionOptions.__init__}
 """Typed mappings of arguments that CDK alone explains, and what of CDK does."""
 
+_OF_EVERY_CONSTRUCT = {"scope": "Where it is defined.", "construct_id": "Its id in that scope."}
+
 _SAID_BY_CDK = re.compile(r"^:param (\w+): (.+?\.)(?= |$)(?:.*? Default: (?:- )?(.+?)\.?)?$", re.MULTILINE)
 _WIDTH = 85
 _ESCAPED = "\\|"
@@ -196,9 +198,15 @@ def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
 
 
 def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str, str, str]]:
-    """The arguments of a call, those of its ``**options`` as well."""
+    """The arguments of a call, those of its ``**options`` as well.
+
+    What each construct has is said here, and what makes a value has the words of its attributes unless it says more.
+    """
     of_call = inspect.signature(inspect.unwrap(call)).parameters
-    for name, meaning in docstring_of(thing).arguments.items():
+    maker = getattr(import_module(call.__module__), call.__qualname__.partition(".")[0])
+    elsewhere, own = {**docstring_of(maker).attributes, **_OF_EVERY_CONSTRUCT}, docstring_of(thing).arguments
+    told = {name: elsewhere[name] for name in of_call if name in elsewhere and name not in own} | own
+    for name, meaning in told.items():
         if not name.startswith("*"):
             yield name, str(of_call[name].annotation), meaning
         elif _options(call) is None:

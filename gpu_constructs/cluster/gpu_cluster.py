@@ -56,8 +56,6 @@ class GpuCluster(AsCluster):
     the cluster runs nothing. CDK takes it as an `ecs.ICluster`.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         vpc: Where the cluster and its hosts run. Needed unless `cluster` is given; by default that cluster's own.
         cluster: A cluster that the app already has, defined in this stack, in another one, or imported. By default a
             new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of

@@ -71,8 +71,6 @@ class GpuJob(Construct):
     room for about 8,000 characters.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
         task_definition: What it runs.
         timeout: How long one attempt may take, with the time in which it waits for a host. Its task is then stopped,

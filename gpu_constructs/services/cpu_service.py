@@ -60,8 +60,6 @@ class CpuService(ecs.Ec2Service):
     `capacity`, its tasks start hosts; without, they find hosts of the cluster that are there.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         cluster: The cluster.
         task_definition: What it runs.
         capacity: CPU capacities of the cluster that it uses, in equal shares. By default any host of the cluster.

@@ -50,8 +50,6 @@ class GpuService(ecs.Ec2Service):
     in ``bridge`` mode, a container without a host port gets any port from 32768 to 65535.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
         task_definition: What it runs; its containers with GPUs come before this line.
         capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
@@ -199,7 +197,6 @@ class GpuService(ecs.Ec2Service):
 
         Args:
             construct_id: Its id under the service.
-            **options: See `BalancerOptions` and `ApplicationBalancerOptions`.
         """
         return behind_application(self, self._targets, construct_id, options)
 
@@ -215,7 +212,6 @@ class GpuService(ecs.Ec2Service):
 
         Args:
             construct_id: Its id under the service.
-            **options: See `BalancerOptions` and `NetworkBalancerOptions`.
         """
         return behind_network(self, self._targets, construct_id, options)
 

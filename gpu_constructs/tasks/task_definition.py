@@ -55,8 +55,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     respect.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         capacity: Where its tasks may run. Every container must fit the smallest host of each.
         family: Name of the task definition's family. By default one is generated from its path.
         network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode

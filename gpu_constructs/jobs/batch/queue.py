@@ -83,8 +83,6 @@ class GpuBatchQueue(Construct):
     template reaches hosts in place. Jobs are added with `add_job`.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         vpc: Where its hosts run.
         environments: Its compute environments, the one to fill first; AWS Batch takes three at most, of one
             architecture. The arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that

@@ -48,8 +48,6 @@ class MultiNodeTraining(BatchWork):
     Attributes besides the number of hosts are those of `BatchWork`.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
         queue: A queue whose environments have one instance type, in one Availability Zone, and no Spot hosts.
             ``network=HostNetwork.efa()`` in its `CapacityChoice` gives hosts their Elastic Fabric Adapters and a
             cluster placement group, ``HostNetwork(placement_group=True)`` the placement group alone.

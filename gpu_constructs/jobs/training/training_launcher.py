@@ -174,7 +174,6 @@ class TrainingLauncher:
     join_within: cdk.Duration | None = None
 
     def __post_init__(self) -> None:
-        """Refuses values of another kind."""
         if not isinstance(self.tool, Tool):
             raise unexpected(
                 "tool", self.tool, "a tool", fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()"
@@ -199,11 +198,6 @@ class TrainingLauncher:
 
         Hosts have fixed ranks (static rendezvous): with its other backends rank 0, which writes checkpoints, may be on
         a host that is stopped as soon as the main one ends.
-
-        Args:
-            processes_per_host: See `TrainingLauncher`.
-            port: See `TrainingLauncher`.
-            join_within: See `TrainingLauncher`.
         """
         return cls(tool=Tool.TORCHRUN, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
@@ -216,13 +210,7 @@ class TrainingLauncher:
         port: int = _DEFAULT_PORT,
         join_within: cdk.Duration | None = None,
     ) -> TrainingLauncher:
-        """``deepspeed`` without SSH: the command is a script of Python and its arguments.
-
-        Args:
-            processes_per_host: See `TrainingLauncher`.
-            port: See `TrainingLauncher`.
-            join_within: See `TrainingLauncher`.
-        """
+        """``deepspeed`` without SSH: the command is a script of Python and its arguments."""
         return cls(tool=Tool.DEEPSPEED, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
     @classmethod
@@ -232,10 +220,6 @@ class TrainingLauncher:
 
         It calls ``jax.distributed.initialize(num_processes=…, process_id=…)`` with the variables ``JAX_NUM_PROCESSES``
         and ``JAX_PROCESS_ID``; JAX reads ``JAX_COORDINATOR_ADDRESS`` itself.
-
-        Args:
-            port: See `TrainingLauncher`.
-            join_within: See `TrainingLauncher`.
         """
         return cls(tool=Tool.JAX, processes_per_host=1, port=port, join_within=join_within)
 

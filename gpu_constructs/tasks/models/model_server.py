@@ -128,7 +128,6 @@ class ModelServer:
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            **options: See `ServerOptions`.
         """
         return cls.preset("vllm", model=model, **options)
 
@@ -142,7 +141,6 @@ class ModelServer:
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            **options: See `ServerOptions`.
         """
         return cls.preset("sglang", model=model, **options)
 
@@ -156,7 +154,6 @@ class ModelServer:
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            **options: See `ServerOptions`.
         """
         return cls.preset("tgi", model=model, **options)
 
@@ -171,7 +168,6 @@ class ModelServer:
         Args:
             model_repository: Its repository of models, a directory or an ``s3://`` address. By default ``/models``,
                 where a `ModelCache` puts it.
-            **options: See `ServerOptions`.
         """
         return cls.preset("triton", model=model_repository, **options)
 
@@ -188,7 +184,6 @@ class ModelServer:
             name: The server.
             model: A name on Hugging Face, or a directory in the container. ``dlc_vllm`` takes an ``s3://`` address too,
                 with ``arguments=["--load-format", "runai_streamer"]``.
-            **options: See `ServerOptions`.
         """
         if name not in get_args(Preset):
             raise UnknownNameError(
