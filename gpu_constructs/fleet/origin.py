@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import field, replace
+from enum import Enum
 
-from gpu_constructs.facts.values import Named, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 
@@ -109,14 +110,14 @@ class Subnet:
         return any(one is not None and two is not None and one != two for one, two in pairs)
 
 
-class Blocked(Named):
-    """What keeps everything in some subnets from leaving their VPC: a value, or something of such a type."""
+class Blocked(Enum):
+    """What keeps everything in some subnets from leaving their VPC."""
 
-    NO_ROUTE = "no route"
-    NO_PUBLIC_ADDRESS = "no public address"
-    NAT_GATEWAY = "AWS::EC2::NatGateway"
-    NETWORK_ACL = "AWS::EC2::NetworkAcl"
-    VPC = "AWS::EC2::VPC"
+    NO_ROUTE = "route"
+    NO_PUBLIC_ADDRESS = "address"
+    NAT_GATEWAY = "gateway"
+    NETWORK_ACL = "acl"
+    NO_DNS = "dns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,6 @@ class Context:
     """A fleet with what several rules ask about it.
 
     Attributes:
-        fleet: What was asked for.
         now: The time of the check, for rules about what may have ended; without one they are silent.
         files: What the fleet was read from, for rules about how resources refer to each other; without it they are
             silent. Constructs have none.
@@ -61,10 +60,10 @@ class Context:
         found = self.resource(thing)
         return found is not None and found.own_metadata.get(EXISTS) is True
 
-    def is_read_elsewhere(self, thing: Pool | Task | Workload) -> bool:
+    def is_known_to_stacks(self, thing: Pool | Task | Workload) -> bool:
         """Whether an output or a parameter hands a thing on to stacks or scripts that these files do not show."""
         found = self.resource(thing)
-        return found is not None and found.reference in self.index.read_elsewhere
+        return found is not None and found.reference in self.index.others.known_to_stacks
 
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from; None where no file that was read says it."""
@@ -183,9 +182,7 @@ class Problem:
         ways: Changes with concrete values, which are tried before they are shown; or what makes them then, because one
             thing may have thousands of mistakes.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
-        value: What was written there.
-        allowed: What may stand there instead, in words.
-        one_value: Whether that value is wrong by itself, whatever the others are.
+        one_value: Whether `value` is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for.
         origin: Where it was written; by default where `about` was.
         changes: The property that has to be changed there, where it is not `property_name`.
@@ -263,7 +260,6 @@ class Rule:
             rule is silent.
         changes: The property that has to be changed, where that is not the `property_name` of what it finds: the name
             may be too short for a place, or stand for an argument of a constructor.
-        ask: Looks at the subject.
         in_fleet: Asks the same of the whole fleet, such as where a task is sent; None where one subject says it all.
     """
 

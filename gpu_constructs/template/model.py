@@ -36,7 +36,6 @@ class Reference:
 
     Attributes:
         stack: Name of the stack that defines the resource, which may be another one (an export, a nested stack).
-        logical_id: Its logical id there.
         attribute: The attribute of ``Fn::GetAtt``, such as ``Arn``; None for ``Ref``.
     """
 
@@ -63,8 +62,7 @@ class Placeholder:
     """A piece of a text that has a name and no value before the deploy: equal ones stand for equal texts.
 
     Attributes:
-        stack: Name of the stack.
-        name: A parameter of it that has no value, or what CloudFormation knows of it, such as ``AWS::StackName``.
+        name: A parameter of a stack that has no value, or what CloudFormation knows of it, such as ``AWS::StackName``.
     """
 
     stack: str
@@ -121,9 +119,7 @@ class Resource:
     """One resource of a stack.
 
     Attributes:
-        logical_id: Its logical id.
         type: Such as ``AWS::ECS::Service``.
-        stack: Name of its stack.
         properties: Its properties, worked out.
         metadata: Its metadata, as written.
         init: What ``cfn-init`` does, which is in its metadata, worked out.
@@ -174,21 +170,20 @@ class Stack:
         resources: Its resources by logical id; those whose condition is false are left out.
         region: Where it is deployed to; None where that is only known at deploy time.
         root: File of the stack around it that is in no other one; its own file where it is not nested.
-        given_away: Finds what it gives to stacks and scripts that are not read.
+        known: Finds what of it stacks and scripts know that are not read.
     """
 
     name: str
     resources: Mapping[str, Resource] = field(hash=False)
     region: str | None = None
     root: str | None = None
-    given_away: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
+    known: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
 
 
 class UnreadableError(GpuConstructsError):
     """A file is not a template, a cloud assembly or a request, or it is too much to read.
 
     Args:
-        reason: What is wrong with it.
         file: The file as the user named it.
         line: Line where it goes wrong, from 1.
         column: Column there, from 1.
@@ -223,8 +218,6 @@ class UndeclaredError(UnreadableError):
     """A value is given to a parameter that no template declares.
 
     Args:
-        name: The parameter.
-        files: The templates.
         fix: The change that most likely does what the user meant.
     """
 

@@ -44,7 +44,7 @@ _BLOCKED = {
         "have network ACL {}, which has no entries and lets nothing through",
         f"entries of the network ACL in both directions, or, in the subnets of the hosts, {_ENDPOINTS}",
     ),
-    Blocked.VPC: (
+    Blocked.NO_DNS: (
         "are in {}, whose EnableDnsSupport is false, so that no name of AWS resolves there",
         "EnableDnsSupport true, which endpoints with private DNS need too, or DHCP options with a DNS server of yours",
     ),

@@ -35,7 +35,7 @@ def sends_signals(context: Context) -> Problems:
     for pool, group in _groups(context, HostAction.SIGNALS):
         waits, must_come = _awaits_signals(group)
         # A program with that permission may send the signals of hosts.
-        if waits and not context.index.may_call("cloudformation:SignalResource"):
+        if waits and not context.index.others.may_call("cloudformation:SignalResource"):
             yield Problem(
                 about=pool,
                 message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
@@ -64,7 +64,7 @@ def launch_is_completed(context: Context) -> Problems:
             *((each.logical_id, Section.of(each, [])) for each in separate.get(group.reference, ())),
         ]
         for otherwise, hook in hooks:
-            if not _ends_launch(hook) or context.index.may_call(*_COMPLETES):
+            if not _ends_launch(hook) or context.index.others.may_call(*_COMPLETES):
                 continue
             name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), _DEFAULT_SECONDS)
             waits = "" if isinstance(seconds, Unknown) else f" after {seconds} seconds"

@@ -248,7 +248,7 @@ class Schedules:
             bool(self._of_any)
             or any(_grows(each) for each in self._actions.get(group.reference, ()))
             or not self._with_policies.isdisjoint({group.reference, None})
-            or self._index.may_call(*_SET_SIZE, on=group.reference)
+            or self._index.others.may_call(*_SET_SIZE, on=group.reference)
         )
 
     def may_raise(self, group: Resource, most: int | Unknown | None) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain
 
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
-    STATE_MACHINES,
     DynamicReference,
     Placeholder,
     Reference,
@@ -20,12 +18,11 @@ from gpu_constructs.template.model import (
     Stack,
     Text,
     Value,
-    allowed_in,
     begin_of,
-    mentioned,
     references_in,
 )
 from gpu_constructs.template.resources.names import construct_path
+from gpu_constructs.template.resources.others import CUSTOM, Others
 
 # The property by which templates name a resource; the last piece of an ARN is the same name.
 _NAMED_BY = {
@@ -57,30 +54,6 @@ _NAMES_IN_NAMES = 3
 _STEPS_OF_ARN = 5
 _ANYWHERE = Place()
 _BETWEEN = ("/", ":")
-_CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
-# AWS does what a program, a template or a document of somebody says.
-_AS_TOLD = (
-    "AWS::CloudFormation::CustomResource",
-    "AWS::CloudFormation::StackSet",
-    "AWS::CodeBuild::Project",
-    "AWS::SSM::Document",
-    "AWS::Serverless::Application",
-    "AWS::ServiceCatalog::CloudFormationProvisionedProduct",
-)
-_OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
-_ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
-_ROLE = "AWS::IAM::Role"
-_POLICIES = ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy", _ROLE)
-_FUNCTIONS = ("AWS::Lambda::Function", "AWS::Serverless::Function")
-# https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
-_FULL_ACCESS: Mapping[str, Sequence[str]] = {
-    "AdministratorAccess": ("*",),
-    "AmazonEC2FullAccess": ("autoscaling:*", "ec2:*"),
-    "AmazonElasticFileSystemFullAccess": ("elasticfilesystem:*",),
-    "AutoScalingFullAccess": ("autoscaling:*",),
-    "PowerUserAccess": ("*",),
-}
-_HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
 class Index:
@@ -104,7 +77,6 @@ class Index:
         self._where: dict[Place, str] = {}
         self._names = cache(self._find_names)
         self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
-        self._calls: dict[tuple[str, ...], set[Reference | None]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -112,69 +84,12 @@ class Index:
 
     def of_custom_types(self) -> Iterable[Resource]:
         """Every resource that a function of somebody makes."""
-        return self.all(*(each for each in self._by_type if each.startswith(_CUSTOM)))
+        return self.all(*(each for each in self._by_type if each.startswith(CUSTOM)))
 
     @cached_property
-    def given_away(self) -> frozenset[Reference]:
-        """What others may add to: code of somebody that is given it, and whoever reads it of these stacks."""
-        return self.of_others | self.read_elsewhere
-
-    @cached_property
-    def of_others(self) -> frozenset[Reference]:
-        """What code of somebody is given, be it by an alias, a function or its role."""
-        return frozenset(one for each in self._code for one in references_in(each.properties))
-
-    def may_call(self, *operations: str, on: Reference | None = None) -> bool:
-        """Whether code of somebody, or a role of these files, may call one of some operations, as policies name them.
-
-        What a policy allows for other resources than `on` does not count: CDK allows a role of its own to change the
-        default security group of each VPC, with ``@aws-cdk/aws-ec2:restrictDefaultSecurityGroup``.
-        """
-        if operations not in self._calls:  # as each group of hosts is asked about the same
-            wanted = [each.lower() for each in operations]
-            found = {of for action, of in self._allowed if any(fnmatchcase(each, action) for each in wanted)}
-            self._calls[operations] = found | ({None} if names_one_of(operations, self._said) else set())
-        of_some = self._calls[operations]
-        return None in of_some or (bool(of_some) if on is None else on in of_some)
-
-    @cached_property
-    def _allowed(self) -> frozenset[tuple[str, Reference | None]]:
-        """The actions that policies allow, in small letters, each with its resource; an unknown one is any."""
-        some = [*self.all(*_POLICIES, "AWS::Serverless::Function")]
-        named = (line.rpartition("/")[2] for each in some for line in mentioned(each)[0].splitlines())
-        of_aws = ((action, None) for each in named for action in _FULL_ACCESS.get(each, ()))
-        allowed = chain.from_iterable(map(allowed_in, some))
-        return frozenset((each.lower() if isinstance(each, str) else "*", of) for each, of in (*of_aws, *allowed))
-
-    @cached_property
-    def _said(self) -> str:
-        rules = self.all("AWS::Events::Rule", *_FUNCTIONS, *STATE_MACHINES)
-        callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
-        return "\n".join(mentioned(each)[0] for each in callers.values())
-
-    @cached_property
-    def _code(self) -> Sequence[Resource]:
-        """Custom resources, types and modules of somebody, what calls any API, and what they are handed it by."""
-        found: dict[Reference, None] = {}
-        waiting = [each for each in self._by_key.values() if _is_of_somebody(each)]
-        for each in waiting:
-            new = [one for one in references_in(each.properties) if one not in found]
-            found.update(dict.fromkeys(new))
-            for one in filter(None, map(self.at, dict.fromkeys(new))):
-                waiting += [one] if one.type in _HANDED_ON else []
-                waiting += self._policies.get(one.reference, ()) if one.type == _ROLE else ()
-        return waiting
-
-    @cached_property
-    def _policies(self) -> Mapping[Reference, Sequence[Resource]]:
-        some = self.all("AWS::IAM::Policy")
-        return grouped((one, each) for each in some for one in references_in(each.properties.get("Roles")))
-
-    @cached_property
-    def read_elsewhere(self) -> frozenset[Reference]:
-        """What outputs and parameters give to stacks and scripts that these files do not show."""
-        stored = (one for each in self.all(_PARAMETER) for one in references_in(each.properties.get("Value")))
-        return frozenset(chain(stored, (one for each in self._stacks for one in each.given_away())))
+    def others(self) -> Others:
+        """Who else may change what is here."""
+        return Others(self._by_key, self._stacks)
 
     def where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.
@@ -225,7 +140,7 @@ class Index:
         """The custom resource that a property points at."""
         reference = _pointed_at(value)
         found = None if reference is None else self.at(reference)
-        return found if found is not None and found.type.startswith(_CUSTOM) else None
+        return found if found is not None and found.type.startswith(CUSTOM) else None
 
     def find(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Resource | None:
         """The resource a property names: by reference, ARN, name or a parameter with one; names mean what is `near`."""
@@ -302,22 +217,6 @@ class Index:
         if parameter is None or not depth:
             return value
         return self._stored(parameter.properties.get("Value"), near, depth - 1)
-
-
-def _is_of_somebody(resource: Resource) -> bool:
-    """Whether its author says what it does to which resources, and not AWS.
-
-    https://docs.aws.amazon.com/step-functions/latest/dg/supported-services-awssdk.html
-    """
-    if resource.type in STATE_MACHINES:
-        return _ANY_API in mentioned(resource)[0]
-    return not resource.type.startswith(_OF_AWS) or resource.type in _AS_TOLD
-
-
-def names_one_of(operations: Iterable[str], text: str) -> bool:
-    """Whether a text names one of some operations of APIs, in the spelling of a program or a command."""
-    plain = text.lower().replace("-", "").replace("_", "")
-    return any(each.lower().rpartition(":")[2] in plain for each in operations)
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:
