@@ -26,8 +26,6 @@ class UnansweredError(GpuConstructsError):
     """AWS did not answer a call, or in a form that is not known.
 
     Args:
-        problem: What happened, in words.
-        fix: What to do about it.
         code: The error code of AWS; empty where it sent none.
         is_denied: Whether the credentials may not make this call, and may make others.
         is_out_of_reach: Whether no call to this service is answered.

@@ -166,11 +166,9 @@ class Acceptance:
     """Findings of one rule that a configuration accepts.
 
     Attributes:
-        reason: Why that is all right.
         path: Files, as a pattern of a ``.gitignore``; empty means all.
         resource: Resources, by a name with ``*`` and ``?``; empty means all.
         until: The last day on which it counts; None where it always does.
-        place: Where it is written.
     """
 
     rule: str

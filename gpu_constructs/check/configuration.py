@@ -57,7 +57,6 @@ class Configuration:
         file: Its name; None where there is none.
         instance_types: Types that the catalogue does not have, by name.
         hosts: How many hosts of each type are in the clusters whose hosts no file defines.
-        parameters: Values of template parameters.
         region: Region of templates that do not say it themselves.
         fail_on: What makes a check fail, one of `FAIL_ON`.
         ignore: Ids of rules that are left out; some may be asked no more.
@@ -67,7 +66,6 @@ class Configuration:
         exclude: Patterns of those that are left out.
         severity: How grave findings of some rules are.
         accept: Findings that are accepted, with a reason.
-        baseline: The file of the baseline.
     """
 
     file: str | None = None

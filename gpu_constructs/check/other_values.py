@@ -176,7 +176,6 @@ class ValueTable:
     Attributes:
         parameter: Name of the parameter, or ``AWS::Region``.
         subject: Name of the thing; empty for all that the default breaks.
-        origin: Where the parameter is declared.
         outcomes: Every value that was tried, the default first.
     """
 

@@ -81,7 +81,6 @@ class Selection:
     Attributes:
         folder: The directory that the patterns are about.
         include: Nothing else is looked at; all where there is none.
-        exclude: What is left out.
     """
 
     folder: str = os.curdir
@@ -192,7 +191,6 @@ class _Walk:
     """The files below one directory, by their path from there.
 
     Attributes:
-        unreadable: What could not be looked at.
         ignored: Directories that git ignores.
     """
 

@@ -67,7 +67,6 @@ class DriverSupport:
         architecture: NVIDIA's names for the range of compute capabilities.
         lowest: First compute capability of the range, as (major, minor).
         highest: Last compute capability of the range.
-        source: Where the bounds are from.
         models: The GPUs of this range that it is about, as the catalogue names them; empty for all.
         since: First version that drives them; of each branch in which they came later than in an older one, a further
             one. Empty where every version in use today is recent enough.

@@ -87,7 +87,6 @@ class InstanceNeeds:
         gpu_memory_total_mib: Memory of all its GPUs together in MiB.
         accelerators: Accelerators of any vendor that the operating system sees.
         models: Models of accelerators as in `gpu_constructs.facts.models`, in any case; one of them.
-        vendor: Who makes the accelerators.
         compute_capability: CUDA compute capability as (major, minor).
         precision: A number format that the GPUs must take, see `gpu_constructs.facts.gpu_features`.
         nvlink: Whether NVLink must join the GPUs of a host, or must not.
@@ -95,7 +94,6 @@ class InstanceNeeds:
         network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".
         vcpus: Default vCPUs.
         memory_mib: Nominal memory of the host in MiB.
-        architecture: Processor architecture.
         families: Families such as ``g6``; one of them.
         region: A region that must have offered it when the catalogue was recorded; its prices count.
         purchase: How it must be possible to buy it.
@@ -194,7 +192,6 @@ def needs_like(found: InstanceType) -> InstanceNeeds:
 
 
 def _range_of(is_bound: Callable[[object], bool], value: object) -> Range[Any] | None:
-    """A range that is not empty."""
     if not isinstance(value, Range) or not all(each is None or is_bound(each) for each in (value.low, value.high)):
         return None
     if value.low is not None and value.high is not None and value.low > value.high:

@@ -51,7 +51,6 @@ class Image:
         end_of_life: Day after which AWS promises no updates; releases may still appear. None if no day is announced.
         root_device: Device name of its root volume.
         image_device: Device name of the volume that holds container images.
-        source: Where the row is from.
         line: Name of its releases in ``data/image_releases.json``; empty for images without an NVIDIA driver, and for
             those of a user.
     """
@@ -97,8 +96,6 @@ class ImageException:
     Attributes:
         operating_system: System of the images it is about.
         families: Instance families it is about.
-        reason: Why.
-        source: Who says so.
         architecture: Architecture of these images; None for all.
         below_branch: First driver branch to which it does not apply; None if it applies to all.
     """

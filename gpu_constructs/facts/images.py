@@ -191,7 +191,6 @@ def _preferred(instance_type: InstanceType) -> Image | None:
 
 
 def _why_not(preferred: Image | None, instance_type: InstanceType) -> str | None:
-    """Why the preferred image does not drive the type, None if it does."""
     if preferred is not None:
         answer = compatibility(preferred, instance_type)
         return answer.reason if answer.verdict is Verdict.CANNOT else None

@@ -48,7 +48,6 @@ class Accelerators:
     """The accelerators of one instance type, all alike.
 
     Attributes:
-        vendor: Who makes them.
         model: The maker's model name, such as ``L4``.
         count: Whole devices; 0 on a fractional type such as g6f.large.
         logical_count: Devices that the operating system sees; 1 on g6f.large.
@@ -177,9 +176,7 @@ class InstanceType:
         name: The name AWS prints, such as ``g6.xlarge``.
         vcpus: Default vCPUs.
         memory_mib: Nominal memory in MiB; a host registers less with ECS, see `gpu_constructs.placement`.
-        architecture: Processor architecture.
         accelerators: What it has besides the CPU; None on a general-purpose type.
-        network: Its network interfaces.
         local_disks: Its instance store, empty if it has none or, on a type with `regions` empty, unknown.
         purchase_classes: How it may be bought; empty if unknown.
         regions: Regions that offer it in the recorded data; empty for a type that none of them offers.

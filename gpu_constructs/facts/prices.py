@@ -23,10 +23,8 @@ class Price:
 
     Attributes:
         instance_type: The name AWS prints.
-        usd_per_hour: US dollars an hour.
         region: The region whose price it is, which may stand in for another.
         recorded: The day it is of; of a list without a date, the day on which that was read.
-        source: Where it is from.
         dated: Whether the list has a date; without, the price may be older than `recorded`.
     """
 

@@ -50,7 +50,6 @@ class ReleaseChange:
     """What a release brought for GPUs.
 
     Attributes:
-        source: Who says so.
         families: Instance families that need it; empty where none depends on it.
         without: What an image without it is on them.
         after: The release from which on they need it; empty for all before `since`.

@@ -55,7 +55,6 @@ class ServerFacts:
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
         cache_variables: Environment variables that name a directory for that.
-        sources: Where each field is from.
     """
 
     repository: str | None = None

@@ -40,7 +40,6 @@ class Step:
         may_come_back: Whether a way may lead from it, or a state around it, to the same one.
         way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
             way, or something on it may end it.
-        origin: Where it was written.
     """
 
     name: str
@@ -60,10 +59,8 @@ class JobQueue:
     """A queue of AWS Batch.
 
     Attributes:
-        name: How the user calls it.
         has_shares: Whether it has a fair-share scheduling policy.
         wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
-        origin: Where it was written.
     """
 
     name: str
@@ -77,7 +74,6 @@ class Submission:
     """What submits a job to a queue.
 
     Attributes:
-        name: What it is called.
         starter: What kind of resource it is.
         queue: The queue; None where the files that were read do not define it.
         task: The job; None where they do not define that.
@@ -86,7 +82,6 @@ class Submission:
         attempt_seconds: Seconds after which an attempt ends, where it says so itself.
         attempts: How often the job is tried at most, likewise.
         copies: Jobs of the array that it submits; None for one job, which is no array.
-        origin: Where it was written.
     """
 
     name: str

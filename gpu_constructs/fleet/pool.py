@@ -52,7 +52,6 @@ class HostUpdate:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html
 
     Attributes:
-        method: How it replaces them.
         min_healthy_percent: Of an instance refresh: hosts that stay in service, in percent of those that run.
         max_healthy_percent: Of an instance refresh: hosts in service and on their way at most, likewise.
         replaces_protected: Of an instance refresh: whether it replaces hosts that are protected from scale-in.
@@ -211,8 +210,6 @@ class HostSetup(TypeChoice):
     Attributes:
         image: The machine image; unknown where an AMI id says nothing about it.
         image_written: The image as written, where `image` is unknown and a text was written.
-        bought: How the hosts are bought.
-        user_data: What the hosts run at boot.
         interfaces: Network interfaces, where the launch template lists them.
         placement_group: Whether the hosts are in a cluster placement group.
         names_image: Whether a machine image is named, whichever that is; only templates say so.
@@ -239,18 +236,14 @@ class Pool(HostSetup):
     """Hosts that one capacity provider, Auto Scaling group or compute environment can launch.
 
     Attributes:
-        name: How the user calls it; unique in a fleet.
         min_instances: Hosts that are always there.
         max_instances: Hosts at most.
-        kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
-        group: What only its Auto Scaling group says.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         zones: Availability Zones of its subnets; None where they are not known.
         subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
             not known.
-        way_out: How its hosts reach AWS from there.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
@@ -265,7 +258,6 @@ class Pool(HostSetup):
         allocation: Its allocation strategy, likewise.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
             its VPC lets nothing in, of a compute environment; only templates say so.
-        origin: Where it was written.
     """
 
     name: str

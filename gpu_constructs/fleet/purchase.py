@@ -122,7 +122,6 @@ class Bought:
     """How the hosts of a pool are bought.
 
     Attributes:
-        option: In one word.
         distribution: What of it is on demand and what is spot, where its group has a mixed instances policy.
         reservation: The capacity reservations that the hosts run in, where any are named.
         block: When the hosts can be there, where they run in a Capacity Block.
@@ -153,7 +152,6 @@ class InstanceRequirements:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
 
     Attributes:
-        vcpus: vCPUs.
         memory_mib: Nominal memory in MiB.
         accelerator_count: Accelerators of one host; without a requirement of accelerators none are wanted.
         accelerator_memory_mib: Memory of all its accelerators together in MiB.

@@ -55,7 +55,6 @@ class Relations:
     Attributes:
         depends_on: The containers that it waits for, as far as their names are known.
         mounts: Names of the volumes that it mounts, as far as they are known.
-        mount_paths: Where it mounts volumes.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
         log_driver: Its log driver as written; None if nothing was.
     """
@@ -77,7 +76,6 @@ class Container:
     Attributes:
         name: Its name; empty if none was written.
         requirements: What ECS reserves of the host's accelerators, as written.
-        needs: What it needs of each GPU beyond that.
         cpu: CPU units, 1024 to a vCPU; 0 asks for nothing.
         memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
         memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
@@ -98,10 +96,8 @@ class Container:
         command: Words in place of the command of its image; empty for that.
         unknown_keys: Keys that ask for GPUs and that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
-        relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
         has_open_name: Whether its name is only known at deploy time; it is then called something else here.
-        origin: Where it was written.
     """
 
     name: str
@@ -192,7 +188,6 @@ class Task:
     """A task definition: containers that run together on one host.
 
     Attributes:
-        name: How the user calls it; unique in a fleet.
         containers: In the order in which they were added.
         network_mode: As written; ``bridge`` is ECS's own default on Linux.
         names_network_mode: Whether that is written.
@@ -203,7 +198,6 @@ class Task:
         architecture: Processor architecture of its ``runtimePlatform``; None if nothing was written.
         operating_system: Operating system family of its ``runtimePlatform``; None if nothing was written.
         ipc_mode: As written; None if nothing was.
-        constraints: Where it may be placed.
         unknown_keys: Keys that ask for GPUs and that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
@@ -219,7 +213,6 @@ class Task:
         node_types: Instance types that the nodes of such a job name, all its ranges together; empty where they name
             none, and on ranges that do not stand for all.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
-        origin: Where it was written.
     """
 
     name: str

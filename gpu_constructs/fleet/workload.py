@@ -63,9 +63,7 @@ class Workload:
     """Copies of one task on a strategy: a service, or what runs the task now and then, such as a schedule.
 
     Attributes:
-        name: How the user calls it; unique in a fleet.
         task: What it runs, with what it overrides; None where the files that were read do not define it.
-        starter: What starts the copies.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
         strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
             the service has neither a strategy nor a launch type.
@@ -93,7 +91,6 @@ class Workload:
             written; only templates say so.
         variables: What its overrides set: the container, the variable and its value, which is the part that is known
             where a state of Step Functions adds to it; only templates say so.
-        origin: Where it was written.
     """
 
     name: str
@@ -162,7 +159,6 @@ class ProviderList:
         providers: A name for each provider, the same in every list; unknown where one is only known at deploy time.
         keeps_providers: Whether it is said to name every provider that the cluster has.
         keeps_strategy: Whether it is said to have the default strategy that the cluster should have.
-        origin: Where it was written.
     """
 
     cluster: str | Unknown | None
@@ -185,7 +181,6 @@ class ComputeEnvironment:
     """A compute environment of AWS Batch that is not among the pools: it has no hosts of its own, or none with GPUs.
 
     Attributes:
-        name: How the user calls it.
         lacks_accelerators: Why it certainly has no accelerators, in words; empty where that is not known.
         has_hosts: Whether its jobs run on hosts of EC2, of which the template does not say the types.
         origin: Where its compute resources were written.
@@ -202,8 +197,6 @@ class Remark:
     """A part of a file that could not be understood.
 
     Attributes:
-        text: What was found, in words.
-        origin: Where.
         fix: What makes it known; empty where the text says all.
         hides_work: Whether it may define tasks, or what runs them, of which nothing is known then.
     """

@@ -29,9 +29,6 @@ class Demand:
         shared_memory_mib: Memory of one GPU that its containers share through MPS; None if none does.
         neuron: Whether it asks for Neuron devices as a resource.
         neuron_devices: Neuron devices that it is given by path, up to the highest.
-        cpu: CPU units.
-        memory_mib: Memory in MiB.
-        interfaces: Its own network interfaces.
         host_ports: Ports of the host that it takes, with their protocol; in network mode ``awsvpc`` it has all ports to
             itself.
         is_network_unknown: Whether its network mode is only known at deploy time, so that it may have an interface and

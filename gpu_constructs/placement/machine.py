@@ -218,7 +218,6 @@ class UnmetNeed:
     Attributes:
         asked: How much, in words: ``40 GiB``.
         has: What the GPUs of the host have, in words: ``22.3 GiB (L4)``.
-        container: Name of the container that needs it.
     """
 
     need: NeedKind

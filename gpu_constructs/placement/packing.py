@@ -85,10 +85,8 @@ class HostGroup:
     """Hosts in the same state.
 
     Attributes:
-        hosts: How many.
         free: What is left of each, in the order of `Room.units`.
         shared: What is left of the memory of each GPU in sharing mode.
-        ports: Ports that are taken.
         taken: What is on each, in the order in which it came, with the copies on one host.
     """
 
@@ -341,7 +339,6 @@ def _filled(group: HostGroup, load: Load, most: int, left: int, room: Room) -> t
 
 
 def _taken(group: HostGroup, load: Load, copies: int, hosts: int, room: Room) -> HostGroup:
-    """Hosts of a group with so many copies on each."""
     need = load.need
     free = tuple([left - copies * asked for left, asked in zip(group.free, need.units, strict=True)])
     shared = group.shared

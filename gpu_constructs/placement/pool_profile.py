@@ -226,7 +226,6 @@ class Daemon:
     """A daemon of the hosts of a pool, which comes before every other task.
 
     Attributes:
-        name: How the user calls it.
         demand: What it asks for; None where its task is not known.
         is_certain: Whether it certainly is a daemon of these hosts.
         absent: Custom attributes that user data gives hosts of other pools, and the whole user data of these does not.
@@ -255,7 +254,6 @@ class PoolProfile:
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
         attributes: Custom attributes of its hosts, as far as its user data shows them.
         absent: Custom attributes that they do not have.
-        places: Where a host may be.
         occupied: Network interfaces that a host has before any task.
         gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
         capability_settings: Settings with which its agents leave out, or may leave out, what they can do.

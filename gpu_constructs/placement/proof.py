@@ -85,7 +85,6 @@ class Tenant:
     """Copies of one workload that come to one pool.
 
     Attributes:
-        least: Copies that come at least.
         most: Copies that come at most; None if that is not known.
         fits: Whether one copy fits on every host that the pool may launch.
         distinct: Whether no two of them may be on one host.
@@ -123,7 +122,6 @@ class PoolLoad:
 
     Attributes:
         offer: What it has beside its daemons.
-        tenants: Workloads that it may take.
         is_crowded: Whether there are workloads whose task is not known.
         is_beyond_budget: Whether no packing is looked for, because it would take too long.
     """
@@ -210,7 +208,6 @@ class Stranded:
     Attributes:
         hosts: Hosts with as many idle ones.
         gpus: Idle GPUs of each.
-        gpus_per_host: GPUs of each.
         exhausted: What of the host is used up, in words.
     """
 

@@ -41,7 +41,6 @@ class Share:
     """Copies that go to one provider.
 
     Attributes:
-        least: Copies at least.
         most: Copies at most; None if that is not known.
         rest: The part of a copy that its weight gives it besides `least`.
     """

@@ -128,7 +128,6 @@ class Doubt:
     """What may keep a task from fitting.
 
     Attributes:
-        text: Why, in words.
         fix: The smallest change after which it fits; empty where only the user can know.
         most_mib: Memory that certainly fits, where that is what it is about.
     """

@@ -112,9 +112,7 @@ class Elsewhere:
     """Where copies of a task go that is not a pool of the fleet.
 
     Attributes:
-        text: What it is, in words.
-        answer: Whether they run there.
-        why: Why they do not, in words; empty where that is not known.
+        why: Why the copies do not run there, in words; empty where that is not known.
     """
 
     text: str

@@ -88,7 +88,6 @@ class Trials:
 
 
 def _size(fleet: Fleet) -> int:
-    """How many things rules look at."""
     types = sum(len(each.instance_types) + len(each.unknown_type_names) for each in fleet.pools)
     containers = [each for task in fleet.tasks for each in task.containers]
     requests = sum(len(each.requirements) for each in containers)

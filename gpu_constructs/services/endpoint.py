@@ -51,7 +51,6 @@ class NetworkEndpoint:
     """A Network Load Balancer's way to a service.
 
     Attributes:
-        load_balancer: The load balancer.
         listener: Where connections arrive.
         target_group: The tasks that they are passed to.
         address: Where the service answers, as ``name:port``, by the name that AWS gives the load balancer.
@@ -73,7 +72,6 @@ class TargetPort:
     """A port of a container that load balancers send requests to.
 
     Attributes:
-        container_port: Where it listens.
         port: The ports of the host, or of the task's interface, at which it can be reached, as security groups take
             them.
         target_type: What a target group registers: hosts, or in network mode ``awsvpc`` the addresses of the tasks.

@@ -169,7 +169,6 @@ def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
 
 
 def _stack_of(group: object) -> cdk.Stack | None:
-    """The stack of a group that this app defines."""
     reference = _reference(group)
     return None if reference is None else cdk.Stack.of(reference.target)
 

@@ -296,7 +296,6 @@ class CountedContainers:
         self.task = with_one_more(self.task, container)
 
     def _resize(self, task: Task) -> None:
-        """Writes the sizes that they have in another task."""
         for index, (before, after) in enumerate(zip(self.task.containers, task.containers, strict=True)):
             sizes = {
                 "Cpu": (before.cpu, after.cpu),

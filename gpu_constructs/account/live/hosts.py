@@ -90,7 +90,6 @@ class Cause:
     """One thing that holds a task up.
 
     Attributes:
-        layer: Where it is held up.
         where: The capacity provider or the hosts that it is about; empty where it is about the task or one host.
         text: Why; of one host: ``has 0 of 1 GPUs free, and 1 is asked``.
         fix: What to do; empty where waiting does it.

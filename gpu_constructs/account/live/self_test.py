@@ -95,7 +95,6 @@ class Request:
     region: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuses a time that does not pass."""
         if not 0 < self.minutes < math.inf:
             raise InvalidValueError(
                 f"expects a time above 0, got {self.minutes:g} minutes", argument="minutes", value=self.minutes

@@ -26,10 +26,8 @@ class Look:
     """One thing that was looked at.
 
     Attributes:
-        name: What is checked.
         about: The host, the provider or the service.
         passed: Whether it is as it should be; None where it could not be looked at.
-        text: What was found.
         fix: What to do; empty where nothing is to be done.
     """
 

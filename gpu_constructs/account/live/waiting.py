@@ -46,7 +46,6 @@ class _Asked:
     """What is to be placed.
 
     Attributes:
-        constraints: Placement constraints of its service.
         needed: Attributes that ECS wants of its host.
         copies: How many of it are missing.
     """

@@ -77,7 +77,6 @@ class Answer:
     """The pages of an answer. Those of another form than the API has raise `UnansweredError`.
 
     Attributes:
-        call: The call that was answered, for errors.
         has_more: Whether there are more pages than were read.
     """
 

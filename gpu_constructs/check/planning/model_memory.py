@@ -75,7 +75,6 @@ class Part:
     """One part of the memory.
 
     Attributes:
-        gib: How much, in GiB.
         formula: How it is worked out, with its numbers.
         basis: What the number rests on.
         copies_from: GPUs beyond which a further one holds a copy instead of a smaller part; None if all share it.
@@ -94,12 +93,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """The memory of a model, part by part.
-
-    Attributes:
-        context: Tokens of each sequence.
-        sequences: Sequences at a time.
-    """
+    """The memory of a model, part by part."""
 
     shape: ModelShape
     precision: str

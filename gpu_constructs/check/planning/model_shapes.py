@@ -23,7 +23,6 @@ class ModelShape:
         name: As in ``--serve``.
         parameters: All of them, in units of 10^9.
         layers: Layers that keep keys and values of each token; 0 of a model without such a cache.
-        hidden: Hidden size.
         heads: Attention heads, which tensor parallelism divides; 0 where no source says that GPUs share the model.
         kv_heads: Heads that have keys and values of their own; 1 with a latent.
         head_size: Size of each.

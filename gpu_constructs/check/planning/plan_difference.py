@@ -117,7 +117,6 @@ def _pairs(old: Sequence[PoolPlan], new: Sequence[PoolPlan]) -> list[_Pair]:
 
 
 def _alone(key: Callable[[PoolPlan], Hashable], plans: Sequence[PoolPlan]) -> dict[Hashable, PoolPlan]:
-    """Pools by what only one of them is."""
     count = Counter(map(key, plans))
     return {key(each): each for each in plans if key(each) is not None and count[key(each)] == 1}
 

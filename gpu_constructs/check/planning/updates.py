@@ -51,7 +51,6 @@ class Update:
     """What becomes of new files that are deployed over old ones.
 
     Attributes:
-        refused: What AWS refuses.
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
         staying: The services whose strategy changes and whose tasks do not move.
         balancers: The load balancers that are others now, and what that means for who calls them.

@@ -267,7 +267,6 @@ def _launch_template(
 
 @cache  # nothing changes it, and it costs a call into Node
 def _instance_type_named(name: str) -> ec2.InstanceType:
-    """An instance type as CDK takes it."""
     return ec2.InstanceType(name)
 
 

@@ -41,7 +41,6 @@ class HostNetwork(HostPart):
     efa_security_group: ec2.ISecurityGroup | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Refuses a value of another kind."""
         group = self.placement_group
         if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
             raise unexpected(

@@ -25,8 +25,6 @@ class SharedHosts(ABC):
     grant more through `role` itself.
 
     Attributes:
-        vpc: Where the hosts run.
-        subnets: Subnets of the hosts.
         encryption_key: For the volumes of hosts and the logs of tasks; None for keys of AWS.
     """
 

@@ -126,7 +126,6 @@ class ClusterEvents(Construct):
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html
 
     Attributes:
-        log_group: Where they are kept.
         rule: The rule of EventBridge for what ECS reports.
     """
 

@@ -29,7 +29,6 @@ class Formula:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
 
     Attributes:
-        label: What it is called.
         series: The series that it names, by the ids that it has for them; none where it searches.
     """
 
@@ -66,7 +65,6 @@ class WatchedPool:
     """The hosts of one capacity provider.
 
     Attributes:
-        pool: What it can launch.
         provider_name: The name of its provider, which may be a token.
         group_name: The name of its Auto Scaling group, which may be a token; None on Managed Instances.
     """

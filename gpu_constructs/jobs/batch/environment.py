@@ -55,10 +55,6 @@ class BatchEnvironment(Construct):
 
     Attributes:
         pool: What it can launch, as the value that every check reads.
-        purchase: How its hosts are bought.
-        subnets: Where its hosts run.
-        launch_template: The launch template.
-        compute_environment: The compute environment.
         placement_group: The placement group of its hosts; None without.
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
     """

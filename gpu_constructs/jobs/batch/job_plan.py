@@ -82,7 +82,6 @@ class JobPlan:
         environment: Environment variables with the defaults.
         options: Its arguments, as given.
         retries: What it is tried again after.
-        places: Where it reads, writes and resumes.
         pools: The environments that it may land on.
     """
 

@@ -32,7 +32,6 @@ class Copies:
     """A workload, and how many of its copies its pools hold at their maximum if only daemons run there besides.
 
     Attributes:
-        assignment: The workload with its pools.
         certain: Copies that each pool certainly holds, in the order of its destinations.
         possible: Copies that each pool holds at most.
     """

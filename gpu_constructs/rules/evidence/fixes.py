@@ -104,7 +104,6 @@ def _launched(task: Task, pool: Pool) -> list[InstanceType]:
 
 
 def _asked(types: Iterable[InstanceType], constraints: Iterable[PlacementConstraint]) -> list[InstanceType]:
-    """Those types that constraints name."""
     every = tuple(constraints)
     lists = tuple(each for each in every if each not in without_type_lists(every))
     query = joined(readable(lists))

@@ -91,7 +91,6 @@ class _Doubt:
     """A name in an expression that does not exist.
 
     Attributes:
-        message: What is wrong with it.
         wrong: The name, as written.
         instead: Names that may be meant.
         fix: What to write where none of these is right.

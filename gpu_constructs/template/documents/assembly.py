@@ -145,7 +145,6 @@ class _Assembly:
 
     @cached_property
     def _assets(self) -> Sequence[Node]:
-        """What the manifests of the assets say."""
         return [
             self._read(self._file(name, properties, "file")).data
             for name, artifact in self._artifacts.items()

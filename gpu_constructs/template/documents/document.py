@@ -70,7 +70,6 @@ class Document:
 
     Attributes:
         file: The file as the user named it.
-        data: What is in it.
         twice: Keys that are written twice; the last one counts, as for CloudFormation.
         find: Finds where a path is in its text; None where no text is at hand.
         written: The text of a single value of a YAML file, such as ``010`` and ``yes``.
@@ -238,7 +237,6 @@ class Source:
 
     Attributes:
         name: What the stack is called where nothing else has that name.
-        document: The template.
         other_name: What it is called where something else has it; None for its name with the file's.
         stack_name: Its name where it is deployed; None if nothing says.
         region: Where it is deployed to; None where only the deploy knows.

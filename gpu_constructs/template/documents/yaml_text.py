@@ -80,7 +80,6 @@ class YamlText:
     """One YAML text.
 
     Attributes:
-        data: Its values.
         twice: Keys that are written twice; the last of them counts.
     """
 

@@ -43,10 +43,8 @@ class Stacks:
     Attributes:
         stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
         tasks: Task definitions in separate files.
-        remarks: What was odd.
         whole: Whether everything that was given could be read, the templates of nested stacks and macros among it.
         documents: The files, by the name that an `Origin` has for them.
-        evaluators: The templates of the stacks.
         made_at: Finds the line that made a resource, by the name of the file and the path of its construct, or its
             logical id where it has none.
         words: Says a text in the words of a file, for those that are no templates.

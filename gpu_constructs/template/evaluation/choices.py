@@ -32,7 +32,6 @@ class Choice:
         values: Every value that is allowed, or else that a condition or a mapping knows, as texts.
         is_complete: Whether no other value can be deployed: these are the values that are allowed, or the keys of a
             mapping in which it is looked up are among them.
-        origin: Where it is declared.
     """
 
     parameter: str

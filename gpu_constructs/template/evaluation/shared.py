@@ -141,7 +141,6 @@ class Shared:
 
     Attributes:
         stacks: All stacks, nested ones among them.
-        exports: What they export.
         work: What may still be worked out, a step for each value.
         text: Characters that may still be put together.
         resources: Resources that may still be met.

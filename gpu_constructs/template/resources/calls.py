@@ -51,8 +51,6 @@ class Call:
         action: `RUN_TASK` or `SUBMIT_JOB`.
         request: What it gives the action, unknown where an event or an input says it.
         target: The cluster or the job queue as written.
-        overrides: What it changes about a task.
-        is_off: Whether it is turned off.
         step: How the state ends that it is; None where it is none.
     """
 

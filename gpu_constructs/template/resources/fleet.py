@@ -125,10 +125,7 @@ class Files:
     properties of the resources itself.
 
     Attributes:
-        fleet: What was asked for.
-        index: Every resource.
         clusters: The clusters, and the lists of their capacity providers.
-        names: What resources are called.
         resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
         calls: What calls of ``RunTask`` are given, by the name of the workload.
     """

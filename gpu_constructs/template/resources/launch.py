@@ -113,7 +113,6 @@ class Launch:
     """What one host is made from.
 
     Attributes:
-        setup: What it says of the host.
         cluster: The cluster that its user data names, see `AgentSettings.cluster`.
         public_address: Whether hosts get a public address: True where they may, None where their subnets say it.
     """

@@ -195,7 +195,6 @@ def _one(target: Section, key: str) -> str | Unknown | None:
 
 
 def _named(target: Section, key: str) -> Value:
-    """The one that is named, as written; None where several are."""
     written = target.get(key)
     if isinstance(written, Sequence) and not isinstance(written, str):
         return written[0] if len(written) == 1 else None

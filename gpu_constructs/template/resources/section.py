@@ -86,7 +86,6 @@ class Section:
     have no special case for it.
 
     Attributes:
-        values: Its keys and values.
         resource: Where the resource was written that it is part of.
         path: Keys and indexes from the resource to it.
         notes: Where to put what could not be read.

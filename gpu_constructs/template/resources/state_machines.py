@@ -201,7 +201,6 @@ def _may_come_back(frame: _Frame) -> bool:
 
 @by_identity(maxsize=4)
 def _ways(states: _States) -> Mapping[str, frozenset[str]]:
-    """Which states may follow each."""
     found = {}
     for name, state in states.items():
         after = (

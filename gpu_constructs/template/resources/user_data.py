@@ -95,7 +95,6 @@ class AgentSettings:
     """What user data sets.
 
     Attributes:
-        data: The user data.
         cluster: The cluster that it names, as `Pool.cluster` does; None where it names none, or the default one.
     """
 
