@@ -205,8 +205,8 @@ def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str
     of_call = inspect.signature(inspect.unwrap(call)).parameters
     maker = getattr(import_module(call.__module__), call.__qualname__.partition(".")[0])
     elsewhere, own = {**docstring_of(maker).attributes, **_OF_EVERY_CONSTRUCT}, docstring_of(thing).arguments
-    told = {name: elsewhere[name] for name in of_call if name in elsewhere and name not in own} | own
-    for name, meaning in told.items():
+    others = {name: elsewhere[name] for name in of_call if name in elsewhere and name not in own}
+    for name, meaning in {**others, **own}.items():
         if not name.startswith("*"):
             yield name, str(of_call[name].annotation), meaning
         elif _options(call) is None:
