@@ -7,8 +7,8 @@ it starts no Node process.
 Where things are: `pool` and `host` say what can be launched, `purchase` how hosts are bought, `task` and `requirement`
 what is to run, `workload` how many of it and where, and which pool or task a name means, `calls` what starts work that
 ends, `origin` where each was written, `keys` which keys of templates are this library's own, `unknown`
-what is only known at deploy time. Each thing has the `name` that its user calls it by, which nothing else of its kind
-in a fleet has, and the `origin` where it was written.
+what is only known at deploy time. Each thing has the name that its user calls it by, which nothing else of its kind
+in a fleet has, and its `origin`, where it was written.
 """
 
 from gpu_constructs.fleet.calls import JobQueue as JobQueue
