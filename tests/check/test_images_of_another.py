@@ -51,7 +51,7 @@ def test_it_is_an_error(tmp_path: Path, host: str, platform: assets.Platform | N
     ("image", "expected"),
     [("arm64v8/python:3.12", ["error"]), ("docker.io/amd64/python:3.12", []), ("example.com/arm64v8/python", [])],
 )
-def test_so_is_one_of_docker_hub_for_another_processor(image: str, expected: list[str]) -> None:
+def test_an_image_of_docker_hub_for_another_processor_is_an_error_of_its_task(image: str, expected: list[str]) -> None:
     container = {
         "Name": "train",
         "Image": image,

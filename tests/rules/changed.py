@@ -59,6 +59,11 @@ def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
     return {"Type": "AWS::EC2::VPCEndpoint", "Properties": properties}
 
 
+def custom(name: str, of: str = "Custom::Own", key: str = "Of") -> dict[str, Any]:
+    """A resource that another one is given to."""
+    return {"Type": of, "Properties": {key: {"Ref": name}}}
+
+
 def _put(values: dict[str, Any], changes: dict[str, Any]) -> None:
     for key, change in changes.items():
         if isinstance(change, dict) and isinstance(values.get(key), dict) and len(change) > 0 and "Ref" not in change:

@@ -110,7 +110,7 @@ def test_the_resources_are_those_of_cdks_own_scaling(site: Site, recommended_fla
 
 
 @pytest.mark.parametrize(("hosts", "most"), [(4, 4), (4, 3), (1, None), (8, 4), (4, 0), (0, None)])
-def test_deployments_go_on_at_every_number_of_tasks(ground: Ground, hosts: int, most: int | None) -> None:
+def test_deployments_go_on_at_each_count_and_a_fixed_one_is_said(ground: Ground, hosts: int, most: int | None) -> None:
     service = service_of(ground, most=hosts)
     service.scale(by=[queue_of(ground)], min_tasks=0, max_tasks=most)
     made = service.workload

@@ -29,7 +29,7 @@ def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(tenant: Tenant
     assert container["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
 
 
-def test_shared_memory_is_half_of_the_memory_and_64_gib_at_most(tenant: Tenant) -> None:
+def test_shared_memory_has_a_default_and_a_size_that_is_given_stays(tenant: Tenant) -> None:
     tenant.task(name="Small").add_gpu_container("train", image=tenant.image, memory_mib=8000)
     tenant.task(tenant.capacity("p5.48xlarge"), name="Large").add_gpu_container("train", image=tenant.image, gpus=8)
     given = tenant.task(name="Given")

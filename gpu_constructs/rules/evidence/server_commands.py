@@ -56,7 +56,7 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
 def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] | None:
     """Where its server listens instead of a port, with a fix and its property; None where it may listen there."""
     server, words = server_of_entry_point(container), words_of(container)
-    if server is None or words is None or SHELLS & {*words[:1]}:
+    if server is None or words is None:
         return None
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
         return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
@@ -64,7 +64,7 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] |
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
     may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
-    if may_open or not of_port or not (server.entry_point or _starts_server(words)):
+    if may_open or not (server.entry_point or _starts_server(words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
     if not all(map(_PORT.fullmatch, ports)):

@@ -11,6 +11,7 @@ from tests.rules.changed import severities
 
 _VLLM = "vllm/vllm-openai:v0.27.1"
 _OF_SERVER = {"Name": "vllm", "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+_AT_8000 = [{"ContainerPort": 8000}]
 _CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
 _AGENT_AT_8000 = (
     "  Template: {Properties: {LaunchTemplateData: {UserData: {'Fn::Base64': !Sub '#!/bin/bash\n"
@@ -92,9 +93,11 @@ def test_what_cannot_work_is_said(part: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("image", "grace", "is_too_short"),
     [
-        ("vllm/vllm-openai:v0.11.0", "60", True),
+        ("vllm/vllm-openai:v0.11.0", "null", True),
+        ("vllm/vllm-openai:v0.11.0", "120", False),
         ("vllm/vllm-openai:v0.11.0", "!Ref Grace", False),
         ("ollama/ollama:0.5", "0", False),
+        ("pytorch/pytorch:2.11.0", "0", False),
         ("example.com/mine:1", "0", False),
     ],
 )
@@ -108,23 +111,31 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: str, is_too_shor
     assert bool(of_part("GPU263", part)) is is_too_short
 
 
-_ASKS = {"Command": ["CMD-SHELL", "curl -f http://localhost:8000/health"]}
+def _asks(**check: Any) -> dict[str, Any]:
+    return {"HealthCheck": {"Command": ["CMD-SHELL", "curl -f http://localhost:8000/health"], **check}}
+
+
+_ALONE: dict[str, Any] = {"LoadBalancers": None, "HealthCheckGracePeriodSeconds": None}
 
 
 @pytest.mark.parametrize(
-    ("check", "grace", "expected"),
+    ("container", "service", "expected"),
     [
-        (_ASKS, None, ["warning"]),
-        ({**_ASKS, "StartPeriod": 60}, None, []),
-        ({**_ASKS, "StartPeriod": 60, "Interval": 10}, None, ["warning"]),
-        ({**_ASKS, "Interval": {"Ref": "AWS::Region"}}, None, []),
-        (_ASKS, 600, []),
-        ({"Command": ["CMD-SHELL", "nvidia-smi"]}, None, []),
+        (_asks(StartPeriod=29), _ALONE, ["warning"]),
+        (_asks(StartPeriod=30), _ALONE, []),
+        (_asks(Interval=119, Retries=1), _ALONE, ["warning"]),
+        (_asks(StartPeriod=60, Interval=10), _ALONE, ["warning"]),
+        (_asks(Interval={"Ref": "AWS::Region"}), _ALONE, []),
+        ({**_asks(), "Essential": False}, _ALONE, []),
+        (_asks(Command=["CMD-SHELL", "nvidia-smi"]), _ALONE, []),
+        (_asks(), {**_ALONE, "HealthCheckGracePeriodSeconds": 600}, []),
+        (_asks(), {}, ["warning"]),  # said once, of the checks of its load balancer
     ],
 )
-def test_so_it_has_where_its_own_health_check_counts(check: Any, grace: int | None, expected: list[str]) -> None:
-    task = {"ContainerDefinitions": [{**_OF_SERVER, "Image": _VLLM, "HealthCheck": check}]}
-    service = {"LoadBalancers": None, "HealthCheckGracePeriodSeconds": grace}
+def test_a_server_has_time_to_load_before_its_own_health_check_counts(
+    container: dict[str, Any], service: dict[str, Any], expected: list[str]
+) -> None:
+    task = {"ContainerDefinitions": [{**_OF_SERVER, "Image": _VLLM, "PortMappings": _AT_8000, **container}]}
     assert severities("GPU263", {"Task": task, "Service": service}) == expected
 
 
@@ -175,26 +186,37 @@ _PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
     [
         (_VLLM, "Qwen/Qwen3-8B --port=9000", 8000, ["error"]),
         (_VLLM, "Qwen/Qwen3-8B --host 127.0.0.1", 8000, ["error"]),
+        (_VLLM, "Qwen/Qwen3-8B --host ::1", 8000, ["error"]),
+        (_VLLM, "Qwen/Qwen3-8B", {"Ref": "AWS::Region"}, []),
+        *(
+            (_VLLM, f"Qwen/Qwen3-8B {each}", 9000, [])
+            for each in ("--config /vllm.yaml", "--nnodes 2", "--distributed-executor-backend=mp", "ray")
+        ),
         (_VLLM, "Qwen/Qwen3-8B --uds /tmp/vllm.sock", 9000, []),
         (_VLLM, "Qwen/Qwen3-8B --port $PORT", 8000, []),
         (_VLLM, "Qwen/Qwen3-8B --data-parallel-supervisor-port 9256", 9256, []),
         (_SGLANG, f"{_LAUNCH} --host 0.0.0.0", 30000, []),
         (_SGLANG, _LAUNCH, 30000, ["error"]),
+        (_SGLANG, "sglang serve --model-path Qwen/Qwen3-8B", 8000, ["error"]),
+        (_SGLANG, "python3 sglang.launch_server", 8000, []),
         (_SGLANG, f"sh -c {_LAUNCH}", 8000, []),
         (_SGLANG, "python3 -m sglang.srt.disaggregation.mini_lb --prefill http://a:30000", 8000, []),
         (_TGI, "--model-id gpt2", 9000, []),  # its metrics
         (_TGI, "--model-id gpt2", 3000, ["error"]),
         (_TGI, "--model-id gpt2 -p3000", 3000, []),
         (_TGI, "--model-id gpt2 --port 03000", 3000, []),
-        (_TGI.replace("3.3.7", "3.3.7-trtllm"), "--model-id gpt2", 8080, []),
-        (_TRITON, "tritonserver --model-repository=/models", 8001, []),
+        *(
+            (_TGI.replace("3.3.7", f"3.3.7-{each}"), "--model-id gpt2", 8080, [])
+            for each in ("trtllm", "llamacpp", "neuron", "gaudi")
+        ),
+        (_TRITON, "tritonserver --model-repository=/models --http-address=127.0.0.1", 8001, []),
         (_TRITON, "tritonserver --model-repository=/models --http-port=9000", 8000, ["error"]),
         (_TRITON, "tritonserver --model-repository=/models --allow-sagemaker=true", 8080, []),
         (_TRITON, "python3 /opt/tritonserver/python/openai/main.py --backend vllm", 9000, []),
         ("example.com/vllm:1", "Qwen/Qwen3-8B --port 9000", 8000, []),
     ],
 )
-def test_a_server_listens_where_requests_go(image: str, command: str, port: int, expected: list[str]) -> None:
+def test_a_server_listens_where_requests_go(image: str, command: str, port: Any, expected: list[str]) -> None:
     mapped = {"Image": image, "Command": command.split(), "PortMappings": [{"ContainerPort": port}]}
     assert _listens({**_OF_SERVER, **mapped}, port) == expected
 
@@ -209,8 +231,12 @@ def test_a_server_listens_where_requests_go(image: str, command: str, port: int,
         ({"Environment": [{"Name": "PORT", "Value": {"Ref": "AWS::Region"}}]}, [], "bridge", []),
         ({"Environment": [{"Name": {"Ref": "AWS::Region"}, "Value": "3000"}]}, [], "bridge", []),
         ({"Environment": [{"Name": "SUPPORT_EMAIL", "Value": "a"}]}, [], "bridge", ["error"]),
+        ({"Environment": [{"Name": "PORT", "Value": "3000"}], "Image": _VLLM}, [], "bridge", ["error"]),
+        ({"Command": [{"Ref": "AWS::Region"}]}, [], "bridge", []),
         ({}, [_PROXY], "host", ["warning"]),  # which shares its network
         ({}, [{**_PROXY, "PortMappings": [{"ContainerPort": 3000}]}], "host", []),
+        ({}, [{**_PROXY, "PortMappings": [{"ContainerPort": 3000}]}], "bridge", ["error"]),
+        ({}, [{**_PROXY, "PortMappings": {"Fn::ImportValue": "Ports"}}], "host", []),
     ],
 )
 def test_something_else_may_listen_there(changes: Any, others: list[Any], mode: str, expected: list[str]) -> None:
@@ -223,7 +249,7 @@ def test_something_else_may_listen_there(changes: Any, others: list[Any], mode: 
     [
         ("127.0.0.1:11434", [], 11434, ["error"]),
         ("localhost", ["serve"], 11434, ["error"]),
-        ("", [], 8080, ["error"]),
+        (None, [], 8080, ["error"]),
         ("0.0.0.0:8080", [], 8080, []),
         (":8080", [], 8080, []),
         ("[::]:8080", [], 8080, []),
@@ -233,15 +259,20 @@ def test_something_else_may_listen_there(changes: Any, others: list[Any], mode: 
     ],
 )
 def test_a_variable_says_where_a_server_listens(host: Any, command: list[str], port: int, expected: list[str]) -> None:
-    said = {"Environment": [{"Name": "OLLAMA_HOST", "Value": host}], "Command": command}
+    said = {"Environment": [{"Name": "OLLAMA_HOST", "Value": host}][: host is not None], "Command": command}
     mapped = {"Image": "ollama/ollama:0.12.0", "PortMappings": [{"ContainerPort": port}]}
     assert _listens({**_OF_SERVER, **mapped, **said}, port) == expected
 
 
-def _listens(server: Any, port: int, *others: Any, mode: str = "bridge") -> list[str]:
+def test_the_proxy_of_service_connect_may_listen_there() -> None:
+    server = {**_OF_SERVER, "Image": _TGI, "PortMappings": _AT_8000}
+    assert _listens(server, 8000, ServiceConnectConfiguration={"Enabled": True}) == ["warning"]
+
+
+def _listens(server: Any, port: Any, *others: Any, mode: str = "bridge", **service: Any) -> list[str]:
     entry = {"ContainerName": "vllm", "ContainerPort": port, "TargetGroupArn": {"Ref": "Targets"}}
     task = {"NetworkMode": mode, "ContainerDefinitions": [server, *others]}
-    return severities("GPU395", {"Task": task, "Service": {"LoadBalancers": [entry]}})
+    return severities("GPU395", {"Task": task, "Service": {"LoadBalancers": [entry], **service}})
 
 
 _NESTED = {"TemplateURL": "x", "Parameters": {"Targets": {"Ref": "Targets"}}}

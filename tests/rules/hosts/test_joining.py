@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from gpu_constructs.check.report import check_files
-from tests.rules.changed import changed, endpoint, severities
-from tools.rule_examples import example_of
+from tests.rules.changed import changed, custom, endpoint, severities
 
 _ANYWHERE = {"CidrIp": "0.0.0.0/0"}
 _CLOSED = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
@@ -33,8 +29,9 @@ def test_hosts_are_let_out_to_aws(rules: list[dict[str, Any]], expected: list[st
 
 
 def test_hosts_of_batch_have_their_security_groups_in_its_environment() -> None:
-    of_jobs = {**_OF_JOBS, "LaunchTemplate": None, "SecurityGroupIds": [{"Ref": "OfHosts"}]}
-    jobs = {**_JOBS, "Properties": {"Type": "MANAGED", "ComputeResources": of_jobs}}
+    of_jobs = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "SecurityGroupIds": [{"Ref": "OfHosts"}]}
+    properties = {"Type": "MANAGED", "ComputeResources": of_jobs}
+    jobs = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": properties}
     found = changed("GPU277", _egress(_CLOSED), Jobs=jobs)
     assert [each.property_name for each in found] == ["ComputeResources.SecurityGroupIds", "SecurityGroupIds"]
 
@@ -93,148 +90,29 @@ def test_an_internet_gateway_is_for_hosts_with_a_public_address(
     assert severities("GPU228", properties, **_public(**route)) == expected
 
 
-_ACCOUNT: Any = {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
-_OF_AWS = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
-_DISK = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}}
-_JOINS = {"Fn::Base64": {"Fn::Sub": "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"}}
-_OF_JOBS = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}}
-_JOBS = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"Type": "MANAGED", "ComputeResources": _OF_JOBS}}
-
-
-def _custom(name: str, of: str = "Custom::Own", key: str = "Of") -> dict[str, Any]:
-    return {"Type": of, "Properties": {key: {"Ref": name}}}
-
-
-_FUNCTION = "AWS::Lambda::Function"
-
-
-_GRANTS = {"Type": _FUNCTION, "Properties": {"Code": {"ZipFile": "client.create_grant(KeyId=KEY)"}}}
-
-
-def _call(action: str) -> dict[str, Any]:
-    """As `AwsCustomResource` of CDK writes a call."""
-    text = json.dumps({"service": "KMS", "action": action, "parameters": {"KeyId": "alias/hosts"}})
-    return {"Type": "Custom::AWS", "Properties": {"Create": text}}
-
-
-def _machine(key: Any, action: str = "aws-sdk:kms:createGrant") -> dict[str, Any]:
-    state = {"Type": "Task", "Resource": f"arn:aws:states:::{action}", "Parameters": {"KeyId": key}, "End": True}
-    definition = {"StartAt": "Grant", "States": {"Grant": state}}
-    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": definition}}
-
-
-def _allows(action: Any, effect: str = "Allow", key: str = "Action") -> dict[str, Any]:
-    statement = {"Effect": effect, key: action, "Resource": {"Fn::GetAtt": ["Key", "Arn"]}}
-    document = {"Statement": [statement]}
-    return {"Type": "AWS::IAM::Policy", "Properties": {"Roles": [{"Ref": "R"}], "PolicyDocument": document}}
-
-
-def _with_policy(name: str) -> dict[str, Any]:
-    return {"Type": "AWS::IAM::Role", "Properties": {"ManagedPolicyArns": [f"arn:aws:iam::aws:policy/{name}"]}}
-
-
-def _key_findings(principals: list[Any], spec: Any = None, **others: Any) -> list[str]:
-    statements = [{"Effect": "Allow", "Action": "kms:*", "Resource": "*", "Principal": each} for each in principals]
-    key = {"Type": "AWS::KMS::Key", "Properties": {"KeySpec": spec, "KeyPolicy": {"Statement": statements}}}
-    with_disk = {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": [_DISK]}}}
-    return severities("GPU396", with_disk, of="GPU228", **{"Key": key, "R": {"Type": "AWS::IAM::Role"}, **others})
-
-
-@pytest.mark.parametrize(
-    ("principals", "others", "expected"),
-    [
-        ([_ACCOUNT], {"Alias": _custom("Key", "AWS::KMS::Alias")}, ["error"]),
-        ([_ACCOUNT, {"Service": "logs.us-east-1.amazonaws.com"}, {"AWS": {"Fn::GetAtt": ["R", "Arn"]}}], {}, ["error"]),
-        ([_ACCOUNT, {"AWS": {"Fn::Sub": f"arn:aws:iam::${{AWS::AccountId}}:{_OF_AWS}"}}], {}, []),
-        ([_ACCOUNT, {"AWS": "*"}], {}, []),
-        ([_ACCOUNT, {"AWS": {"Ref": "Role"}}], {}, []),
-        ([_ACCOUNT], {"Grant": _custom("Key")}, []),
-        ([_ACCOUNT], {"Grant": _custom("Alias"), "Alias": _custom("Key", "AWS::KMS::Alias")}, []),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("Key", _FUNCTION)}, []),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("To", _FUNCTION), "To": _custom("Key", _FUNCTION)}, []),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": _custom("R", _FUNCTION), "Policy": _allows("kms:CreateGrant")}, []),
-        ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant")}, []),
-        ([_ACCOUNT], {"Grant": _custom("Key", "Acme::Keys::Grant::MODULE")}, []),
-        ([_ACCOUNT], {"Steps": _machine({"Ref": "Key"})}, []),
-        ([_ACCOUNT], {"Steps": _machine("alias/hosts")}, ["warning"]),
-        ([_ACCOUNT], {"Steps": _machine({"Ref": "Key"}, "lambda:invoke")}, ["error"]),
-        *(([_ACCOUNT], {"Call": _call(each)}, ["warning"]) for each in ("createGrant", "PutKeyPolicyCommand")),
-        ([_ACCOUNT], {"Call": _call("describeKey")}, ["error"]),
-        ([_ACCOUNT], {"Grant": _custom("By"), "By": _GRANTS}, ["warning"]),
-        *(
-            ([_ACCOUNT], {"May": _allows(each)}, ["warning"])
-            for each in ("kms:*", "*", ["s3:GetObject", "kms:create*"], {"Fn::ImportValue": "Action"})
-        ),
-        ([_ACCOUNT], {"May": _allows("kms:Decrypt")}, ["error"]),
-        ([_ACCOUNT], {"May": _allows("kms:*", "Deny")}, ["error"]),
-        ([_ACCOUNT], {"May": _allows("s3:*", key="NotAction")}, ["warning"]),
-        ([_ACCOUNT], {"May": _with_policy("AdministratorAccess")}, ["warning"]),
-        ([_ACCOUNT], {"May": _with_policy("AmazonEC2FullAccess")}, ["error"]),
-        ([_ACCOUNT], {"Stored": _custom("Key", "AWS::SSM::Parameter", "Value")}, ["warning"]),
-        ([_ACCOUNT], {"Grant": {"Type": "Custom::KeyPermission"}}, ["warning"]),
-        ([_ACCOUNT], {"Nested": {"Type": "AWS::CloudFormation::Stack"}}, ["warning"]),
-        ([_ACCOUNT], {"Host": _ec2("Instance", UserData=_JOINS, BlockDeviceMappings=[_DISK])}, ["error"]),
-        ([_ACCOUNT], {"Jobs": _JOBS}, ["error", "warning"]),
-        (["*"], {"spec": "RSA_2048"}, ["error"]),  # EBS takes no such key
-        (["*"], {"spec": "HMAC_256", "Jobs": _JOBS}, ["error", "error"]),
-        (["*"], {"spec": "SYMMETRIC_DEFAULT"}, []),
-        (["*"], {"spec": {"Fn::ImportValue": "Spec"}}, []),
-    ],
-)
-def test_the_key_of_volumes_lets_auto_scaling_in(
-    principals: list[Any], others: dict[str, Any], expected: list[str]
-) -> None:
-    assert _key_findings(principals, **others) == expected
-
-
-def test_a_key_of_no_file_lets_in_whom_it_lets_in() -> None:
-    disks = [{"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": "alias/hosts"}}]
-    assert severities("GPU396", {"Template": {"LaunchTemplateData": {"BlockDeviceMappings": disks}}}, of="GPU228") == []
-
-
-def test_a_key_that_another_stack_imports_may_get_a_grant_there() -> None:
-    assert _key_findings([_ACCOUNT], exported="Key") == ["warning"]
-    for reader, key in (("AWS::SNS::Topic", "KmsMasterKeyId"), ("AWS::Logs::LogGroup", "KmsKeyId")):
-        imported = {"Type": reader, "Properties": {key: {"Fn::ImportValue": "Key"}}}
-        assert _key_findings([_ACCOUNT], exported="Key", Reader=imported) == ["error"]
-
-
 def _inline(effect: str, *actions: str, **more: Any) -> list[dict[str, Any]]:
     statement = {"Effect": effect, "Action": [*actions], "Resource": "*", **more}
     return [{"PolicyName": "own", "PolicyDocument": {"Statement": [statement]}}]
 
 
-_SSM, _VOLUMES = ["policy/AmazonSSMManagedInstanceCore"], ["service-role/AmazonECSInfrastructureRolePolicyForVolumes"]
+_SSM = ["policy/AmazonSSMManagedInstanceCore"]
 _AGENT = ("ecs:RegisterContainerInstance", "ecs:DiscoverPollEndpoint", "ecs:Poll")
 
 
 @pytest.mark.parametrize(
-    ("role", "changes", "found"),
+    ("changes", "expected"),
     [
-        ("HostRole", {"ManagedPolicyArns": _SSM}, ["GPU264"]),
-        ("HostRole", {"ManagedPolicyArns": ["policy/AmazonEC2ContainerServiceforEC2Role"]}, []),
-        ("HostRole", {"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT)}, []),
-        ("HostRole", {"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT[:2])}, ["GPU264"]),
-        ("HostRole", {"Policies": _inline("Deny", "ecs:*")}, ["GPU264"]),
-        ("HostRole", {"Policies": _inline("Deny", "ecs:*", Condition={"Bool": {"aws:SecureTransport": False}})}, []),
-        ("HostRole", {"Policies": _inline("Deny", "ecs:DeleteCluster")}, []),
-        ("InfrastructureRole", {"ManagedPolicyArns": _VOLUMES}, ["GPU190"]),
-        ("InfrastructureRole", {"ManagedPolicyArns": [], "Policies": _inline("Allow", "ec2:*")}, []),
-        ("InfrastructureRole", {"ManagedPolicyArns": [], "Policies": _inline("Allow", "ec2:CreateFleet")}, []),
-        ("InfrastructureRole", {"ManagedPolicyArns": ["policy/Own"]}, []),
+        ({"ManagedPolicyArns": _SSM}, ["error"]),
+        ({"ManagedPolicyArns": ["policy/AmazonEC2ContainerServiceforEC2Role"]}, []),
+        ({"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT)}, []),
+        ({"ManagedPolicyArns": _SSM, "Policies": _inline("Allow", *_AGENT[:2])}, ["error"]),
+        ({"Policies": _inline("Deny", "ecs:*")}, ["error"]),
+        ({"Policies": _inline("Deny", "ecs:*", Condition={"Bool": {"aws:SecureTransport": False}})}, []),
+        ({"Policies": _inline("Deny", "ecs:DeleteCluster")}, []),
     ],
 )
-def test_the_roles_of_managed_instances_allow_what_they_are_for(
-    role: str, changes: dict[str, Any], found: list[str]
-) -> None:
-    template: Any = deepcopy(example_of("GPU190").template(example_of("GPU190").right))
-    template["Resources"][role]["Properties"].update(changes)
-    said = check_files(["-"], stdin=json.dumps(template).encode()).findings
-    assert [each.rule for each in said if each.severity.value == "error"] == found
-
-
-def test_an_empty_list_of_policies_passes_no_role() -> None:
-    assert severities("GPU190", {"InfrastructureRole": {"Policies": []}}) == ["error"]
+def test_the_role_of_hosts_lets_them_register(changes: dict[str, Any], expected: list[str]) -> None:
+    assert severities("GPU264", {"HostRole": changes}, of="GPU190") == expected
 
 
 _NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
@@ -290,7 +168,7 @@ def test_the_security_group_of_an_endpoint_lets_hosts_in(ingress: Any, is_closed
     agent = endpoint("ecs-agent")
     agent["Properties"]["SecurityGroupIds"] = [{"Ref": "Group"} if ingress is not None else "sg-1"]
     assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry")) == ("ecs-agent" if is_closed else "")
-    assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry"), Rules=_custom("Group")) == ""
+    assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry"), Rules=custom("Group")) == ""
     assert missing(Group=group, A=agent, T=endpoint("ecs-telemetry"), exported="Group") == ""
 
 
@@ -336,8 +214,8 @@ _DEAF = {"Vpc": _ec2("VPC", EnableDnsSupport=False)}
         (_SHUT, ["error"]),
         ({**_SHUT, "Entry": _ec2("NetworkAclEntry", RuleNumber=100, **_ACL)}, []),
         ({**_SHUT, "Entry": _ec2("NetworkAclEntry", NetworkAclId={"Fn::ImportValue": "Acl"})}, []),
-        *(({**_SHUT, "Entries": _custom("Acl", each)}, []) for each in ("Custom::Own", "Acme::Net::Entries::MODULE")),
-        ({**_SHUT, "Stored": _custom("Acl", "AWS::SSM::Parameter", "Value")}, []),
+        *(({**_SHUT, "Entries": custom("Acl", each)}, []) for each in ("Custom::Own", "Acme::Net::Entries::MODULE")),
+        ({**_SHUT, "Stored": custom("Acl", "AWS::SSM::Parameter", "Value")}, []),
         ({**_SHUT, "Of": {**_SHUT["Of"], "Condition": "Sometimes"}}, []),
         ({**_SHUT, "Other": _ec2("SubnetNetworkAclAssociation", SubnetId={"Ref": "Subnet"}, NetworkAclId="a")}, []),
         ({**_SHUT, **{each: endpoint(each) for each in ("ecs", "ecs-agent", "ecs-telemetry")}}, []),  # in the subnet
