@@ -158,11 +158,16 @@ class Site:
         return cast("int", cdk.CfnParameter(self.stack, name, type="Number").value_as_number)
 
     def properties(self, resource_type: str, stack: cdk.Stack | None = None) -> list[Properties]:
-        return [
-            resource.get("Properties", {})
-            for resource in self.template(stack).get("Resources", {}).values()
-            if resource["Type"] == resource_type
-        ]
+        return [each.get("Properties", {}) for each in self.resources(resource_type, stack).values()]
+
+    def resources(self, resource_type: str, stack: cdk.Stack | None = None) -> dict[str, Properties]:
+        """Those of a type by their logical ids, with what they have beside properties."""
+        every = self.template(stack).get("Resources", {})
+        return {logical_id: each for logical_id, each in every.items() if each["Type"] == resource_type}
+
+    def resource(self, resource_type: str) -> Properties:
+        (found,) = self.resources(resource_type).values()
+        return found
 
     def only(self, resource_type: str) -> Properties:
         (properties,) = self.properties(resource_type)

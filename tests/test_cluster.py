@@ -26,19 +26,6 @@ def test_a_new_cluster_has_enhanced_container_insights(site: Site) -> None:
     assert site.only("AWS::ECS::Cluster")["ClusterSettings"] == [{"Name": "containerInsights", "Value": "enhanced"}]
 
 
-def test_every_capacity_is_in_the_clusters_list(site: Site) -> None:
-    site.capacity("g6.xlarge", name="One")
-    site.capacity("c7i.large", name="Two")
-    listed = site.only(ASSOCIATIONS)["CapacityProviders"]
-    providers = [
-        logical_id
-        for logical_id, resource in site.template()["Resources"].items()
-        if resource["Type"] == "AWS::ECS::CapacityProvider"
-    ]
-    assert [each["Ref"] for each in listed] == providers
-    assert len(providers) == 2
-
-
 def test_adding_a_capacity_changes_no_other_resource(site: Site) -> None:
     other = Site(cdk.App())
     for each in (site, other):
@@ -121,26 +108,6 @@ def test_a_list_that_is_written_over_that_of_an_imported_cluster_is_a_warning(si
     assert "the whole list of capacity providers and the default strategy of the cluster theirs" in warning
     cdk.Validations.of(gpu).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU195", reason="it has no others"))
     assert site.warnings() == []
-
-
-def test_a_cluster_of_another_stack_takes_capacity_without_a_cycle(site: Site) -> None:
-    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
-    elsewhere = cdk.Stack(site.app, "Elsewhere")
-    GpuCluster(elsewhere, "Gpu", cluster=theirs).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    (association,) = site.properties(ASSOCIATIONS, elsewhere)
-    assert len(association["CapacityProviders"]) == 1
-    assert site.properties(ASSOCIATIONS) == []
-
-
-def test_two_stacks_cannot_write_the_list_of_one_cluster(site: Site) -> None:
-    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
-    first = GpuCluster(cdk.Stack(site.app, "First"), "Gpu", cluster=theirs)
-    second = GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=theirs)
-    first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    before = sorted(node.node.path for node in second.node.find_all())
-    with pytest.raises(IncompatibleError, match="stack First already writes the list"):
-        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    assert sorted(node.node.path for node in second.node.find_all()) == before
 
 
 @pytest.mark.parametrize("owner_first", [True, False])

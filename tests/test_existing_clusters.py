@@ -24,7 +24,7 @@ from gpu_constructs import (
 from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Severity, find_rule
 from tests.documented import blocks_of, names_of
-from tests.synthesis import Ground, Properties, Site
+from tests.synthesis import Ground, Site
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 CPU = ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1)
@@ -35,17 +35,11 @@ def around(site: Site, scope: cdk.Stack | None = None, *, name: str = "theirs", 
     return GpuCluster(scope or site.stack, "Gpu", cluster=theirs, **arguments)
 
 
-def association(site: Site) -> Properties:
-    (found,) = (each for each in site.template()["Resources"].values() if each["Type"] == ASSOCIATIONS)
-    assert isinstance(found, dict)
-    return found
-
-
 def test_what_is_named_stays_and_outlives_the_stack(site: Site) -> None:
     gpu = around(site, keep_capacity_providers=["cpu", "FARGATE"], default_strategy=[CPU])
     gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     assert site.warnings() == []
-    written = association(site)
+    written = site.resource(ASSOCIATIONS)
     assert written["Properties"]["CapacityProviders"][:2] == ["cpu", "FARGATE"]
     assert len(written["Properties"]["CapacityProviders"]) == 3
     assert written["Properties"]["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1}]
@@ -54,7 +48,7 @@ def test_what_is_named_stays_and_outlives_the_stack(site: Site) -> None:
 
 def test_the_list_is_that_of_before_once_the_capacity_is_gone(site: Site) -> None:
     around(site, keep_capacity_providers=["cpu"], default_strategy=[])
-    assert association(site)["Properties"]["CapacityProviders"] == ["cpu"]
+    assert site.resource(ASSOCIATIONS)["Properties"]["CapacityProviders"] == ["cpu"]
 
 
 def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) -> None:
@@ -90,8 +84,10 @@ def test_two_stacks_that_import_one_cluster_cannot_both_write_its_list(
         around(site, stack, name=name(stack)) for stack in (cdk.Stack(site.app, each) for each in ("First", "Second"))
     )
     first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    before = site.children()
     with pytest.raises(IncompatibleError, match="stack First already writes the list"):
         second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert site.children() == before
 
 
 def test_a_list_that_somebody_else_writes_in_the_same_stack_is_a_warning(site: Site) -> None:
@@ -136,7 +132,7 @@ def test_the_default_strategy_of_an_imported_cluster_may_be_of_what_was_added(si
     gpu = around(site, keep_capacity_providers=["cpu"])
     l4 = gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     gpu.set_default_strategy([l4.strategy(), CPU])
-    first, second = association(site)["Properties"]["DefaultCapacityProviderStrategy"]
+    first, second = site.resource(ASSOCIATIONS)["Properties"]["DefaultCapacityProviderStrategy"]
     assert first["CapacityProvider"] != second["CapacityProvider"] == "cpu"
 
 

@@ -38,39 +38,24 @@ def services(shared_site: Site) -> list[Properties]:
     for number, (hosts, gpus, given, _) in enumerate(DEPLOYED.values()):
         task = chat(shared_site, hosts, gpus, name=f"Of{number}")
         GpuService(shared_site.stack, f"Service{number}", cluster=shared_site.cluster, task_definition=task, **given)
-    every = shared_site.template()["Resources"].values()
-    return [each for each in every if each["Type"] == "AWS::ECS::Service"]
+    return shared_site.properties("AWS::ECS::Service")
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(DEPLOYED)))
 def test_a_deployment_can_always_go_on_with_the_percentages_that_are_given(
     services: list[Properties], number: int, name: str
 ) -> None:
-    made = services[number]["Properties"]["DeploymentConfiguration"]
+    made = services[number]["DeploymentConfiguration"]
     assert (made["MinimumHealthyPercent"], made["MaximumPercent"]) == DEPLOYED[name][-1]
-
-
-def test_it_is_placed_by_a_strategy_and_never_by_a_launch_type(services: list[Properties]) -> None:
-    service = services[0]["Properties"]
-    assert "LaunchType" not in service
-    (item,) = service["CapacityProviderStrategy"]
-    assert item["Weight"] == 1
-    assert "Provider" in item["CapacityProvider"]["Ref"]
 
 
 def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they_are(
     services: list[Properties],
 ) -> None:
-    service = services[0]["Properties"]
+    service = services[0]
     assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
     assert service["AvailabilityZoneRebalancing"] == "DISABLED"
     assert service["PlacementStrategies"] == [{"Field": "memory", "Type": "binpack"}]
-
-
-def test_it_is_gone_before_its_provider_leaves_the_cluster(shared_site: Site, services: list[Properties]) -> None:
-    resources = shared_site.template()["Resources"]
-    types = {resources[logical_id]["Type"] for logical_id in services[0]["DependsOn"]}
-    assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
 
 
 def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site) -> None:
@@ -82,7 +67,7 @@ def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site
     task.add_gpu_container("vllm", image=site.image)
     GpuService(elsewhere, "Service", cluster=gpu, task_definition=task)
     resources = site.template(elsewhere)["Resources"]
-    (service,) = [each for each in resources.values() if each["Type"] == "AWS::ECS::Service"]
+    (service,) = site.resources("AWS::ECS::Service", elsewhere).values()
     types = {resources[logical_id]["Type"] for logical_id in service["DependsOn"]}
     assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
 

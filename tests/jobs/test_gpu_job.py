@@ -117,8 +117,8 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
     task = site.task(name="Train", network_mode=ecs.NetworkMode.AWS_VPC)
     task.add_model_server("vllm", server=ModelServer.vllm("qwen"), cache=ModelCache.efs(files))
     job(site, task)
-    rules = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::EC2::SecurityGroupIngress"]
-    assert any("Job" in json.dumps(each["Properties"]["SourceSecurityGroupId"]) for each in rules)
+    rules = site.properties("AWS::EC2::SecurityGroupIngress")
+    assert any("Job" in json.dumps(each["SourceSecurityGroupId"]) for each in rules)
 
 
 @pytest.mark.parametrize(

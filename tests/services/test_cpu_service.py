@@ -16,7 +16,7 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.query.evaluate import evaluate
 from gpu_constructs.placement.query.parser import parse
-from tests.synthesis import Ground, Properties, Site
+from tests.synthesis import Ground, Site
 
 SERVICE = "AWS::ECS::Service"
 
@@ -37,17 +37,11 @@ def web_of(site: Site) -> ecs.Ec2TaskDefinition:
     return task
 
 
-def resource(site: Site) -> Properties:
-    (found,) = (each for each in site.template()["Resources"].values() if each["Type"] == SERVICE)
-    assert isinstance(found, dict)
-    return found
-
-
 def test_it_starts_hosts_of_its_capacity_and_goes_before_them(
     site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition
 ) -> None:
     CpuService(site.stack, "Service", cluster=site.cluster, task_definition=web, capacity=[cpu], desired_count=2)
-    made = resource(site)
+    made = site.resource(SERVICE)
     (item,) = made["Properties"]["CapacityProviderStrategy"]
     assert item["Weight"] == 1
     assert any(site.template()["Resources"][each]["Type"].endswith("Associations") for each in made["DependsOn"])
@@ -65,7 +59,7 @@ def test_without_capacity_it_stays_off_hosts_with_accelerators(
 ) -> None:
     assert cpu.gpus == site.l4.gpus - 1
     CpuService(site.stack, "Service", cluster=site.cluster, task_definition=web, min_healthy_percent=50)
-    made = resource(site)["Properties"]
+    made = site.resource(SERVICE)["Properties"]
     assert made["PlacementConstraints"] == [{"Type": "memberOf", "Expression": OFF_ACCELERATORS}]
     assert made["LaunchType"] == "EC2"
     assert made["DeploymentConfiguration"]["MinimumHealthyPercent"] == 50
@@ -84,7 +78,7 @@ def test_it_may_use_every_host_and_a_provider_that_the_cluster_keeps(site: Site,
         daemon=False,
         capacity_provider_strategies=[kept],
     )
-    made = resource(site)
+    made = site.resource(SERVICE)
     assert made["Properties"]["CapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1}]
     assert any("Association" in each for each in made["DependsOn"])
 
@@ -166,7 +160,7 @@ def test_accelerators_are_shared_with_cpu_tasks_by_choice(site: Site, web: ecs.E
     CpuService(
         site.stack, "Service", cluster=site.cluster, task_definition=web, capacity=[site.l4], off_gpu_hosts=False
     )
-    assert "PlacementConstraints" not in resource(site)["Properties"]
+    assert "PlacementConstraints" not in site.resource(SERVICE)["Properties"]
 
 
 def test_a_cluster_of_managed_instances_alone_is_refused(site: Site, web: ecs.Ec2TaskDefinition) -> None:

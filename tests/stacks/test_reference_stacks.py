@@ -32,12 +32,9 @@ def said_of(told: Path, plugin: str) -> dict[str, list[str]]:
     return said
 
 
-def families(template: dict[str, Any]) -> list[str]:
-    return [
-        resource["Properties"]["Family"]
-        for resource in template["Resources"].values()
-        if resource["Type"] == "AWS::ECS::TaskDefinition"
-    ]
+def of_type(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Properties of the resources of a type."""
+    return [each["Properties"] for each in template["Resources"].values() if each["Type"] == f"AWS::{kind}"]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +50,9 @@ def test_it_defines_the_tasks_that_its_hosts_run_and_says_which_it_left_out(
     told: Path, stack: str, tasks: list[int], left_out: list[int]
 ) -> None:
     template = template_of(told, stack)
-    assert families(template) == [f"tensorflow-{gpus}-gpu" for gpus in tasks]
+    assert [each["Family"] for each in of_type(template, "ECS::TaskDefinition")] == [
+        f"tensorflow-{gpus}-gpu" for gpus in tasks
+    ]
     said = {key: value["Value"] for key, value in template["Outputs"].items() if key.endswith("LeftOut")}
     assert list(said) == [f"Tensorflow{gpus}GpuLeftOut" for gpus in left_out]
     for gpus, words in zip(left_out, said.values(), strict=True):
@@ -62,12 +61,8 @@ def test_it_defines_the_tasks_that_its_hosts_run_and_says_which_it_left_out(
 
 
 def test_it_is_a_mixed_cluster(told: Path) -> None:
-    types = [
-        resource["Properties"]["LaunchTemplateData"]["InstanceType"]
-        for resource in template_of(told, "tensorflow-benchmark")["Resources"].values()
-        if resource["Type"] == "AWS::EC2::LaunchTemplate"
-    ]
-    assert types == ["c7i.2xlarge", "g6.xlarge"]
+    launched = of_type(template_of(told, "tensorflow-benchmark"), "EC2::LaunchTemplate")
+    assert [each["LaunchTemplateData"]["InstanceType"] for each in launched] == ["c7i.2xlarge", "g6.xlarge"]
 
 
 def test_a_run_task_line_is_ready_for_each_task(told: Path) -> None:
@@ -100,14 +95,13 @@ def test_no_construct_carries_a_warning(told: Path, stack: str) -> None:
 
 def test_nvidia_smi_keeps_to_one_family(told: Path) -> None:
     template = template_of(told, "nvidia-smi")
-    (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
-    assert task["Properties"]["PlacementConstraints"] == [
+    (task,) = of_type(template, "ECS::TaskDefinition")
+    assert task["PlacementConstraints"] == [
         {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.12xlarge, g6.24xlarge]"}
     ]
-    (container,) = task["Properties"]["ContainerDefinitions"]
+    (container,) = task["ContainerDefinitions"]
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "2"}]
-    providers = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::CapacityProvider"]
-    assert len(providers) == 4
+    assert len(of_type(template, "ECS::CapacityProvider")) == 4
 
 
 # Of us-east-1 of 2026-07-20, in US dollars an hour: g4dn.12xlarge 3.912, g6.xlarge 0.8048, g6.2xlarge 0.9776,
@@ -149,9 +143,8 @@ def test_the_app_and_its_stories_are_short() -> None:
 
 
 def test_the_fine_tuning_says_what_it_needs_of_a_host(told: Path, site: Site) -> None:
-    template = template_of(told, "fine-tuning")
-    (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
-    (container,) = task["Properties"]["ContainerDefinitions"]
+    (task,) = of_type(template_of(told, "fine-tuning"), "ECS::TaskDefinition")
+    (container,) = task["ContainerDefinitions"]
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "8"}]
     assert container["Cpu"] == 80 * 1024
     with pytest.raises(DoesNotFitError, match="44.7 GiB"):

@@ -73,7 +73,4 @@ def test_a_need_that_means_nothing_is_refused(
 
 def test_without_needs_the_template_says_nothing(tenant: Tenant) -> None:
     tenant.task().add_gpu_container("train", image=tenant.image)
-    (resource,) = [
-        each for each in tenant.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"
-    ]
-    assert "gpu-constructs" not in resource.get("Metadata", {})
+    assert "gpu-constructs" not in tenant.resource("AWS::ECS::TaskDefinition").get("Metadata", {})

@@ -27,19 +27,6 @@ from gpu_constructs.tasks.accelerated_container import plan_gpu_container
 from tests.synthesis import Ground, Landlord, Site, Tenant, unwritten
 
 
-@pytest.mark.parametrize(("instance_type", "gpus"), [("g6.xlarge", 1), ("g6.12xlarge", 3), ("p5.48xlarge", 8)])
-def test_the_gpu_request_reaches_the_template(tenant: Tenant, instance_type: str, gpus: int) -> None:
-    tenant.task(tenant.capacity(instance_type)).add_gpu_container("train", image=tenant.image, gpus=gpus)
-    assert tenant.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": str(gpus)}]
-
-
-def test_the_constraint_lists_the_types_of_the_capacity(tenant: Tenant) -> None:
-    tenant.task(tenant.l4).add_gpu_container("train", image=tenant.image)
-    assert tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"] == [
-        {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"}
-    ]
-
-
 def test_cuda_gets_its_limits_and_capabilities(tenant: Tenant) -> None:
     tenant.task().add_gpu_container("train", image=tenant.image)
     container = tenant.container()
@@ -143,10 +130,7 @@ def test_a_constraint_that_is_known_later_leaves_the_share_of_a_host_as_it_is(te
 
 def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:
     tenant.task().add_gpu_container("train", image=tenant.image)
-    (logical_id, group), *rest = [
-        (key, value) for key, value in tenant.template()["Resources"].items() if value["Type"] == "AWS::Logs::LogGroup"
-    ]
-    assert rest == []
+    ((logical_id, group),) = tenant.resources("AWS::Logs::LogGroup").items()
     assert group["Properties"]["RetentionInDays"] == 30
     assert group["DeletionPolicy"] == "Delete"
     options = tenant.container()["LogConfiguration"]["Options"]

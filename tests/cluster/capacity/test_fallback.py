@@ -78,15 +78,8 @@ def test_each_choice_is_a_capacity_of_its_own_under_its_own_id(site: Site) -> No
 def test_another_order_names_no_resource_anew(site: Site, recommended_flags: Site) -> None:
     order(site, *ORDER)
     order(recommended_flags, *reversed(ORDER))
-    ids = [
-        sorted(
-            key
-            for key, each in one.template()["Resources"].items()
-            if each["Type"] in {"AWS::AutoScaling::AutoScalingGroup", "AWS::ECS::CapacityProvider"}
-        )
-        for one in (site, recommended_flags)
-    ]
-    assert ids[0] == ids[1]
+    for kind in ("AWS::AutoScaling::AutoScalingGroup", "AWS::ECS::CapacityProvider"):
+        assert site.resources(kind).keys() == recommended_flags.resources(kind).keys()
 
 
 def test_the_first_is_filled_and_the_others_share_the_rest_by_their_room(site: Site) -> None:

@@ -25,11 +25,6 @@ def plain(shared_site: Site) -> Site:
     return shared_site
 
 
-def test_the_launch_template_is_ours_without_any_feature_flag(plain: Site) -> None:
-    assert plain.properties("AWS::AutoScaling::LaunchConfiguration") == []
-    assert plain.launch_template()["InstanceType"] == "g6.xlarge"
-
-
 def test_the_template_is_the_same_under_every_recommended_flag(site: Site, recommended_flags: Site) -> None:
     for each in (site, recommended_flags):
         each.capacity("g6.xlarge", "g6.2xlarge")
@@ -63,7 +58,7 @@ def test_hosts_live_in_private_subnets_and_have_a_way_out_from_their_first_to_th
     (interface,) = site.launch_template()["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is False
     template = site.template()["Resources"]
-    (group,) = [each for each in template.values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"]
+    group = site.resource("AWS::AutoScaling::AutoScalingGroup")
     subnets = group["Properties"]["VPCZoneIdentifier"]
     assert len(subnets) == 2
     assert all("PrivateSubnet" in subnet["Ref"] for subnet in subnets)

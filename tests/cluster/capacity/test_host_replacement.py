@@ -14,7 +14,7 @@ _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 
 
 def _policy(site: Site) -> dict[str, Any]:
-    (policy,) = (each["UpdatePolicy"] for each in site.template()["Resources"].values() if each["Type"] == _GROUP)
+    policy = site.resource(_GROUP)["UpdatePolicy"]
     assert isinstance(policy, dict)
     return policy
 

@@ -34,10 +34,6 @@ def made(site: Site, network: HostNetwork, *types: str) -> GpuCapacity:
     return site.capacity(*types, network=network, vpc_subnets=zone)
 
 
-def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
-    return {key: each for key, each in site.template()["Resources"].items() if each["Type"] == resource_type}
-
-
 @pytest.mark.parametrize("purchase", [PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED])
 def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption) -> None:
     assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
@@ -63,7 +59,7 @@ def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     assert not [each for each in site.warnings() if "placement group" in each]
     templates = site.properties("AWS::EC2::LaunchTemplate")
     assert ["Placement" in each["LaunchTemplateData"] for each in templates] == [False, False]
-    assert resources_of(site, "AWS::EC2::PlacementGroup") == {}
+    assert site.resources("AWS::EC2::PlacementGroup") == {}
 
 
 @pytest.mark.parametrize(
@@ -112,38 +108,27 @@ def with_efa(shared_site: Site) -> Site:
 
 def test_the_launch_template_has_the_groups_inside_its_interfaces(with_efa: Site) -> None:
     data = with_efa.launch_template()
-    (ours,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
-    (theirs,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "HostSecurityGroup" in key]
+    (ours,) = [key for key in with_efa.resources("AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+    (theirs,) = [key for key in with_efa.resources("AWS::EC2::SecurityGroup") if "HostSecurityGroup" in key]
     groups = [{"Fn::GetAtt": [each, "GroupId"]} for each in (theirs, ours)]
     assert "SecurityGroupIds" not in data
     assert [each["Groups"] for each in data["NetworkInterfaces"]] == [groups] * 5
     assert not any("AssociatePublicIpAddress" in each for each in data["NetworkInterfaces"])
-    (group,) = resources_of(with_efa, "AWS::EC2::PlacementGroup")
+    ((group, placement),) = with_efa.resources("AWS::EC2::PlacementGroup").items()
+    assert placement["Properties"] == {"Strategy": "cluster"}
     assert data["Placement"] == {"GroupName": {"Fn::GetAtt": [group, "GroupName"]}}
 
 
 def test_the_security_group_talks_to_itself_in_both_directions_and_to_nobody_else(with_efa: Site) -> None:
-    (name,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+    (name,) = [key for key in with_efa.resources("AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
     itself = {"Fn::GetAtt": [name, "GroupId"]}
     (ingress,) = with_efa.properties("AWS::EC2::SecurityGroupIngress")
     (egress,) = with_efa.properties("AWS::EC2::SecurityGroupEgress")
     assert (ingress["GroupId"], ingress["SourceSecurityGroupId"], ingress["IpProtocol"]) == (itself, itself, "-1")
     assert (egress["GroupId"], egress["DestinationSecurityGroupId"], egress["IpProtocol"]) == (itself, itself, "-1")
     # Rules inside the group that name it would be a cycle, which CloudFormation refuses.
-    properties = resources_of(with_efa, "AWS::EC2::SecurityGroup")[name]["Properties"]
+    properties = with_efa.resources("AWS::EC2::SecurityGroup")[name]["Properties"]
     assert not {"SecurityGroupIngress", "SecurityGroupEgress"} & properties.keys()
-
-
-def test_the_placement_group_is_deleted_after_the_hosts(with_efa: Site) -> None:
-    everything = with_efa.template()["Resources"]
-    (group,) = resources_of(with_efa, "AWS::EC2::PlacementGroup")
-    assert everything[group]["Properties"] == {"Strategy": "cluster"}
-    (template,) = resources_of(with_efa, "AWS::EC2::LaunchTemplate")
-    (hosts,) = resources_of(with_efa, "AWS::AutoScaling::AutoScalingGroup")
-    # CloudFormation deletes in the reverse order of these references.
-    assert f'"{group}"' in json.dumps(everything[template]["Properties"])
-    assert f'"{template}"' in json.dumps(everything[hosts]["Properties"])
-    assert f'"{hosts}"' not in json.dumps([everything[group], everything[template]])
 
 
 def test_groups_that_are_given_are_used_and_none_is_made(site: Site) -> None:
@@ -155,8 +140,8 @@ def test_groups_that_are_given_are_used_and_none_is_made(site: Site) -> None:
     data = site.launch_template()
     assert data["Placement"] == {"GroupName": "ours-since-2024"}
     assert {each["Groups"][1] for each in data["NetworkInterfaces"]} == {"sg-0123456789abcdef0"}
-    assert not resources_of(site, "AWS::EC2::PlacementGroup")
-    assert len(resources_of(site, "AWS::EC2::SecurityGroup")) == 1
+    assert not site.resources("AWS::EC2::PlacementGroup")
+    assert len(site.resources("AWS::EC2::SecurityGroup")) == 1
     assert applied(network, "p4d.24xlarge").placement_group is UNKNOWN
 
 

@@ -199,12 +199,9 @@ def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
 def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
     site.capacity("g6.xlarge", purchase=Purchase.reservations(instances=3))
     site.capacity("g6.xlarge", name="Token", purchase=Purchase.reservations(instances=site.number("Reserved")))
-    groups = [
-        each["Metadata"]["gpu-constructs"]
-        for each in site.template()["Resources"].values()
-        if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
-    ]
-    assert [each["ReservedInstances"] for each in groups] == [3, {"Ref": "Reserved"}]
+    groups = site.resources("AWS::AutoScaling::AutoScalingGroup").values()
+    told = [each["Metadata"]["gpu-constructs"]["ReservedInstances"] for each in groups]
+    assert told == [3, {"Ref": "Reserved"}]
 
 
 def test_one_reservation_is_of_one_type_and_not_for_several_shapes(site: Site) -> None:
@@ -236,12 +233,7 @@ def test_hosts_come_when_the_block_starts_and_leave_before_it_ends(blocked: Site
     assert start == {"StartTime": "2026-12-01T11:30:00Z", "MinSize": 2, "MaxSize": 2}
     assert drain == {"StartTime": "2026-12-03T10:45:00Z", "MinSize": 0, "MaxSize": 0}
     assert capacity.pool.bought.block == Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
-    (group,) = [
-        each
-        for each in blocked.template()["Resources"].items()
-        if each[1]["Type"] == "AWS::AutoScaling::AutoScalingGroup"
-    ]
-    assert name == {"Ref": group[0]}
+    assert [name] == [{"Ref": each} for each in blocked.resources("AWS::AutoScaling::AutoScalingGroup")]
 
 
 def test_a_deploy_does_not_undo_the_schedule(blocked: Site) -> None:

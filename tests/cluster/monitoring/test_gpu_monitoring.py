@@ -22,13 +22,9 @@ CLUSTER = {"Ref": "ClusterC2E21B66"}
 
 def of_daemon(site: Site, resource_type: str) -> Properties:
     """The one resource of a type that the daemon has, which is there with the first capacity that has GPUs."""
-    (found,) = (
-        each["Properties"]
-        for name, each in site.template()["Resources"].items()
-        if each["Type"] == resource_type and "Monitoring" in name
-    )
-    assert isinstance(found, dict)
-    return found
+    (found,) = (each for name, each in site.resources(resource_type).items() if "Monitoring" in name)
+    properties: Properties = found["Properties"]
+    return properties
 
 
 def container(site: Site) -> Properties:
@@ -126,7 +122,7 @@ def test_its_program_is_a_file_that_the_task_definition_names_by_its_digest(usua
 
 
 def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
-    groups = [each for each in chosen.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+    groups = chosen.resources("AWS::Logs::LogGroup").values()
     assert [each["Properties"]["RetentionInDays"] for each in groups] == [7, 7]
     # And after the monitoring, which was asked too.
     assert [each["DeletionPolicy"] for each in groups] == ["Retain", "Retain"]
