@@ -377,15 +377,10 @@ def _l4_after(line: Callable[[GpuCluster], object]) -> Capacities:
     return capacities
 
 
-def test_monitoring_is_not_taken_away_in_one_deploy(site: Site) -> None:
+def test_monitoring_is_taken_away_in_two_deploys_and_not_in_one(site: Site) -> None:
     site.deploy(_l4_after(lambda cluster: cluster.add_monitoring("Monitoring")))
     with pytest.raises(NotDeployedError, match="not stable"):
         site.deploy(_l4_after(lambda _: None))
-    site.destroy()
-
-
-def test_monitoring_is_taken_away_in_two_deploys(site: Site) -> None:
-    site.deploy(_l4_after(lambda cluster: cluster.add_monitoring("Monitoring")))
     site.deploy(_l4_after(lambda cluster: cluster.leave_room_for_daemons()))
     site.deploy(_l4_after(lambda _: None))
     site.destroy()
