@@ -75,8 +75,7 @@ def contradiction(expressions: tuple[str, ...]) -> str | None:
     A type that is newer than the catalogue could satisfy anything but a list of names.
     """
     query = joined(expressions)
-    named = None if query is None else _named_types(query)
-    if query is None or named is None:
+    if query is None or (named := _named_types(query)) is None:
         return None
     types = [recorded_type(each) for each in sorted(named)]
     if len(named) * sum(1 for _ in conditions(query)) > _MOST_QUESTIONS:
