@@ -10,8 +10,8 @@ from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
 from gpu_constructs.rules.finding import Text, Word
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.containers import container_name
 from gpu_constructs.template.resources.section import Section, given
-from gpu_constructs.template.resources.tasks import container_name
 
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120

@@ -252,7 +252,7 @@ def pulls_its_images(context: Context) -> Problems:
 
 def _missing(context: Context, task: Task, container: Container, pool: Pool) -> dict[str, bool]:
     """Services that a container needs and hosts do not reach, and whether it stops without."""
-    from gpu_constructs.template.resources.tasks import containers_in, needs_of_aws  # noqa: PLC0415 - of files alone
+    from gpu_constructs.template.resources.containers import containers_in, needs_of_aws  # noqa: PLC0415 - of files alone
 
     definition = context.section(task)
     found = () if definition is None else containers_in(definition)

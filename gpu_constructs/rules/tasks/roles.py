@@ -11,10 +11,10 @@ from gpu_constructs.fleet import Scheduler, Task, Workload
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, asks_for_accelerator
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Placeholder, Value, begin_of, pattern_of, pieces_of
+from gpu_constructs.template.resources.containers import container_name, containers_in, needs_of_aws
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Roles
 from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.tasks import container_name, containers_in, needs_of_aws
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"

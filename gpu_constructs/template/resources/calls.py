@@ -14,11 +14,12 @@ from dataclasses import replace
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
 from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Value, end_of, pieces_of
+from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import subnets_of
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.services import Services
-from gpu_constructs.template.resources.tasks import constraints_of, requirements_of, task_size_of
+from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 from gpu_constructs.template.texts import each_text, object_in
 
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
@@ -46,7 +47,6 @@ class Call:
     """One call of ``RunTask`` or ``SubmitJob`` as it is written.
 
     Attributes:
-        resource: The resource that makes it.
         suffix: What stands behind the name of the resource, where it makes several.
         action: `RUN_TASK` or `SUBMIT_JOB`.
         request: What it gives the action, unknown where an event or an input says it.

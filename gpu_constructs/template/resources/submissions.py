@@ -14,13 +14,7 @@ from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Relations, Scheduler, Submission, Task, Unknown
 from gpu_constructs.template.model import JOB_DEFINITION, Reference, Resource
 from gpu_constructs.template.resources.calls import SUBMIT_JOB, Call
-from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.tasks import (
-    amount_of,
-    architecture_of,
-    built_for,
+from gpu_constructs.template.resources.containers import (
     container_name,
     environment_of,
     has_open_name,
@@ -28,6 +22,10 @@ from gpu_constructs.template.resources.tasks import (
     needs_in,
     requirements_of,
 )
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.section import Notes, Section, given
+from gpu_constructs.template.resources.tasks import amount_of, architecture_of, built_for
 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
