@@ -9,10 +9,10 @@ Stacks are the same by their names; one template alone on each side is the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
+from gpu_constructs.check.planning.two_sides import Side, Sides, value_at
 from gpu_constructs.check.planning.update_room import Id, crowds
 from gpu_constructs.check.planning.update_table import (
     ASSOCIATIONS,
@@ -32,18 +32,14 @@ from gpu_constructs.check.planning.update_table import (
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass, grouped
-from gpu_constructs.fleet import Fleet, Origin, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Unknown, Workload
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.template.documents.node import Node, members, nodes_in, under
+from gpu_constructs.template.documents.node import members, nodes_in, under
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
-from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.section import is_list
 
 _CLUSTER = "AWS::ECS::Cluster"
-_STEPS = 20
-"""Resources that stand on one another: a service on its cluster, a provider on its group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,53 +76,12 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
     )
 
 
-class _Side:
-    """Files of one side, with the names that their stacks have on the new side."""
+class _Update(Sides):
+    """What is said of an update; nothing is told of twice."""
 
-    def __init__(self, stacks: Stacks, names: Mapping[str, str]) -> None:
-        self.stacks = stacks
-        self.index = Index(stacks.stacks)
-        self._names = names
-        self._labels = Names(stacks.stacks)
-
-    def stack(self, name: str) -> str:
-        return self._names.get(name, name)
-
-    @cached_property
-    def by_id(self) -> Mapping[Id, Resource]:
-        found = (each for stack in self.stacks.stacks for each in stack.resources.values())
-        return {self.id_of(each.reference): each for each in found if each.exists is True}
-
-    @cached_property
-    def _places(self) -> Mapping[tuple[str | None, str], Id]:
-        return {(each.origin.file, each.logical_id): at for at, each in self.by_id.items()}
-
-    def at(self, origin: Origin | None) -> Id | None:
-        return None if origin is None else self._places.get((origin.file, origin.resource))
-
-    def id_of(self, reference: Reference) -> Id:
-        return self.stack(reference.stack), reference.logical_id
-
-    def node(self, resource: Resource, *path: str) -> Node:
-        """What is written in the file of a resource."""
-        document = self.stacks.documents.get(resource.origin.file or "")
-        return None if document is None else under(document.data, *path)
-
-    def called(self, resource: Resource) -> str:
-        name = self._labels.of(resource)
-        several = len(self.stacks.stacks) > 1
-        return brief(f"{resource.stack}/{name}" if several else name, NAME)
-
-
-class _Update:
     def __init__(self, old: Stacks, new: Stacks) -> None:
-        before, after = ([each.name for each in side.stacks] for side in (old, new))
-        one_each = len(before) == len(after) == 1
-        self._old = _Side(old, dict(zip(before, after, strict=True)) if one_each else {})
-        self._new = _Side(new, {})
-        self._replaced: dict[Id, bool] = {}
+        super().__init__(old, new)
         self._told: set[Id] = set()
-        self._steps = 0
 
     def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
@@ -137,8 +92,8 @@ class _Update:
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
         new = replace(new, workloads=tuple(map(self._begun, new.workloads)))
-        for proof, goes, awaited in crowds(old, new, was=self._old.at, now=self._new.at, stays=self._stays):
-            self._told |= {at for of in awaited if (at := self._new.at(of.origin)) is not None}
+        for proof, goes, awaited in crowds(old, new, was=self.old.at, now=self.new.at, stays=self.stays):
+            self._told |= {at for of in awaited if (at := self.new.at(of.origin)) is not None}
             names = [each.name for each in awaited]
             come = listed(f"the new {each}" if each in goes else each for each in names)
             gone = listed(f"the old {each}" if each in names else each for each in goes)
@@ -156,8 +111,8 @@ class _Update:
 
         https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
         """
-        at = self._new.at(workload.origin)
-        resource = None if at is None or self._stays(at) else self._new.by_id[at]
+        at = self.new.at(workload.origin)
+        resource = None if at is None or self.stays(at) else self.new.by_id[at]
         is_open = resource is not None and resource.type == SERVICE and "DesiredCount" not in resource.properties
         return replace(workload, desired_count=1) if is_open and workload.daemon is False else workload
 
@@ -166,53 +121,53 @@ class _Update:
 
         https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
         """
-        for service in self._new.index.all(SERVICE):
-            at = self._new.id_of(service.reference)
-            if service.exists is not True or not self._stays(at):
+        for service in self.new.index.all(SERVICE):
+            at = self.new.id_of(service.reference)
+            if service.exists is not True or not self.stays(at):
                 continue
-            before = self._old.by_id[at]
-            changed = self._changed(before, service, {*before.properties, *service.properties} - {"DesiredCount"})
-            tasks = (_task(side, each) for side, each in ((self._old, before), (self._new, service)))
-            if [*changed] == ["CapacityProviderStrategy"] and not self._differ(*tasks):
+            before = self.old.by_id[at]
+            changed = self.changed(before, service, {*before.properties, *service.properties} - {"DesiredCount"})
+            tasks = (_task(side, each) for side, each in ((self.old, before), (self.new, service)))
+            if [*changed] == ["CapacityProviderStrategy"] and not self.differ(*tasks):
                 yield (
-                    f"the tasks of {self._new.called(service)} that run stay where they are: the files change its "
+                    f"the tasks of {self.new.called(service)} that run stay where they are: the files change its "
                     "CapacityProviderStrategy alone, which starts no deployment; ForceNewDeployment with another nonce "
                     "does, before its old capacity is removed"
                 )
 
     def replaced_services(self) -> Iterator[str]:
         """Services that stay by their id, and are others after the update."""
-        for service in self._new.index.all(SERVICE):
-            at = self._new.id_of(service.reference)
-            before = self._old.by_id.get(at)
+        for service in self.new.index.all(SERVICE):
+            at = self.new.id_of(service.reference)
+            before = self.old.by_id.get(at)
             if before is None or before.type != SERVICE or service.exists is not True or at in self._told:
                 continue
-            surely = [*self._changed(before, service, REPLACED_BY[SERVICE])]
-            paths = surely or [*self._changed(before, service, MAY_REPLACE_SERVICE)]
+            surely = [*self.changed(before, service, REPLACED_BY[SERVICE])]
+            paths = surely or [*self.changed(before, service, MAY_REPLACE_SERVICE)]
             if paths:
-                counts = [_at(each, "DesiredCount") for each in (before, service)]
+                counts = [value_at(each, "DesiredCount") for each in (before, service)]
                 copies = " ({} and {})".format(*counts) if all(isinstance(each, int) for each in counts) else ""
                 why = f"since {listed(paths)} {'changes' if len(paths) == 1 else 'change'}"
                 yield (
-                    f"{self._new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
+                    f"{self.new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
                     f"all copies of the old and the new one{copies} run at once, for which there must be room"
                 )
 
     def new_balancers(self) -> Iterator[str]:
         """Load balancers that were not there before: their URLs are new, and tasks become healthy behind them anew."""
-        gone = [self._old.called(each) for each in self._balancers(self._old)]
+        gone = [self.old.called(each) for each in self._balancers(self.old)]
         told = f"in place of {listed(gone)}, whose DNS name and listeners go" if gone else "beside what there was"
-        for each in self._balancers(self._new):
+        for each in self._balancers(self.new):
             yield (
-                f"load balancer {self._new.called(each)} is new, {told}: clients and records need its DNS name, and "
+                f"load balancer {self.new.called(each)} is new, {told}: clients and records need its DNS name, and "
                 "it answers once tasks are healthy, for which HealthCheckGracePeriodSeconds leaves time"
             )
 
     def left_stacks(self) -> Iterator[str]:
         """Stacks that are in the old files alone, without nested ones."""
-        names = {each.name for each in self._new.stacks.stacks}
-        for each in self._old.stacks.evaluators:
-            if each.file == each.source.document.file and self._old.stack(each.name) not in names:
+        names = {each.name for each in self.new.stacks.stacks}
+        for each in self.old.stacks.evaluators:
+            if each.file == each.source.document.file and self.old.stack(each.name) not in names:
                 name = brief(each.stack_name or each.name, NAME)
                 yield (
                     f"{brief(each.name, NAME)} is in the old files alone, and no deploy deletes it: what it runs and "
@@ -220,137 +175,91 @@ class _Update:
                     f"aws cloudformation delete-stack --stack-name {name}"
                 )
 
-    def _balancers(self, side: _Side) -> Iterator[Resource]:
-        return (each for at, each in side.by_id.items() if each.type == BALANCER and not self._stays(at))
-
-    # -- what is the same, what is new -----------------------------------------------------------------------------
-
-    def _stays(self, at: Id) -> bool:
-        """Whether a resource is what it was, after the update as well."""
-        return at in self._old.by_id and at in self._new.by_id and not self._is_replaced(at)
-
-    def _is_replaced(self, at: Id) -> bool:
-        """Whether CloudFormation makes another one in place of a resource that is on both sides."""
-        if at not in self._replaced and self._steps < _STEPS:
-            self._replaced[at] = False
-            self._steps += 1
-            old, new = self._old.by_id.get(at), self._new.by_id.get(at)
-            if old is not None and new is not None:
-                changed = self._changed(old, new, REPLACED_BY.get(new.type, ()))
-                self._replaced[at] = old.type != new.type or next(changed, None) is not None
-            self._steps -= 1
-        return self._replaced.get(at, False)
-
-    def _changed(self, old: Resource, new: Resource, paths: Iterable[str]) -> Iterator[str]:
-        return (path for path in paths if self._differ(_at(old, path), _at(new, path)))
-
-    def _differ(self, old: Value, new: Value) -> bool:
-        """Whether a value is certainly another one on the new side."""
-        if isinstance(old, Unknown) or isinstance(new, Unknown):
-            return False
-        return self._key(self._old, old) != self._key(self._new, new)
-
-    def _key(self, side: _Side, value: Value) -> Hashable:
-        """A value as it compares with one of the other side; a reference to what is replaced is another one then."""
-        if isinstance(value, Reference):
-            at = side.id_of(value)
-            return at, value.attribute, side is self._new and self._is_replaced(at)
-        if isinstance(value, Placeholder):
-            return side.stack(value.stack), value.name
-        if isinstance(value, Text):
-            return tuple(self._key(side, each) for each in value.pieces)
-        if isinstance(value, Mapping):
-            return frozenset((key, self._key(side, each)) for key, each in value.items())
-        if is_list(value):
-            return tuple(self._key(side, each) for each in value)
-        return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
-
-    # -- what is refused -------------------------------------------------------------------------------------------
+    def _balancers(self, side: Side) -> Iterator[Resource]:
+        return (each for at, each in side.by_id.items() if each.type == BALANCER and not self.stays(at))
 
     def _taken(self, unique: Unique) -> Iterator[Refusal]:
         """What somebody else has until the update ends."""
-        owners = grouped((key, at) for at, key, _ in self._claims(self._old, unique))
-        for at, key, shown in self._claims(self._new, unique):
-            leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self._stays(each)]
-            if not leaving or (at in owners[key] and self._stays(at)):
+        owners = grouped((key, at) for at, key, _ in self._claims(self.old, unique))
+        for at, key, shown in self._claims(self.new, unique):
+            leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self.stays(each)]
+            if not leaving or (at in owners[key] and self.stays(at)):
                 continue
             self._told.add(at)
-            was, now = self._old.by_id[leaving[0]], self._new.by_id[at]
+            was, now = self.old.by_id[leaving[0]], self.new.by_id[at]
             what = unique.what.format(shown)
             change = (
-                f"{self._new.called(now)} is replaced, and the new one takes {what}"
+                f"{self.new.called(now)} is replaced, and the new one takes {what}"
                 if leaving[0] == at
-                else f"{self._new.called(now)} takes {what} from {self._old.called(was)}, which goes"
+                else f"{self.new.called(now)} takes {what} from {self.old.called(was)}, which goes"
             )
             yield replace(unique.refusal, change=f"{change}; the old one is deleted last")
 
-    def _claims(self, side: _Side, unique: Unique) -> Iterator[tuple[Id, Hashable, str]]:
+    def _claims(self, side: Side, unique: Unique) -> Iterator[tuple[Id, Hashable, str]]:
         for resource in side.index.all(unique.type):
             if resource.exists is not True:
                 continue
-            *around, last = (_at(resource, each) for each in unique.keys)
+            *around, last = (value_at(resource, each) for each in unique.keys)
             for value in map(_discovered, last) if is_list(last) else [last]:
                 if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
                     shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
-                    key = tuple(self._key(side, each) for each in (value, *around))
+                    key = tuple(self.key(side, each) for each in (value, *around))
                     yield side.id_of(resource.reference), key, shown
 
     def _providers_in_use(self) -> Iterator[Refusal]:
         """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict[Id | str, list[Resource]](list)
-        for service in self._old.index.all(SERVICE):
-            for item in _list(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
+        for service in self.old.index.all(SERVICE):
+            for item in _list(value_at(service, "CapacityProviderStrategy") or self._default_of(service)):
                 named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
-                provider = self._provider(self._old, named)
+                provider = self._provider(self.old, named)
                 if provider is not None:
                     users[provider].append(service)
         for kind in (ASSOCIATIONS, _CLUSTER):
-            for listing in self._old.index.all(kind):
-                at = self._old.id_of(listing.reference)
-                if not self._stays(at):
+            for listing in self.old.index.all(kind):
+                at = self.old.id_of(listing.reference)
+                if not self.stays(at):
                     continue
-                left = _at(self._new.by_id[at], "CapacityProviders")
+                left = value_at(self.new.by_id[at], "CapacityProviders")
                 if isinstance(left, Unknown) or any(isinstance(each, Unknown) for each in _list(left)):
                     continue
-                kept = {self._provider(self._new, each) for each in _list(left)}
-                for value in _list(_at(listing, "CapacityProviders")):
-                    provider = self._provider(self._old, value)
-                    gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
+                kept = {self._provider(self.new, each) for each in _list(left)}
+                for value in _list(value_at(listing, "CapacityProviders")):
+                    provider = self._provider(self.old, value)
+                    gone = provider not in kept or (isinstance(provider, tuple) and self.is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
 
     def _clusters_imported(self) -> Iterator[Refusal]:
         """Clusters that are replaced while services of other stacks import them."""
-        for service in self._old.index.all(SERVICE):
-            cluster = self._old.index.find(_at(service, "Cluster"), _CLUSTER)
-            written = self._old.node(service, "Resources", service.logical_id, "Properties", "Cluster")
+        for service in self.old.index.all(SERVICE):
+            cluster = self.old.index.find(value_at(service, "Cluster"), _CLUSTER)
+            written = self.old.node(service, "Resources", service.logical_id, "Properties", "Cluster")
             is_imported = under(written, "Fn::ImportValue") is not None
-            if cluster is not None and is_imported and self._is_replaced(self._old.id_of(cluster.reference)):
-                self._told.add(self._old.id_of(service.reference))
-                change = (
-                    f"{self._old.called(cluster)} is replaced, and {self._old.called(service)} imports it until then"
-                )
+            if cluster is not None and is_imported and self.is_replaced(self.old.id_of(cluster.reference)):
+                self._told.add(self.old.id_of(service.reference))
+                change = f"{self.old.called(cluster)} is replaced, and {self.old.called(service)} imports it until then"
                 answer = EXPORTED.answer.format("updated", service.stack)
                 yield replace(CLUSTER_EXPORTED, change=change, answer=answer)
 
     def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
-        name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
+        name = provider if isinstance(provider, str) else self.old.called(self.old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
-        users = listed(map(self._old.called, services))
+        users = listed(map(self.old.called, services))
         change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
         for each in services if isinstance(provider, tuple) else ():
-            strategy = self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
+            strategy = self.old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
             imported = [*filter(None, (under(one, "Fn::ImportValue") for one in nodes_in(strategy)))]
             if imported and each.stack != provider[0]:
                 # CloudFormation looks at exports before ECS looks at the list.
-                now = next((of for at, of in self._new.by_id.items() if at[0] == provider[0]), None)
-                outputs = {} if now is None else members(self._new.node(now, "Outputs"))
+                now = next((of for at, of in self.new.by_id.items() if at[0] == provider[0]), None)
+                outputs = {} if now is None else members(self.new.node(now, "Outputs"))
                 is_kept = any(under(of, "Export", "Name") in imported for of in outputs.values())
                 answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
                 return replace(EXPORTED, change=change, answer=answer)
         return replace(IN_USE, change=change)
 
-    def _provider(self, side: _Side, value: Value) -> Id | str | None:
+    def _provider(self, side: Side, value: Value) -> Id | str | None:
         """A capacity provider that a property names: its resource, or its name where the files do not define it."""
         found = side.index.find(value, PROVIDER)
         if found is not None:
@@ -359,32 +268,22 @@ class _Update:
 
     def _default_of(self, service: Resource) -> Value:
         """The default strategy of the cluster of a service that has neither a strategy nor a launch type."""
-        cluster = self._key(self._old, _at(service, "Cluster"))
-        for each in self._old.index.all(ASSOCIATIONS):
-            if _at(service, "LaunchType") is None and self._key(self._old, _at(each, "Cluster")) == cluster:
-                return _at(each, "DefaultCapacityProviderStrategy")
+        cluster = self.key(self.old, value_at(service, "Cluster"))
+        for each in self.old.index.all(ASSOCIATIONS):
+            if value_at(service, "LaunchType") is None and self.key(self.old, value_at(each, "Cluster")) == cluster:
+                return value_at(each, "DefaultCapacityProviderStrategy")
         return None
 
 
-def _task(side: _Side, service: Resource) -> Value:
+def _task(side: Side, service: Resource) -> Value:
     """What is said of the tasks of a service: all of its task definition, or what names one of no file."""
-    found = side.index.find(named := _at(service, "TaskDefinition"), "AWS::ECS::TaskDefinition")
+    found = side.index.find(named := value_at(service, "TaskDefinition"), "AWS::ECS::TaskDefinition")
     return named if found is None else found.properties
 
 
 def _discovered(named: Value) -> Value:
     """The name in Cloud Map of a service in Service Connect, which is that of its port where it has none."""
     return (named.get("DiscoveryName") or named.get("PortName")) if isinstance(named, Mapping) else None
-
-
-def _at(resource: Resource, path: str) -> Value:
-    """What is at the end of a path of keys; None if there is nothing."""
-    value: Value = resource.properties
-    for key in path.split("."):
-        if not isinstance(value, Mapping):
-            return value if isinstance(value, Unknown) else None
-        value = value.get(key)
-    return value
 
 
 def _list(value: Value) -> Sequence[Value]:
