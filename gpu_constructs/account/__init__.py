@@ -2,5 +2,3 @@
 
 Only the modules that call AWS import boto3; they are loaded when a command needs them.
 """
-
-__all__ = []

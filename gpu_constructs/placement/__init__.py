@@ -11,5 +11,3 @@ never calls it a fit. Where things are:
   counts hosts, `costs` says what they cost and count against quotas.
 - During a deployment: `rollout`.
 """
-
-__all__ = []

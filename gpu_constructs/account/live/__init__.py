@@ -4,5 +4,3 @@ What the ``describe-*`` calls answer is read as the fleet that it is, in the sam
 
 Pure: the answers come from `gpu_constructs.account.live_cluster`.
 """
-
-__all__ = []

@@ -6,5 +6,3 @@ and on AWS Batch in `batch_hosts` and `submissions`. `networks` with their secur
 and tasks need around them. The readers find each other through the `index` and read properties as a `section`, which
 notes what is odd and never raises.
 """
-
-__all__: list[str] = []
