@@ -64,8 +64,6 @@ class Configuration:
         together: Whether directories and assemblies are checked as one.
         include: Patterns of the files in directories that are looked at alone.
         exclude: Patterns of those that are left out.
-        severity: How grave findings of some rules are.
-        accept: Findings that are accepted, with a reason.
     """
 
     file: str | None = None

@@ -106,10 +106,8 @@ class Report:
         skipped_jobs: Jobs of AWS Batch that run on Amazon EKS, which nothing here is about.
         unreadable: What could not be read, where that keeps none of the others from being checked.
         skipped: How many files nobody named and are none that is read here.
-        baselined: What was found and is in the baseline.
         worlds: How many directories or assemblies were checked, each by itself.
         counts: How much of all worlds was looked at, where there are several.
-        stacks: The stacks that the files define.
     """
 
     fleet: Fleet

@@ -64,7 +64,6 @@ class Found:
     Attributes:
         worlds: What there is to check, in the order of the names.
         skipped: How many files are nothing that is read here.
-        unreadable: What could not be looked at.
         ignored: Cloud assemblies that are left out, because git ignores them.
     """
 

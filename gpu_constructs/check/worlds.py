@@ -41,7 +41,6 @@ class _Answer:
     Attributes:
         beyond: Files that were read because a template of this world names them.
         undeclared: Parameters with a value that no template declares.
-        exports: Names that it exports.
         missing: Names that it imports, and that nothing in it exports.
     """
 

@@ -182,7 +182,6 @@ class InstanceType:
         regions: Regions that offer it in the recorded data; empty for a type that none of them offers.
         quota: The account quotas it counts against; None if unknown.
         current_generation: AWS's own flag; None if unknown.
-        bare_metal: Whether it runs without a hypervisor.
         burstable: Whether its CPU performance is burstable, as that of the T families.
         traits: What AWS says about its family.
         note: What a user should know before choosing it; None if there is nothing.

@@ -36,7 +36,6 @@ class ServerFacts:
         repository: Its image without the tag; None where only the community publishes some.
         tag: A tag that is known to exist; None where no source names a recent one.
         entry_point: What the entry point of its image starts, and a command does not; empty where the command does.
-        port: Where it listens.
         address: The only address at which it listens; None for all of them.
         other_ports: Where else it listens, by the argument that names another port.
         health_path: What answers with 200 once it serves.

@@ -74,7 +74,6 @@ class Submission:
     """What submits a job to a queue.
 
     Attributes:
-        starter: What kind of resource it is.
         queue: The queue; None where the files that were read do not define it.
         task: The job; None where they do not define that.
         share: Whether it names a share identifier.

@@ -58,8 +58,7 @@ class Origin:
         line: Line in the file, from 1; None where it is not known.
         column: Column in that line, from 1; None where it is not known.
         source: The line of the CDK app behind it; None where the app has no stack traces.
-        place: Where it is deployed to.
-        stack: Name of its stack there; None where nothing says.
+        stack: Name of its stack in `place`; None where nothing says.
     """
 
     resource: str

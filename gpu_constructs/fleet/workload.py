@@ -223,7 +223,6 @@ class Fleet:
             own. They may take what no pool takes.
         queues: Queues of AWS Batch; only templates say so, as the two that follow.
         steps: States of state machines that run tasks or jobs.
-        submissions: What submits jobs to queues.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.

@@ -34,7 +34,6 @@ class Demand:
         is_network_unknown: Whether its network mode is only known at deploy time, so that it may have an interface and
             its own ports.
         architecture: What its image is built for, where it says so.
-        windows: Whether its containers are Windows containers.
         capabilities: What the agent of its host must be able to do, of that which user data can leave out.
         expressions: Cluster queries that its host must satisfy, all of them.
         node_type: The one instance type that its hosts must have, which the nodes of a job name; None for any.

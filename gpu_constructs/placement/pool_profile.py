@@ -227,7 +227,6 @@ class Daemon:
 
     Attributes:
         demand: What it asks for; None where its task is not known.
-        is_certain: Whether it certainly is a daemon of these hosts.
         absent: Custom attributes that user data gives hosts of other pools, and the whole user data of these does not.
         runs_on: Names of the types on which it certainly runs.
         hardly_on: Names of those on which it does not, unless somebody gives their hosts an attribute by hand.
@@ -259,7 +258,6 @@ class PoolProfile:
         capability_settings: Settings with which its agents leave out, or may leave out, what they can do.
         reserved_ports: Ports of a host that its agent certainly keeps from tasks; unknown where only the deploy says.
         may_reserve_ports: Ports that it is expected to keep where nothing says which.
-        is_linux: Whether its hosts certainly run Linux.
         smallest_decides: Whether managed scaling looks at the smallest type only.
         may_have_hosts: Whether hosts may run though managed scaling never launches one.
         unknown_types: Why its types are not all known; empty if they are.

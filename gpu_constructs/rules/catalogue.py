@@ -158,15 +158,9 @@ def check(
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
     A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
-    A fix with a value is shown only if the fleet with it is better: what was found is gone, and nothing else is broken.
-
-    Args:
-        fleet: What was asked for.
-        rules: Which rules to ask; by default all that may find something.
-        fixes: Whether fixes with values are tried and shown.
-        now: The time of the check, for rules about what may have ended; without one they are silent.
-        files: What the fleet was read from, for rules about how resources refer to each other; without it they are
-            silent.
+    By default all are asked that may find something; without `now` and `files`, which are those of `Context`, some are
+    silent. With `fixes`, one with a value is shown if the fleet with it is better: what was found is gone, and nothing
+    else is broken.
     """
     with one_call() as work:
         context = Context(fleet, now, files)

@@ -97,7 +97,6 @@ class Finding:
         message: What was asked for, what exists, and why they do not go together.
         fix: Changes that would do, the smallest first; empty where only the user can know.
         property_name: The property to change, in the words of CloudFormation; empty where there is none.
-        value: What was written there.
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
@@ -146,7 +145,6 @@ class Way:
     """One change that would do.
 
     Attributes:
-        text: The change, for a reader.
         things: Pools, tasks and workloads as they would be; each takes the place of the one with its name. Without any,
             the change is shown untried, because the values are the reader's.
         instead: Larger changes that may do where this one cannot be made.

@@ -186,7 +186,6 @@ class Problem:
         is_shortage: Whether hosts have less of something than is asked for.
         origin: Where it was written; by default where `about` was.
         changes: The property that has to be changed there, where it is not `property_name`.
-        container: The container of a task that it is about.
         is_certain: Whether it cannot work, where the rule is about an error; else it is a warning.
         involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
             silent where both are about one of these things.

@@ -42,13 +42,11 @@ class Counts:
     """How many tasks a service has, and which percentages of them a deployment keeps running and starts.
 
     Args:
-        name: The construct id of the service.
         targets: What it runs on what, and where its requests are sent.
         given_count: The number of tasks that the user gave; None for one that scaling decides.
         count: The same as far as it is known.
         percentages: The percentages that the user gave, the minimum first; None for each that was not given.
         constraints: Where tasks may be placed, in addition to the constraints of the task definition.
-        grace: The health check grace period that the user gave.
 
     Attributes:
         workload: Its tasks on its capacity, as the value that every check reads, but for changes of the task.

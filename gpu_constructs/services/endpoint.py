@@ -22,8 +22,6 @@ class ServiceEndpoint:
     """An Application Load Balancer's way to a service.
 
     Attributes:
-        listener: Where requests arrive.
-        target_group: The tasks that they are sent to.
         url: Where the service answers, by the name that AWS gives the load balancer; a certificate is for your own
             domain, which an alias record leads to `load_balancer`. Empty for a listener of yours.
         balancer: The load balancer; None for a listener of yours.
@@ -51,8 +49,6 @@ class NetworkEndpoint:
     """A Network Load Balancer's way to a service.
 
     Attributes:
-        listener: Where connections arrive.
-        target_group: The tasks that they are passed to.
         address: Where the service answers, as ``name:port``, by the name that AWS gives the load balancer.
     """
 

@@ -188,7 +188,6 @@ class UnreadableError(GpuConstructsError):
         line: Line where it goes wrong, from 1.
         column: Column there, from 1.
         allowed: What is read instead, in words.
-        fix: The change that most likely does what the user meant.
     """
 
     def __init__(
@@ -215,11 +214,7 @@ class UnreadableError(GpuConstructsError):
 
 
 class UndeclaredError(UnreadableError):
-    """A value is given to a parameter that no template declares.
-
-    Args:
-        fix: The change that most likely does what the user meant.
-    """
+    """A value is given to a parameter that no template declares."""
 
     def __init__(self, name: str, *, files: Sequence[str], fix: str | None = None) -> None:
         self.name, self.files = name, tuple(files)

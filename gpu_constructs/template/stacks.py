@@ -232,13 +232,7 @@ def read_stacks(
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
 ) -> Stacks:
-    """Reads files that belong together, once: see `Inputs`.
-
-    Args:
-        inputs: Files, directories, ``-`` and parsed templates.
-        stdin: What comes from the standard input.
-        parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
-        region: Where stacks are deployed to that do not say so themselves.
+    """Reads files that belong together, once: see `Inputs` and `Inputs.stacks`.
 
     Raises:
         UnreadableError: If one of them cannot be read; no other exception leaves.

@@ -59,7 +59,6 @@ class RegisteredHost:
     """One container instance.
 
     Attributes:
-        instance_id: The instance of EC2 that it is.
         provider: Its capacity provider; empty where it has none.
         type_name: Its instance type; empty where it does not say.
         instance_type: The same in the catalogue; None where it is not known.

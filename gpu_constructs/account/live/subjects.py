@@ -160,7 +160,6 @@ class Progress:
     Attributes:
         desired: Tasks that it wants; None where that is not said.
         running: Tasks that run, those of an older deployment among them; None where that is not said.
-        pending: Tasks that start.
         new_desired: Tasks that its newest deployment wants; None where that is not said.
         new_running: Those of them that run.
         failed: Why its newest deployment failed; empty where it did not.

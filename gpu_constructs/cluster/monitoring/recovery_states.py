@@ -52,7 +52,6 @@ class RecoveryRun:
     Attributes:
         providers: Its capacity providers of Auto Scaling groups.
         daemon: The service that measures GPUs, whose task holds no host.
-        table: Where hosts are counted.
         replacements_per_day: Hosts that may be replaced in a day (UTC).
         drain_seconds: How long the tasks of a host may take to move or to end.
     """

@@ -80,8 +80,6 @@ class JobPlan:
     Attributes:
         task: The job as the value that every check reads.
         environment: Environment variables with the defaults.
-        options: Its arguments, as given.
-        retries: What it is tried again after.
         pools: The environments that it may land on.
     """
 

@@ -69,7 +69,6 @@ class Host:
     """What an expression can ask about one container instance.
 
     Args:
-        attributes: Attribute name to value.
         complete: Whether `attributes` lists everything the host has, so that what is missing does not exist. Where it
             does not, a missing one may exist; the built-in ones always do.
         absent: Attributes that it does not have, where others that are missing may exist.

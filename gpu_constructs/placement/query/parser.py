@@ -343,10 +343,7 @@ class QuerySyntaxError(GpuConstructsError):
     """A text is not an expression of the cluster query language.
 
     Args:
-        problem: What is wrong, in the user's words.
         column: Where, counted from 1; one past the end if something is missing there.
-        expected: What may stand there instead.
-        fix: The change that most likely does what the user meant.
     """
 
     def __init__(

@@ -187,7 +187,6 @@ class MalformedPatternError(Exception):
     """Java does not read the pattern.
 
     Args:
-        problem: What is wrong, in words.
         position: Where, counted from 0.
     """
 

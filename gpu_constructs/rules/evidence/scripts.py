@@ -22,7 +22,6 @@ class Command(NamedTuple):
     """A line that the shell runs.
 
     Attributes:
-        at: Where it begins in the script.
         is_certain: Whether every host comes to it, because it is in no branch, function or text.
         ends_script: Whether the script ends if it fails.
     """

@@ -92,7 +92,6 @@ class _Doubt:
 
     Attributes:
         wrong: The name, as written.
-        instead: Names that may be meant.
         fix: What to write where none of these is right.
         custom: The custom attribute that it may be; empty where it is something else.
         newer: What to write where it is an instance type that is newer than the catalogue; empty where it cannot be.

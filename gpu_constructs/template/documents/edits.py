@@ -38,7 +38,6 @@ class TextEdits:
     """One text and its changes, each of which raises `EditError` where it cannot be made.
 
     Attributes:
-        text: The text with the changes so far.
         left: Characters that may still be read, as the whole text is for each change.
     """
 

@@ -27,7 +27,6 @@ class Choice:
 
     Attributes:
         parameter: Its name, or `REGION`.
-        stack: The stack that asks for it.
         default: The value that was read with; None where it was unknown.
         values: Every value that is allowed, or else that a condition or a mapping knows, as texts.
         is_complete: Whether no other value can be deployed: these are the values that are allowed, or the keys of a

@@ -125,7 +125,6 @@ class Files:
     properties of the resources itself.
 
     Attributes:
-        clusters: The clusters, and the lists of their capacity providers.
         resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
         calls: What calls of ``RunTask`` are given, by the name of the workload.
     """
