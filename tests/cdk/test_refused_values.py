@@ -72,7 +72,6 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
         ("", OF_DEPLOY),
     ),
     ("on_demand_base", lambda value: Purchase.spot(on_demand_base=value), (-1, 1.5, OF_DEPLOY)),
-    ("reservation_id", lambda value: Purchase.reservations(reservation_id=value), (f"arn:aws:ec2:a:1:x/{BLOCK}",)),
     ("instances", lambda value: Purchase.reservations(instances=value), (0, -1)),
     ("ends", lambda value: _block(ends=value), (None, datetime(1, 1, 1, tzinfo=timezone.utc))),
     ("scale_in_after_seconds", lambda value: ManagedOperation(scale_in_after_seconds=value), (3601, -2)),
@@ -123,19 +122,13 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
 """An argument, what takes it, and values that it cannot have."""
 
 CALLS: list[tuple[str, Callable[[Site], object]]] = [
-    ("weight", lambda site: site.l4.strategy(weight=-1)),
     ("base", lambda site: site.l4.strategy(base=100_001)),
-    (
-        "capacity_provider_name",
-        lambda site: [site.capacity("g6.xlarge", name=each, capacity_provider_name="gpu") for each in "AB"],
-    ),
     ("join_within", lambda site: site.capacity("g6.xlarge", join_within=cdk.Duration.minutes(4))),
     ("join_within", lambda site: site.capacity("g6.xlarge", join_within=cdk.Duration.hours(25))),
     ("root_volume_mib_per_second", lambda site: HostStorage(root_volume_mib_per_second=site.number("T"))),
     ("family", lambda site: site.task(family="a/b")),
     ("capacity", lambda site: site.task(site.l4, site.l4)),
     ("gpus", _container(gpus="all")),
-    ("image", lambda site: site.task().add_gpu_container("chat", image="nvidia/cuda")),  # type: ignore[arg-type]
     ("ipc_mode", lambda site: site.task(site.managed(instance_types=["g6.xlarge"]), ipc_mode=ecs.IpcMode.TASK)),
     ("memory_limit_mib", _container(memory_mib=1024, memory_limit_mib=1024)),
     ("prefix", lambda site: JobData.s3(bucket_of(site), prefix="a\nb/")),

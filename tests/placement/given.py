@@ -10,7 +10,6 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
     NvidiaMps,
-    PlacementConstraint,
     Pool,
     ResourceRequirement,
     Task,
@@ -67,11 +66,6 @@ def a_task(*values: str | Unknown, cpu: int | Unknown = 0, memory_mib: int | Unk
             **changes,
         }
     )
-
-
-def member_of(expression: str | Unknown) -> PlacementConstraint:
-    """A cluster query that hosts must satisfy."""
-    return PlacementConstraint(type="memberOf", expression=expression)
 
 
 def told(**settings: str | Unknown) -> UserData:

@@ -16,7 +16,8 @@ from gpu_constructs.placement.fit import fit, refusals
 from gpu_constructs.placement.one_host import on_host
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reasons import DoubtKind, HostResource, ObstacleKind, Shortfall
-from tests.placement.given import a_pool, a_task, member_of, told
+from tests.placement.given import a_pool, a_task, told
+from tests.rules.given import member_of
 
 NVIDIA = [each for each in accelerated() if each.gpus]
 G5 = ("g5.xlarge", "g5.12xlarge")

@@ -158,7 +158,8 @@ def test_reservations_of_the_deploy_pass(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "cr-", "cr-xyz", "cr-0123456789ABCDEF0", "cr-012345678", f"{ID} ", 5, True, b"cr"]
+    "wrong",
+    ["", "cr-", "cr-xyz", "cr-0123456789ABCDEF0", "cr-012345678", f"{ID} ", f"arn:aws:ec2:a:1:x/{ID}", 5, True, b"cr"],
 )
 def test_a_reservation_has_an_id_of_ec2(wrong: Any) -> None:
     for purchase in (Purchase.reservations, block):

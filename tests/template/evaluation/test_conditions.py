@@ -84,13 +84,6 @@ def test_an_open_choice_that_may_leave_an_item_out_is_an_unknown_item() -> None:
     assert worked_out(value, Conditions={"It": OPEN}, Parameters=ASKED) == ["a", UNKNOWN]
 
 
-@pytest.mark.parametrize(("condition", "expected"), [(YES, True), (OPEN, UNKNOWN), (NO, "not there")])
-def test_a_resource_is_there_if_its_condition_holds(condition: Any, expected: Any) -> None:
-    resources = {"Maybe": {"Type": "AWS::ECS::Cluster", "Condition": "It"}}
-    found = only_stack(read(1, Resources=resources, Conditions={"It": condition}, Parameters=ASKED)).resources
-    assert (found["Maybe"].exists if "Maybe" in found else "not there") is expected
-
-
 def test_a_resource_with_a_condition_that_nobody_declared_may_be_there() -> None:
     stacks = read(1, Resources={"Maybe": {"Type": "AWS::ECS::Cluster", "Condition": "It"}})
     assert only_stack(stacks).resources["Maybe"].exists is UNKNOWN
