@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from threading import current_thread, main_thread
-from types import FrameType
-from typing import NoReturn
 
 from gpu_constructs.account.live.self_test import FAMILY, IMAGE, Request
 from gpu_constructs.cli.live_answers import account_part, add_waiting, clusters_named, facts_of, lines_of
@@ -102,12 +100,8 @@ def _stopped_as_interrupted() -> Iterator[None]:
     if current_thread() is not main_thread():  # Python hears of signals in its main thread alone
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupted)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupted(_: int, __: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

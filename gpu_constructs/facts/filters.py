@@ -35,12 +35,7 @@ _Value = TypeVar("_Value", float, tuple[int, int])
 
 @dataclass(frozen=True, slots=True)
 class Range(Generic[_Value]):
-    """Values between two bounds, both included.
-
-    Attributes:
-        low: The smallest; None has no bound.
-        high: The largest; None has no bound.
-    """
+    """Values between two bounds, both included; None has no bound."""
 
     low: _Value | None = None
     high: _Value | None = None

@@ -89,15 +89,12 @@ class Accelerators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Network interfaces of one instance type.
+    """Network interfaces of one instance type; None is not known.
 
     Attributes:
-        performance: The bandwidth as AWS prints it, such as ``Up to 25 Gigabit``; None if unknown.
-        cards: Number of network cards; None if unknown.
-        max_interfaces: Elastic network interfaces over all cards; None if unknown.
-        max_interfaces_card_0: Elastic network interfaces on card 0; None if unknown.
-        efa_supported: Whether Elastic Fabric Adapters can be attached; None if unknown.
-        max_efa_interfaces: Elastic Fabric Adapters at most; None if unknown.
+        performance: The bandwidth as AWS prints it, such as ``Up to 25 Gigabit``.
+        max_interfaces: Elastic network interfaces over all cards.
+        efa_supported: Whether Elastic Fabric Adapters can be attached.
         efa_cards: Indexes of the cards that take an EFA interface.
         efa_only_cards: Indexes of the cards that take an interface of type ``efa-only``.
         device_rdma: Whether EFA is known to read and write the memory of the accelerators directly (GPUDirect RDMA and
@@ -135,7 +132,6 @@ class Quota:
 
     Attributes:
         group: The group that AWS names, such as ``G/VT``.
-        on_demand_code: Quota code of running On-Demand instances.
         spot_code: Quota code of Spot requests; None if unknown.
         spot_note: Why the Spot code is in doubt; None where it is not.
     """
@@ -180,10 +176,8 @@ class InstanceType:
         local_disks: Its instance store, empty if it has none or, on a type with `regions` empty, unknown.
         purchase_classes: How it may be bought; empty if unknown.
         regions: Regions that offer it in the recorded data; empty for a type that none of them offers.
-        quota: The account quotas it counts against; None if unknown.
         current_generation: AWS's own flag; None if unknown.
         burstable: Whether its CPU performance is burstable, as that of the T families.
-        traits: What AWS says about its family.
         note: What a user should know before choosing it; None if there is nothing.
         replaced_by: The type to move to from a previous generation: at least as many devices, each with at least as
             much memory, vCPUs and host memory aside; None where it is not superseded or no type has as many.

@@ -8,7 +8,7 @@ Where things are: `pool` and `host` say what can be launched, `purchase` how hos
 what is to run, `workload` how many of it and where, and which pool or task a name means, `calls` what starts work that
 ends, `origin` where each was written, `keys` which keys of templates are this library's own, `unknown`
 what is only known at deploy time. Each thing has the name that its user calls it by, which nothing else of its kind
-in a fleet has, and its `origin`, where it was written.
+in a fleet has, and its `origin`, where it was written. A text is as it was written, and None where nothing was.
 """
 
 from gpu_constructs.fleet.calls import JobQueue as JobQueue

@@ -147,7 +147,7 @@ _ANY: Range = (None, None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceRequirements:
-    """What a host must be, instead of a list of types; words and units of the EC2 API.
+    """What a host must be, instead of a list of types; words and units of the EC2 API. What is empty asks for nothing.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
 
@@ -155,13 +155,11 @@ class InstanceRequirements:
         memory_mib: Nominal memory in MiB.
         accelerator_count: Accelerators of one host; without a requirement of accelerators none are wanted.
         accelerator_memory_mib: Memory of all its accelerators together in MiB.
-        accelerator_manufacturers: Such as ``nvidia``; empty asks for nothing.
-        accelerator_names: Such as ``l4``; empty asks for nothing.
-        accelerator_types: ``gpu``, ``fpga``, ``inference``; empty asks for nothing.
-        allowed_instance_types: Names or patterns such as ``g6.*``; empty allows all.
-        excluded_instance_types: Names or patterns.
-        cpu_architectures: Architectures that the image runs on; empty allows all.
-        instance_generations: ``current``, ``previous``; empty allows both.
+        accelerator_manufacturers: Such as ``nvidia``.
+        accelerator_names: Such as ``l4``.
+        accelerator_types: ``gpu``, ``fpga``, ``inference``.
+        allowed_instance_types: Names or patterns such as ``g6.*``, as for those that are excluded.
+        instance_generations: ``current``, ``previous``.
         local_storage: ``required`` or ``excluded``; empty allows types with instance store and without.
     """
 

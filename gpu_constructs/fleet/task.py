@@ -56,7 +56,6 @@ class Relations:
         depends_on: The containers that it waits for, as far as their names are known.
         mounts: Names of the volumes that it mounts, as far as they are known.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
-        log_driver: Its log driver as written; None if nothing was.
     """
 
     depends_on: tuple[Dependency, ...] = ()
@@ -90,7 +89,6 @@ class Container:
             templates say so.
         privileged: Whether it has the privileges of its host; only templates say so.
         environment: Names and values of its variables, in order of name; a value may be unknown.
-        image: Its image as written; None if nothing was.
         built_for: The processor that its image is built for; None where nothing says. Only files say so.
         entry_point: Words in place of the entry point of its image; empty for that.
         command: Words in place of the command of its image; empty for that.
@@ -197,7 +195,6 @@ class Task:
         compatibilities: Launch types it must be valid for, as written: ``EC2``, ``FARGATE``, ``MANAGED_INSTANCES``.
         architecture: Processor architecture of its ``runtimePlatform``; None if nothing was written.
         operating_system: Operating system family of its ``runtimePlatform``; None if nothing was written.
-        ipc_mode: As written; None if nothing was.
         unknown_keys: Keys that ask for GPUs and that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.

@@ -249,7 +249,8 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     memory = devices.memory_mib
     if needs.memory_mib is not None and needs.memory_mib > (most_gpu_memory_mib(instance_type) or memory or 0):
         has = f"{gib_of(memory):g} GiB" if memory is not None else "an unknown amount"
-        yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
+        asked = -(-(needs.memory_mib - 1) * 100 // 1024) / 100  # it was rounded up to whole MiB
+        yield NeedKind.GPU_MEMORY, f"{asked:g} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
     here = "an unknown one" if capability is None else f"{dotted(capability)} ({devices.model})"
     target = needs.compute_capability
@@ -268,11 +269,6 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     gpus = instance_type.gpus if container.takes_all_gpus else container.gpus
     if needs.nvlink and not isinstance(gpus, Unknown) and gpus > 1 and not devices.has_nvlink:
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
-
-
-def _gib_asked(memory_mib: int) -> str:
-    """What is asked in GiB, which was rounded up to whole MiB."""
-    return f"{-(-(memory_mib - 1) * 100 // 1024) / 100:g}"
 
 
 def _lowest(name: str) -> tuple[int, int] | None:

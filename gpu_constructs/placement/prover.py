@@ -103,8 +103,6 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
         return
     least, most = _copies(workload, counts)
     demand = Demand() if workload.task is None else demand_of(workload.task, workload.constraints)
-    if workload.strategy and all(item.pool is None for item in workload.strategy):
-        return
     if workload.strategy:
         for share in split(workload.strategy, least, most):
             pool = share.item.pool

@@ -49,7 +49,6 @@ class ContainerPlan:
     """A container that may be made, with every default filled in.
 
     Attributes:
-        container: What it asks of a host.
         cpu: CPU units, as given where it is a token.
         memory_mib: Memory in MiB above which it is stopped, as given where it is a token; None for no limit.
         shared_memory_mib: Size of ``/dev/shm`` in MiB; None where its hosts take no such setting.

@@ -131,7 +131,6 @@ class CountedContainers:
 
     Attributes:
         task: What they ask of a host so far, as the value that every check reads.
-        have_router: Whether one of them is a log router.
     """
 
     def __init__(

@@ -18,8 +18,6 @@ class Contribution:
         last_commands: Lines of user data that the user gave, which run after all others.
         told_by_user: What they tell the agent, as a reader of the template sees it.
         attributes: Custom attributes of the hosts, besides those of their types.
-        group_arguments: Arguments of CDK's Auto Scaling group.
-        launch_arguments: Arguments of CDK's launch template.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
         group: Properties that CDK's Auto Scaling group has no argument for, as `autoscaling.CfnAutoScalingGroup` takes
             them.

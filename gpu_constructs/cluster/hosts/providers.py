@@ -44,6 +44,7 @@ class ProviderCapacity(Construct):
     Attributes:
         hosts: What all hosts of the cluster share.
         cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types as given, tokens among them.
         provider: The ECS capacity provider; none where another stack or app has made it.

@@ -124,9 +124,6 @@ class ClusterEvents(Construct):
     """Keeps the events of a cluster in a log group, from where Logs Insights and metric filters read them.
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html
-
-    Attributes:
-        rule: The rule of EventBridge for what ECS reports.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:

@@ -97,7 +97,9 @@ class _Assembler:
 
     def run(self, sources: list[Source], tasks: tuple[Resource, ...], documents: Mapping[str, Document]) -> Stacks:
         for source in _each_once(sources):
-            self._add(source)
+            name = self._unique(source.name, source.other_name or f"{source.name} ({source.document.file})")
+            given = self._parameter_values.of(name, source.document)
+            self._add_nested(self._evaluator(name, source, source.document, given, is_nested=False), ASSEMBLY_DEPTH)
         self._drop_nested()
         self._parameter_values.require_used(list(dict.fromkeys(each.file for each in self._evaluators)))
         self._shared.exports.open()
@@ -113,11 +115,6 @@ class _Assembler:
             made_at={each.file: each.source.made_at for each in self._evaluators},
             words={each.file: each.source.in_words for each in self._evaluators if each.source.in_words},
         )
-
-    def _add(self, source: Source) -> None:
-        name = self._unique(source.name, source.other_name or f"{source.name} ({source.document.file})")
-        given = self._parameter_values.of(name, source.document)
-        self._add_nested(self._evaluator(name, source, source.document, given, is_nested=False), ASSEMBLY_DEPTH)
 
     def _evaluator(self, name: str, source: Source, document: Document, given: _Given, *, is_nested: bool) -> Evaluator:
         if len(self._evaluators) >= STACKS:
