@@ -54,14 +54,12 @@ class Configuration:
     """What the file says; what it leaves out is empty.
 
     Attributes:
-        file: Its name; None where there is none.
         hosts: How many hosts of each type are in the clusters whose hosts no file defines.
         fail_on: What makes a check fail, one of `FAIL_ON`.
         ignore: Ids of rules that are left out; some may be asked no more.
         partial: Whether there is more than the files that are checked.
         together: Whether directories and assemblies are checked as one.
         include: Patterns of the files in directories that are looked at alone.
-        exclude: Patterns of those that are left out.
     """
 
     file: str | None = None

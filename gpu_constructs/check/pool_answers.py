@@ -25,8 +25,6 @@ class PoolAnswer:
     """What is said about a pool.
 
     Attributes:
-        destination: The pool, and whether the task fits there.
-        services: What places the task there.
         counts: Whether it may be placed there.
         is_aside: Whether it may stay as it is, because another pool is enough.
         images: What rules say to do about its machine image.

@@ -78,7 +78,6 @@ class Selection:
     """Which files somebody wants, by patterns as in a ``.gitignore``.
 
     Attributes:
-        folder: The directory that the patterns are about.
         include: Nothing else is looked at; all where there is none.
     """
 
@@ -187,11 +186,7 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 
 class _Walk:
-    """The files below one directory, by their path from there.
-
-    Attributes:
-        ignored: Directories that git ignores.
-    """
+    """The files below one directory, by their path from there."""
 
     def __init__(self, root: str) -> None:
         self._root = root

@@ -97,7 +97,6 @@ class Flag(NamedTuple):
 
     Attributes:
         read: Reads its value; `bool` for yes or no, and an enumeration for one of a few values.
-        metavar: What stands for its value in the help.
     """
 
     name: str

@@ -94,7 +94,6 @@ class Network:
     Attributes:
         performance: The bandwidth as AWS prints it, such as ``Up to 25 Gigabit``.
         max_interfaces: Elastic network interfaces over all cards.
-        efa_supported: Whether Elastic Fabric Adapters can be attached.
         efa_cards: Indexes of the cards that take an EFA interface.
         efa_only_cards: Indexes of the cards that take an interface of type ``efa-only``.
         device_rdma: Whether EFA is known to read and write the memory of the accelerators directly (GPUDirect RDMA and
@@ -132,7 +131,6 @@ class Quota:
 
     Attributes:
         group: The group that AWS names, such as ``G/VT``.
-        spot_code: Quota code of Spot requests; None if unknown.
         spot_note: Why the Spot code is in doubt; None where it is not.
     """
 

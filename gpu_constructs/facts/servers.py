@@ -51,9 +51,7 @@ class ServerFacts:
         gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
             server from which that is so.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
-        environment: Environment variables that it needs in a container.
-        cache_directory: Where it keeps what it downloads.
-        cache_variables: Environment variables that name a directory for that.
+        cache_variables: Environment variables that name the directory where it keeps what it downloads.
     """
 
     repository: str | None = None

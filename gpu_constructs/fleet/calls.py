@@ -59,7 +59,6 @@ class JobQueue:
     """A queue of AWS Batch.
 
     Attributes:
-        has_shares: Whether it has a fair-share scheduling policy.
         wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
     """
 
@@ -76,7 +75,6 @@ class Submission:
     Attributes:
         queue: The queue; None where the files that were read do not define it.
         task: The job; None where they do not define that.
-        share: Whether it names a share identifier.
         priority: Whether it or its job definition sets a scheduling priority.
         attempt_seconds: Seconds after which an attempt ends, where it says so itself.
         attempts: How often the job is tried at most, likewise.

@@ -110,10 +110,7 @@ class NetworkInterface:
     """One network interface of a launch template.
 
     Attributes:
-        card: Index of the network card.
-        device: Index of the interface on its card.
         type: ``interface``, ``efa``, ``efa-only``, or whatever else was written.
-        public_address: Whether it asks for a public address.
     """
 
     card: int | Unknown = 0

@@ -72,7 +72,6 @@ class GroupSettings:
     """What only an Auto Scaling group says about its hosts.
 
     Attributes:
-        warm_pool: The hosts that it keeps prepared; None without.
         update: How a deploy replaces hosts that run; None where they stay as they are.
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.
@@ -240,7 +239,6 @@ class Pool(HostSetup):
         max_instances: Hosts at most.
         region: Where it launches them; None if that is only known at deploy time.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
-        managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         zones: Availability Zones of its subnets; None where they are not known.
         subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
             not known.

@@ -40,7 +40,6 @@ class Dependency:
     """What a container waits for before it starts.
 
     Attributes:
-        container: Name of the container that it waits for.
         condition: ``START``, ``COMPLETE``, ``SUCCESS`` or ``HEALTHY`` as written; empty if nothing was.
     """
 
@@ -189,7 +188,6 @@ class Task:
         containers: In the order in which they were added.
         network_mode: As written; ``bridge`` is ECS's own default on Linux.
         names_network_mode: Whether that is written.
-        family: Its family, where one was given.
         cpu_limit: CPU units of the whole task, a hard limit for all containers together; None sets none.
         memory_limit_mib: Memory of the whole task in MiB, likewise.
         compatibilities: Launch types it must be valid for, as written: ``EC2``, ``FARGATE``, ``MANAGED_INSTANCES``.

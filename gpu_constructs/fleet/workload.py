@@ -71,7 +71,6 @@ class Workload:
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running, or runs at once; unknown where whatever scales the service decides. 0
             where it is turned off.
-        scaling: What scales it; None if nothing does.
         daemon: Whether a copy runs on every host of the cluster instead.
         min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
             0 for daemons.
@@ -154,7 +153,6 @@ class ProviderList:
 
     Attributes:
         cluster: The cluster, as `Pool.cluster` names it; None if it is the default one.
-        cluster_is_defined: Whether the files that were read define the cluster.
         is_certain: Whether it is certainly deployed; False if that depends on a condition.
         providers: A name for each provider, the same in every list; unknown where one is only known at deploy time.
         keeps_providers: Whether it is said to name every provider that the cluster has.
@@ -221,8 +219,7 @@ class Fleet:
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
-        queues: Queues of AWS Batch; only templates say so, as the two that follow.
-        steps: States of state machines that run tasks or jobs.
+        queues: Queues of AWS Batch; only templates say so, as `steps` and `submissions`.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.

@@ -24,7 +24,6 @@ class Demand:
         gpus: Whole GPUs at least: those that are known, and one for ``ALL``, for a number that is not, and for MPS.
         summed_gpus: Whole GPUs on top of those, if ECS adds up several entries of one container, which no page says.
         part: The part of a GPU that its containers ask for; 0 if none, and for AWS Batch, which knows whole GPUs only.
-        all_gpus: Whether a container takes every GPU of the host.
         may_be_part: Whether no number of GPUs is known, so that each may be a part of one.
         shared_memory_mib: Memory of one GPU that its containers share through MPS; None if none does.
         neuron: Whether it asks for Neuron devices as a resource.

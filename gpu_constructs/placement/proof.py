@@ -227,7 +227,6 @@ class PoolProof:
         hosts_at_least: Hosts that no packing can do without, asked only where all had no certain room; None if no
             number of hosts is enough.
         decided_by: What `hosts_at_least` are needed for, such as ``GPUs``.
-        answer: Whether all that comes to it has room together.
         stranded: GPUs that stay idle on the hosts that are needed.
         is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
         room: What each host certainly has for tasks besides daemons; None where that is not known.

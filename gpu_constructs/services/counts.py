@@ -51,7 +51,6 @@ class Counts:
     Attributes:
         workload: Its tasks on its capacity, as the value that every check reads, but for changes of the task.
         percent: The percentages in its template.
-        is_managed: Whether its tasks are on Managed Instances.
     """
 
     def __init__(

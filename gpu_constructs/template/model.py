@@ -184,7 +184,6 @@ class UnreadableError(GpuConstructsError):
     """A file is not a template, a cloud assembly or a request, or it is too much to read.
 
     Args:
-        file: The file as the user named it.
         line: Line where it goes wrong, from 1.
         column: Column there, from 1.
         allowed: What is read instead, in words.

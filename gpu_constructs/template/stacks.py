@@ -36,7 +36,6 @@ class Inputs:
 
     Attributes:
         named: The inputs as a report names them.
-        unreadable: What could not be read, and why.
         skipped: How many files are none that is read here.
 
     Raises:

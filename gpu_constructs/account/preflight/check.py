@@ -74,11 +74,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The pages of an answer. Those of another form than the API has raise `UnansweredError`.
-
-    Attributes:
-        has_more: Whether there are more pages than were read.
-    """
+    """The pages of an answer. Those of another form than the API has raise `UnansweredError`."""
 
     call: str
     pages: Sequence[object]

@@ -43,7 +43,6 @@ class Checked:
     """A check, and what its reader asked for.
 
     Attributes:
-        fails: Whether a finding makes the exit code 1.
         verbose: Whether infos are shown, and in SARIF what was accepted.
     """
 

@@ -49,11 +49,8 @@ class ClusterHosts(SharedHosts):
 
     Attributes:
         cluster: The cluster, as services of this stack see it.
-        association: Which capacity providers it has.
-        associate_public_ip_address: Whether hosts in public subnets get a public address.
         kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
         are_measured: Whether a daemon measures the GPUs of its Auto Scaling groups, see `GpuCluster.add_monitoring`.
-        tasks: Task definitions for the hosts, so far.
     """
 
     _whose = "an ECS cluster"

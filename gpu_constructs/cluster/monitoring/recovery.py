@@ -33,7 +33,6 @@ class GpuRecovery(Construct):
     Attributes:
         state_machine: Each execution of it looks after one host.
         table: Which hosts it has counted, by day.
-        rule: The events that start it.
         alarm: Goes off where a person has to look: the budget of a day is used, or something failed.
     """
 

@@ -50,7 +50,6 @@ class RecoveryRun:
     """What the machine works on, and its limits.
 
     Attributes:
-        providers: Its capacity providers of Auto Scaling groups.
         daemon: The service that measures GPUs, whose task holds no host.
         replacements_per_day: Hosts that may be replaced in a day (UTC).
         drain_seconds: How long the tasks of a host may take to move or to end.

@@ -80,7 +80,6 @@ class JobPlan:
     Attributes:
         task: The job as the value that every check reads.
         environment: Environment variables with the defaults.
-        pools: The environments that it may land on.
     """
 
     task: Task

@@ -35,7 +35,6 @@ class In:
 
     Args:
         values: At least one, in the order in which they are written.
-        negated: Whether it must be none of them.
     """
 
     subject: Subject

@@ -118,7 +118,6 @@ class QueryAnswer:
     """An answer, and what keeps it from being known.
 
     Attributes:
-        holds: Whether the host satisfies the expression.
         reasons: Why it cannot be known, in words; empty if it is known.
     """
 

@@ -69,7 +69,6 @@ class Document:
     """A file's values.
 
     Attributes:
-        file: The file as the user named it.
         twice: Keys that are written twice; the last one counts, as for CloudFormation.
         find: Finds where a path is in its text; None where no text is at hand.
         written: The text of a single value of a YAML file, such as ``010`` and ``yes``.

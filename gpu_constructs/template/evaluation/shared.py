@@ -140,7 +140,6 @@ class Shared:
     """The state of one call.
 
     Attributes:
-        stacks: All stacks, nested ones among them.
         work: What may still be worked out, a step for each value.
         text: Characters that may still be put together.
         resources: Resources that may still be met.
