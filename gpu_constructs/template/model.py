@@ -116,15 +116,11 @@ def is_open(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One resource of a stack.
+    """One resource of a stack, worked out but for its `metadata`.
 
     Attributes:
         type: Such as ``AWS::ECS::Service``.
-        properties: Its properties, worked out.
-        metadata: Its metadata, as written.
         init: What ``cfn-init`` does, which is in its metadata, worked out.
-        creation_policy: Its creation policy, worked out.
-        update_policy: Its update policy, worked out.
         origin: Where it was written; its path ends at the resource itself.
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
         depends_on: Logical ids of the resources of its stack that it names in ``DependsOn``.
