@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 from gpu_constructs.errors import IncompatibleError
@@ -14,6 +14,7 @@ from gpu_constructs.fleet import (
     Container,
     Fleet,
     HostImage,
+    InstanceRequirements,
     PlacementConstraint,
     Pool,
     ResourceRequirement,
@@ -22,7 +23,9 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
     known,
+    satisfies,
 )
+from gpu_constructs.fleet.purchase import RANGES, REQUIREMENTS
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import alternatives, fit
 from gpu_constructs.placement.pool_profile import (
@@ -34,8 +37,7 @@ from gpu_constructs.placement.pool_profile import (
 from gpu_constructs.placement.query.evaluate import evaluate, host_of
 from gpu_constructs.placement.reasons import Fit, HostResource, ObstacleKind, Shortfall
 from gpu_constructs.rules.evidence.expressions import joined, readable
-from gpu_constructs.rules.evidence.requirements import beside_names
-from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
@@ -52,6 +54,8 @@ _PROPERTIES: Mapping[HostResource, str] = {
     HostResource.INTERFACES: "NetworkMode",
 }
 """The property of a task definition that asks for each resource."""
+API_NAMES = {**REQUIREMENTS, "cpu_architectures": "the architecture of the image"}
+"""Requirements of hosts in the words of the EC2 API."""
 
 
 def asked_at(task: Task, resource: HostResource) -> str:
@@ -281,3 +285,29 @@ _LOWER: Mapping[HostResource, Callable[[Task, int], Task | None]] = {
     HostResource.CPU: _with_cpu,
     HostResource.MEMORY: with_memory,
 }
+
+
+def beside_names(instance_type: InstanceType, wanted: InstanceRequirements) -> str:
+    """What keeps a type out that the list of allowed types alone would not, as the end of a sentence."""
+    barring = [
+        each
+        for each in asked_of(wanted)
+        if not satisfies(instance_type, InstanceRequirements(**{each: getattr(wanted, each)}))
+    ]
+    if not {*barring} - {"allowed_instance_types"}:
+        return ""
+    named = [asked_of(wanted)[each] if each in RANGES else API_NAMES[each] for each in barring]
+    return f", which {with_verb(named, 'keeps', 'keep')} out"
+
+
+def asked_of(wanted: InstanceRequirements) -> dict[str, str]:
+    """Everything that they ask for, by field."""
+    said: dict[str, str] = {}
+    for each in fields(wanted):
+        name, value = API_NAMES[each.name], getattr(wanted, each.name)
+        if each.name not in RANGES:
+            said |= {each.name: f"{name} {or_list(value)}"} if value else {}
+        elif value != (None, None):
+            low, high = ("any" if bound is None else bound for bound in value)
+            said[each.name] = f"{name} {low} to {high}"
+    return said

@@ -29,8 +29,7 @@ from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, Scheduler, Shape, Task, satisfies
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.placement.fit import fit
-from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.evidence.requirements import API_NAMES, asked_of
+from gpu_constructs.rules.evidence.fixes import API_NAMES, asked_of, hosts_for
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, either, first_of, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
