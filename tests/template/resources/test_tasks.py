@@ -117,15 +117,6 @@ def test_settings_that_managed_instances_refuse_are_named_where_they_are_used() 
     assert used.used_keys == ("Hostname", "Links", "LinuxParameters.SharedMemorySize", "LinuxParameters.Swappiness")
 
 
-@pytest.mark.parametrize(
-    ("cpu", "memory", "read"),
-    [("1024", "2048", (1024, 2048)), (1024, 2048, (1024, 2048)), ("2 GB", "1 vCPU", (UNKNOWN, UNKNOWN))],
-)
-def test_the_size_of_a_task_is_read_in_every_form_of_the_api(cpu: Any, memory: Any, read: Any) -> None:
-    task = only_task({"Cpu": cpu, "Memory": memory})
-    assert (task.cpu_limit, task.memory_limit_mib) == read
-
-
 def test_a_task_has_its_family_and_its_operating_system() -> None:
     task = only_task({"Family": "train", "RuntimePlatform": {"OperatingSystemFamily": "LINUX"}})
     assert (task.family, task.operating_system) == ("train", "LINUX")
