@@ -163,22 +163,6 @@ def test_an_instance_with_a_cluster_in_its_user_data_is_a_pool_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "named", [{"Ref": "Cluster"}, {"Fn::GetAtt": ["Cluster", "Arn"]}, "prod", "arn:aws:ecs:r:1:cluster/prod"]
-)
-@pytest.mark.parametrize("listed", [{"Ref": "Provider"}, "gpu"])
-def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -> None:
-    listing = {"Cluster": named, "CapacityProviders": ["FARGATE", listed]}
-    pool = only_pool(
-        {
-            "Cluster": resource("ECS::Cluster", ClusterName="prod"),
-            "Provider": provider(Name="gpu", AutoScalingGroupProvider={}),
-            "Listing": resource("ECS::ClusterCapacityProviderAssociations", **listing),
-        }
-    )
-    assert pool.cluster == "Cluster"
-
-
-@pytest.mark.parametrize(
     ("properties", "subnets"),
     [
         ({"VPCZoneIdentifier": ["subnet-0a1b2c3d", "moon"]}, (Subnet(id="subnet-0a1b2c3d"), Subnet())),
