@@ -14,6 +14,4 @@ if TYPE_CHECKING:
 # Loaded when first asked for: an app that prices its fleet loads no reader of files.
 _HOME = {"Report": "report", "check_files": "report", "report_in": "report"}
 
-__all__ = list(_HOME)
-
 __getattr__ = loaded_later(__name__, _HOME)

@@ -217,7 +217,6 @@ def _obstacle(image: Image, instance_type: InstanceType, release: str | None) ->
 
 
 def _without_devices(image: Image, instance_type: InstanceType, release: str | None) -> str | None:
-    """What keeps an image from a type without accelerators."""
     if image.accelerator is Vendor.NEURON:
         return f"{instance_type} has no Neuron device for the driver of {image}"
     if image.accelerator is not Vendor.NVIDIA:

@@ -364,7 +364,6 @@ class GpuJob(Construct):
 
 
 def _workload(name: str, task: Task, shares: Sequence[CapacityShare], cluster: GpuCluster) -> Workload:
-    """One copy of a task on its capacity, which can run there."""
     workload = Workload(
         name=name,
         task=task,

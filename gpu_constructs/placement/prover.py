@@ -218,7 +218,6 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
 
 
 def _may_do(loads: Sequence[Load], room: Room, most_hosts: int | None) -> bool:
-    """Whether there may be a packing onto so many hosts."""
     bound = least_hosts(loads, room)
     return bound is not None and (most_hosts is None or bound.hosts <= most_hosts)
 

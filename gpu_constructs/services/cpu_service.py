@@ -138,7 +138,6 @@ class CpuService(ecs.Ec2Service):
 def _require_off_gpu_hosts(
     strategies: Sequence[ecs.CapacityProviderStrategy], cluster: GpuCluster, capacity: Sequence[Capacity]
 ) -> None:
-    """Refuses providers whose hosts the tasks are to stay off."""
     pools = {each.capacity_provider_name: each.pool for each in (*cluster.capacities, *capacity)}
     for each in strategies:
         pool = pools.get(each.capacity_provider)

@@ -138,7 +138,6 @@ def _write_by_sides(written: _Written) -> None:
 
 
 def _called(side: str, stack: cdk.Stack) -> str:
-    """What a side of a rule is called in an app, whichever stack sees it."""
     reference = _reference(side)
     return str(stack.resolve(side)) if reference is None else reference.target.node.path
 

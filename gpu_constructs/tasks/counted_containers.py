@@ -244,7 +244,6 @@ class CountedContainers:
 
     @property
     def _kept_by_daemons(self) -> FairShare:
-        """What daemons keep of the hosts, before these share it."""
         hosts = (each.hosts for each in self._capacity if each.hosts.runs_daemons_on(each.pool))
         return next((each.kept for each in hosts), NOTHING_KEPT)
 

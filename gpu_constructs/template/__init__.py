@@ -45,6 +45,4 @@ _HOME = {
     "read_stacks": "stacks",
 }
 
-__all__ = list(_HOME)
-
 __getattr__ = loaded_later(__name__, _HOME)

@@ -126,7 +126,6 @@ def is_of_construct(name: str, wanted: str) -> bool:
 
 
 def _definition(answers: Answers, arn: str) -> Thing:
-    """A task definition, of which it can be said what it asks for."""
     called = f"the task definition {shown(short_name(arn))}"
     found = [each for each in answers.of("taskDefinition") if text(each, "taskDefinitionArn") == arn]
     if not found:

@@ -55,8 +55,6 @@ _Looked = tuple[str, "bool | None", str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """A cluster as it is described."""
-
     answers: Answers
     pools: dict[str, Pool]
     hosts: tuple[RegisteredHost, ...]

@@ -88,7 +88,6 @@ def _is_said(pool: Pool) -> bool:
 
 
 def _ids(pool: Pool, ask: Ask) -> frozenset[str]:
-    """The reservations that take its hosts."""
     return frozenset(each.text("CapacityReservationId") for each in _rows(pool, ask) if not _unusable(each, pool))
 
 

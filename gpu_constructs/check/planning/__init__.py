@@ -35,6 +35,4 @@ _HOME = {
     "plan": "fleet_plan",
 }
 
-__all__ = list(_HOME)
-
 __getattr__ = loaded_later(__name__, _HOME)

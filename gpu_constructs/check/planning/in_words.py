@@ -143,7 +143,6 @@ def about_quota(need: QuotaNeed) -> str:
 
 
 def _named(need: QuotaNeed, *more: str) -> str:
-    """A quota by its code, and by what it counts."""
     quota = need.quota
     return f"{quota.code} ({', '.join((f'{quota.way} {quota.group}', *more))})"
 

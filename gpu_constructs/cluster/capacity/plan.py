@@ -275,7 +275,6 @@ def hosts_told(pool: Pool, image: HostImage, join_within: cdk.Duration | None) -
 
 
 def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart], join_within: cdk.Duration | None) -> Contribution:
-    """What the image, the parts and the instance types add to the resources of a capacity."""
     adds = hosts_told(pool, image, join_within)
     for part in parts:
         part.contribute(adds, pool)

@@ -126,8 +126,6 @@ class QueryAnswer:
 
 
 class _Missing(Enum):
-    """Why an attribute has no value to compare."""
-
     ATTRIBUTE = auto()
     VALUE = auto()
     KNOWLEDGE = auto()

@@ -234,7 +234,6 @@ def one_kind(workload: Workload) -> Problems:
 
 
 def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
-    """What ECS does not accept, and the fix."""
     if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
             f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",

@@ -117,7 +117,6 @@ def _named_types(query: Query) -> frozenset[str] | None:
 
 
 def _excludes(condition: Condition) -> bool:
-    """Whether a condition says what a host must not be."""
     if isinstance(condition, Comparison):
         return condition.operator is not Operator.EQUALS
     return condition.negated

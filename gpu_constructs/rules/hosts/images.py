@@ -193,7 +193,6 @@ def _lacks_gpus(context: Context, pool: Pool) -> bool:
 
 
 def _waiting(context: Context, undriven: Iterable[UndrivenTypes], wanted: UndrivenTypes) -> Sequence[Workload | Task]:
-    """What asks for devices that its hosts do not have."""
     if wanted.pool.kind is PoolKind.BATCH:
         return _jobs(context, undriven, wanted)
     return _with_neuron(context, wanted.pool) if wanted.is_neuron else context.gpu_workloads.get(wanted.pool.name, ())

@@ -110,8 +110,6 @@ def volumes_exist(context: Context) -> Problems:
 
 
 class _Volume(NamedTuple):
-    """An EBS volume of hosts, with what a launch template says of it."""
-
     device: str | Unknown
     settings: Section
 

@@ -106,7 +106,6 @@ def _awaits_signals(group: Resource) -> tuple[str, bool]:
 
 
 def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:
-    """Hooks that are resources of their own, by their group."""
     found: dict[Reference, list[Resource]] = {}
     for each in context.index.all(_HOOK):
         name = each.properties.get("AutoScalingGroupName")

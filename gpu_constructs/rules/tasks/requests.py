@@ -234,7 +234,6 @@ def _asking(task: Task, container: Container, old: ResourceRequirement, new: Res
 
 
 def _in_container(task: Task) -> Ways:
-    """The request of a whole task in its only container."""
     if len(task.containers) != 1:
         return ()
     container = task.containers[0]

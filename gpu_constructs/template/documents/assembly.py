@@ -168,7 +168,6 @@ def _place(environment: Node) -> Place:
 
 
 def _paths_by_id(notes: Mapping[str, Node]) -> dict[str, str]:
-    """The paths of constructs by the logical ids of their resources."""
     noted = _noted(notes, "aws:cdk:logicalId")
     return {logical_id: path.removeprefix("/") for path, logical_id in noted if isinstance(logical_id, str)}
 

@@ -185,7 +185,6 @@ class TextEdits:
         return _start(node) + len(self.text[_start(node) : node.end_mark.index].rstrip())
 
     def _margin(self, node: Any) -> str:  # noqa: ANN401
-        """What the line of a value begins with."""
         found = re.compile(r"[ \t]*").match(self.text, self.text.rfind("\n", 0, _start(node)) + 1)
         return found[0] if found else ""
 
