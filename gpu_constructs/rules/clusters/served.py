@@ -96,9 +96,9 @@ def served_where_requests_go(context: Context) -> Problems:
             involves=(task,),
             container=container,
             origin=container.origin,
-            property_name=found[2],
+            property_name=found.property_name,
             message=f"{target.workload.name} has requests sent to port {port} of container {container.name}, and "
-            f"{brief(str(container.image))} {found[0]}",
-            fix=found[1],
+            f"{brief(str(container.image))} {found.listens}",
+            fix=found.fix,
             is_certain=not others and not target.service.has("ServiceConnectConfiguration"),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_of_image
 from gpu_constructs.fleet import Container, Unknown
@@ -53,8 +54,16 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
     return None if _OTHER_START.search(image) else server_of_image(image)
 
 
-def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] | None:
-    """Where its server listens instead of a port, with a fix and its property; None where it may listen there."""
+class Elsewhere(NamedTuple):
+    """Where a server listens instead, a fix, and the property that it is in."""
+
+    listens: str
+    fix: str
+    property_name: str
+
+
+def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
+    """Where its server listens instead of a port; None where it may listen there."""
     server, words = server_of_entry_point(container), words_of(container)
     if server is None or words is None:
         return None
@@ -71,13 +80,14 @@ def listens_elsewhere(container: Container, port: int) -> tuple[str, str, str] |
         return None
     numbers = [*map(int, ports)]
     if port not in numbers:
-        return f"listens at port {numbers[0]}", f"{of_port} {port}, or ContainerPort {numbers[0]}", "Command"
+        fix = f"{of_port} {port}, or ContainerPort {numbers[0]}"
+        return Elsewhere(f"listens at port {numbers[0]}", fix, "Command")
     address = said.get(of_address, server.address)
     is_alone = port == numbers[0] and address in _LOOPBACK
-    return (f"listens at {address} alone", f"{of_address} {_EVERYWHERE}", "Command") if is_alone else None
+    return Elsewhere(f"listens at {address} alone", f"{of_address} {_EVERYWHERE}", "Command") if is_alone else None
 
 
-def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> tuple[str, str, str] | None:
+def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> Elsewhere | None:
     """The same of a server that a variable tells where to listen, such as OLLAMA_HOST, and its image everywhere."""
     written = dict(container.environment).get(name, "")
     bound = _BOUND.fullmatch(written) if isinstance(written, str) else None
@@ -86,8 +96,8 @@ def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port:
     if bound is None or (there == port and bound[1] not in _LOOPBACK):
         return None
     if there == port:
-        return f"listens at {bound[1]} alone", fix, "Environment"
-    return f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment"
+        return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment")
+    return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment")
 
 
 def _starts_server(words: tuple[str, ...]) -> bool:
