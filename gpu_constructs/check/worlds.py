@@ -40,7 +40,6 @@ class _Answer:
 
     Attributes:
         beyond: Files that were read because a template of this world names them.
-        undeclared: Parameters with a value that no template declares.
         missing: Names that it imports, and that nothing in it exports.
     """
 

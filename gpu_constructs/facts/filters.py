@@ -87,7 +87,6 @@ class InstanceNeeds:
         network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".
         families: Families such as ``g6``; one of them.
         region: A region that must have offered it when the catalogue was recorded; its prices count.
-        purchase: How it must be possible to buy it.
         usd_per_hour: On-demand list price in US dollars an hour.
 
     Raises:

@@ -223,7 +223,6 @@ class _Cause:
 
     Attributes:
         name: The error that the execution ends with, and the state.
-        when: The rule of a choice.
         retries: How often the job is run again for it.
         words: What the execution says, with a place for each value.
         values: Paths of these values.

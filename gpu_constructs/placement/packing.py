@@ -163,7 +163,6 @@ class Packing:
     """Hosts with tasks on them; `place` puts more on them.
 
     Attributes:
-        room: What a host without tasks has.
         most_hosts: Hosts that there may be; None for as many as it takes.
         loads: What was to be placed by `pack`.
         placed: Copies that were placed, for each of them.

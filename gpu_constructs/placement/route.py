@@ -126,7 +126,6 @@ class Route:
 
     Attributes:
         workload: What keeps the copies running; None where it is not known who runs them.
-        destinations: The pools of the fleet that may get copies.
         every: Whether each pool gets its own copies, as with a strategy; else one pool that fits is enough.
         is_closed: Whether the copies can run on no other hosts: a strategy names these, or everything was read.
     """

@@ -50,7 +50,6 @@ class Counts:
 
     Attributes:
         workload: Its tasks on its capacity, as the value that every check reads, but for changes of the task.
-        percent: The percentages in its template.
     """
 
     def __init__(

@@ -31,7 +31,6 @@ class Subject:
     Attributes:
         kind: ``service`` or ``task``.
         name: Its name, or the id of a task.
-        described: What the API says of it.
     """
 
     kind: str

@@ -18,11 +18,7 @@ _LARGEST = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An object of an answer. What is of another kind than is asked for, or is missing, raises `UnansweredError`.
-
-    Attributes:
-        call: The call that was answered, for errors.
-    """
+    """An object of an answer. What is of another kind than is asked for, or is missing, raises `UnansweredError`."""
 
     call: str
     values: Mapping[str, object]

@@ -143,7 +143,6 @@ class Shared:
         work: What may still be worked out, a step for each value.
         text: Characters that may still be put together.
         resources: Resources that may still be met.
-        depth: How deep the working out is right now.
         is_complete: Whether nothing was met that lies outside of what was read.
     """
 

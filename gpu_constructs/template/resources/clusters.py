@@ -32,11 +32,7 @@ class _Listing:
 
 
 class Clusters:
-    """Names clusters, one name for each however it is written.
-
-    Attributes:
-        provider_lists: What writes which capacity providers a cluster has.
-    """
+    """Names clusters, one name for each however it is written."""
 
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
         self._index = index
