@@ -76,12 +76,6 @@ def test_a_condition_passes_on_what_it_decides_and_knows_the_values_that_make_a_
     assert {name: each.values for name, each in found.items()} == {"Stage": ("prod",), "Size": ("large",)}
 
 
-def test_the_condition_of_a_resource_decides() -> None:
-    conditions = {"IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}}
-    found = choices({**hosts(), "Condition": "IsProd"}, Parameters={"Stage": OPEN}, Conditions=conditions)
-    assert "Stage" in found
-
-
 def test_a_mapping_knows_the_values_that_it_has_rows_and_columns_for() -> None:
     mappings = {"Sizes": {"dev": {"one": 1, "two": 2}, "prod": {"one": 4, "two": 8}}}
     found = choices(
