@@ -103,30 +103,34 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
         return
     least, most = _copies(workload, counts)
     demand = Demand() if workload.task is None else demand_of(workload.task, workload.constraints)
-    if workload.strategy:
-        for share in split(workload.strategy, least, most):
-            pool = share.item.pool
-            if pool is not None:
-                answer = _answer(demand, pool, offer_of(fleet, pool, workload))
-                bound = (share.least, share.most, answer, workload.distinct_instances, True)
-                yield Tenant(workload, demand, pool, *bound)
-    else:
-        answers: dict[PoolProfile, bool | Unknown] = {}
-        found: list[tuple[Pool, PoolProfile, bool | Unknown]] = []
-        for pool in pools_of(fleet, workload):
-            offer = offer_of(fleet, pool, workload)
-            if offer not in answers:
-                answers[offer] = _answer(demand, pool, offer)
-            found.append((pool, offer, answers[offer]))
-        # Tasks with a strategy may start a host of a larger type, which managed scaling does not for this one.
-        may = sum(answer is not False or bool(fit_demand(demand, offer).hosts) for _, offer, answer in found)
-        is_only = may == 1 and is_complete(fleet, workload.cluster)
-        started = started_by_strategies(fleet)
-        for pool, offer, answer in found:
-            certain = least if is_only and answer is not False else 0
-            is_larger = answer is False and pool.name in started and bool(fit_demand(demand, offer).hosts)
-            fits = UNKNOWN if is_larger else answer
-            yield Tenant(workload, demand, pool, certain, most, fits, workload.distinct_instances, is_bound=False)
+    if not workload.strategy:
+        yield from _unbound(fleet, workload, demand, least, most)
+    for share in split(workload.strategy, least, most):
+        pool = share.item.pool
+        if pool is not None:
+            answer = _answer(demand, pool, offer_of(fleet, pool, workload))
+            bound = (share.least, share.most, answer, workload.distinct_instances, True)
+            yield Tenant(workload, demand, pool, *bound)
+
+
+def _unbound(fleet: Fleet, workload: Workload, demand: Demand, least: int, most: int | None) -> Iterator[Tenant]:
+    """Tasks without a strategy, which may come to every pool of their cluster."""
+    answers: dict[PoolProfile, bool | Unknown] = {}
+    found: list[tuple[Pool, PoolProfile, bool | Unknown]] = []
+    for pool in pools_of(fleet, workload):
+        offer = offer_of(fleet, pool, workload)
+        if offer not in answers:
+            answers[offer] = _answer(demand, pool, offer)
+        found.append((pool, offer, answers[offer]))
+    # Tasks with a strategy may start a host of a larger type, which managed scaling does not for this one.
+    may = sum(answer is not False or bool(fit_demand(demand, offer).hosts) for _, offer, answer in found)
+    is_only = may == 1 and is_complete(fleet, workload.cluster)
+    started = started_by_strategies(fleet)
+    for pool, offer, answer in found:
+        certain = least if is_only and answer is not False else 0
+        is_larger = answer is False and pool.name in started and bool(fit_demand(demand, offer).hosts)
+        fits = UNKNOWN if is_larger else answer
+        yield Tenant(workload, demand, pool, certain, most, fits, workload.distinct_instances, is_bound=False)
 
 
 def _answer(demand: Demand, pool: Pool, offer: PoolProfile) -> bool | Unknown:
