@@ -14,7 +14,6 @@ _OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ra
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "tritonserver", "vllm"})
-_MODULES = frozenset({"sglang.launch_server", "vllm.entrypoints.openai.api_server"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
 _OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
@@ -104,7 +103,7 @@ def _starts_server(words: tuple[str, ...]) -> bool:
     """Whether a command starts a server, and not a program beside it such as the load balancer of SGLang."""
     program, *rest = (*words, "")
     if program.rpartition("/")[2].startswith("python"):
-        return rest[:1] == ["-m"] and not _MODULES.isdisjoint(rest[1:2])
+        return rest[:2] == ["-m", "sglang.launch_server"]
     return _is_server(program)
 
 
