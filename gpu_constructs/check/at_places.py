@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from gpu_constructs.check.other_values import Place, place
-from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.facts import InstanceType, instance_type
+from gpu_constructs.facts.catalogue import known_type
 from gpu_constructs.fleet import Container, Fleet, HostImage, Origin, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules import Finding
 from gpu_constructs.rules.evidence.fixes import of_types, priced
@@ -208,7 +207,7 @@ class Writing:
         pool = next((each for each in way.made() if isinstance(each, Pool)), None)
         for file, path in spots if pool is not None else ():
             names = [str(each) for each in self._places.allowed((file, path))]
-            types = [each for each in map(_known, names) if each is not None]
+            types = [each for each in map(known_type, names) if each is not None]
             if pool is not None and types and len(types) == len(names):
                 others = (each for each in types if each not in self._pools[pool.name].instance_types)
                 for each in sorted(others, key=lambda one: (one.gpus, one.vcpus)):
@@ -247,13 +246,6 @@ class Writing:
 
 
 _NOWHERE: _Written = (None, "", None, None)
-
-
-def _known(name: str) -> InstanceType | None:
-    try:
-        return instance_type(name)
-    except UnknownNameError:
-        return None
 
 
 def _changed(old: Pool | Task | Container, new: Pool | Task | Container) -> frozenset[str]:

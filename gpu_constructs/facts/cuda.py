@@ -125,13 +125,20 @@ _FIRST_CUDA: Mapping[int, Cuda] = {8: (11, 0), 9: (11, 8), 10: (12, 8), 12: (12,
 _FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
 
 
+def named(image: str) -> tuple[str, str]:
+    """The repository of an image, without the name of Docker Hub, which is the default, and the tag; empty without."""
+    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return (head, tag) if colon and "/" not in tag else (name, "")
+
+
 def cuda_image(image: str) -> CudaImage | None:
     """The CUDA of a container image, as far as its name says it.
 
     Returns:
         None where no source says it: images of one's own, mirrors, a digest, tags such as ``latest``.
     """
-    repository, _, tag = _DOCKER_HUB.sub("", image, count=1).partition("@")[0].rpartition(":")
+    repository, tag = named(image)
     if repository in _TOOLKITS:
         leading = _LEADING.match(tag)
         if leading is None:

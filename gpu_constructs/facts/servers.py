@@ -2,6 +2,7 @@
 
 ``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
 not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.
+Of the servers below ``others`` it has what a check reads, and no preset.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ from math import inf
 from typing import Any
 
 from gpu_constructs.facts import records
+from gpu_constructs.facts.cuda import cuda_image, named
 from gpu_constructs.facts.values import dataclass
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
-_WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
 _VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
 _PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
 _OPTION = re.compile(r"--[^=]+")
 _DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
-_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def _pair(version: str) -> tuple[int, int]:
 
 def _version_in(image: str) -> tuple[float, float]:
     """The version in the tag of an image; one that is no version counts as new."""
-    found = _VERSION.match(image.rpartition(":")[2])
+    found = _VERSION.match(named(image)[1])
     return (inf, inf) if found is None else (int(found[1]), int(found[2]))
 
 
@@ -138,8 +138,9 @@ def server_facts(name: str) -> ServerFacts:
 
 
 def server_of_image(image: str) -> ServerFacts | None:
-    """The server that a container image runs, as far as its name says so."""
-    found = _by_repository().get(repository_of(image))
+    """The server that a container image runs, as far as its name, or the group of names that it is in, says so."""
+    name = named(image)[0]
+    found = _by_repository().get(name) or _by_repository().get(name.rpartition("/")[0])
     return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
 
 
@@ -150,7 +151,10 @@ def is_large(image: str) -> bool:
     (https://hub.docker.com/r/nvidia/cuda).
     """
     server = server_of_image(image)
-    return server is not None and (server is not server_facts("cuda") or bool(_WITH_LIBRARIES.search(image)))
+    if server is server_facts("cuda"):
+        found = cuda_image(image)
+        return found is not None and found.has_libraries
+    return server not in (None, server_facts("tei"))
 
 
 def variables_of_servers() -> frozenset[str]:
@@ -158,16 +162,17 @@ def variables_of_servers() -> frozenset[str]:
     return frozenset(name for each in _servers().values() for name in (*each.environment, *each.cache_variables))
 
 
-def repository_of(image: str) -> str:
-    """An image without its tag and digest, and without the name of Docker Hub, which is the default."""
-    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
-    head, colon, tag = name.rpartition(":")
-    return head if colon and "/" not in tag else name
+def tag_instead_of(image: str) -> str:
+    """A tag that exists, where its registry certainly has not the tag of an image, ``latest`` if none is written."""
+    name, tag = named(image)
+    row = records.read("servers")["missing_tags"].get(name) if "@" not in image else None
+    return row["instead"] if row and re.fullmatch(row["value"], tag or "latest") else ""
 
 
 @cache
 def _servers() -> Mapping[str, ServerFacts]:
-    return {name: _facts(row) for name, row in records.read("servers")["servers"].items()}
+    known = records.read("servers")
+    return {name: _facts(row) for name, row in (known["servers"] | known["others"]).items()}
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from operator import itemgetter
 from typing import TypeAlias
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 
 Units: TypeAlias = tuple[int, ...]
 
@@ -223,7 +223,8 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
     What is largest depends on what counts. Where one order does not place everything, others are tried, but for so many
     different tasks that the order hardly matters. Tasks that are alike are packed as one.
     """
-    kinds = _kinds(loads)
+    # Copies that may not be on one host stay apart from those of other loads.
+    kinds = [*grouped((at if load.distinct else load.need, at) for at, load in enumerate(loads)).values()]
     merged = [replace(loads[of[0]], copies=sum([loads[index].copies for index in of])) for of in kinds]
     copies = sum([load.copies for load in merged])
     shares = [_shares(load.need, room) for load in merged]
@@ -239,14 +240,6 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
     assert best is not None  # noqa: S101 - there are sizes
     best.placed = _dealt_out(best.placed, kinds, loads)
     return best
-
-
-def _kinds(loads: Sequence[Load]) -> list[list[int]]:
-    """Places of loads that take the same; copies that may not be on one host stay apart from those of other loads."""
-    found: dict[object, list[int]] = {}
-    for index, load in enumerate(loads):
-        found.setdefault(index if load.distinct else load.need, []).append(index)
-    return list(found.values())
 
 
 def _dealt_out(placed: Sequence[int], kinds: Sequence[Sequence[int]], loads: Sequence[Load]) -> list[int]:

@@ -25,6 +25,7 @@ from constructs import IConstruct
 
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
+from gpu_constructs.facts.values import grouped
 
 _Rule: TypeAlias = ec2.CfnSecurityGroupIngress | ec2.CfnSecurityGroupEgress
 
@@ -78,9 +79,8 @@ class _RulesOnce:
         stage = cdk.Stage.of(node)
         found = [] if stage is None else [*_written(stage.node.find_all(), self._groups)]
         order = {stack: place for place, stack in enumerate(self._stacks)}
-        alike: dict[tuple[object, ...], list[_Written]] = {}
-        for each in sorted(found, key=lambda one: order.get(one.stack, len(order))):
-            alike.setdefault((type(each.rule), each.sides, each.ports), []).append(each)
+        in_order = sorted(found, key=lambda one: order.get(one.stack, len(order)))
+        alike = grouped(((type(each.rule), each.sides, each.ports), each) for each in in_order)
         several = [each for each in alike.values() if len(each) > 1 or each[0].names_a_service]
         for kept in _leave_one_each(several):
             if kept.names_a_service:

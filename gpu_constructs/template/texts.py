@@ -114,7 +114,7 @@ def separated(value: Value, delimiter: str) -> list[Value] | Unknown:
         return list(text.split(delimiter)) if delimiter else [text]
     if isinstance(value, Reference) and value.attribute is None and delimiter == ",":
         return [value]
-    if not isinstance(value, Text) or delimiter != "," or not all(map(_is_one_item, value.pieces)):
+    if not isinstance(value, Text) or delimiter != ",":
         return UNKNOWN
     items: list[list[Value]] = [[]]
     for piece in value.pieces:
@@ -122,13 +122,11 @@ def separated(value: Value, delimiter: str) -> list[Value] | Unknown:
             first, *others = piece.split(delimiter)
             items[-1].append(first)
             items += [[each] for each in others]
-        else:
+        elif isinstance(piece, Reference) and piece.attribute is None:
             items[-1].append(piece)
+        else:
+            return UNKNOWN
     return [joined(item) for item in items]
-
-
-def _is_one_item(piece: _Piece) -> bool:
-    return isinstance(piece, str) or (isinstance(piece, Reference) and piece.attribute is None)
 
 
 def _is_never_blank(value: Value) -> bool:

@@ -117,7 +117,7 @@ def managed_instances_that_cannot_be(plain: Plain) -> None:
     task = ecs.TaskDefinition(
         plain.stack, "Task", compatibility=ecs.Compatibility.MANAGED_INSTANCES, cpu="4096", memory_mib="16384"
     )
-    task.add_container("work", image=ecs.ContainerImage.from_registry("nvidia/cuda"), gpu_count=8)
+    task.add_container("work", image=ecs.ContainerImage.from_registry("pytorch/pytorch"), gpu_count=8)
     ecs.FargateService(
         plain.stack,
         "Service",
@@ -149,7 +149,7 @@ def a_job_that_no_environment_holds(plain: Plain) -> None:
         container=batch.EcsEc2ContainerDefinition(
             plain.stack,
             "Work",
-            image=ecs.ContainerImage.from_registry("nvidia/cuda"),
+            image=ecs.ContainerImage.from_registry("pytorch/pytorch"),
             cpu=64,
             memory=cdk.Size.gibibytes(900),
             gpu=8,

@@ -11,6 +11,7 @@ from ecs_emulator.local import Ask, Local, local
 from gpu_constructs.cli.program import main
 
 from .deployed import Stacks
+from .recovery_world import table  # noqa: F401 - a fixture
 from .stage import Stage, stage
 
 

@@ -46,7 +46,7 @@ def synthesize() -> Mapping[str, object]:
     big = cluster.add_capacity("Big", instance_types=["g9.48xlarge"], max_instances=2, network=HostNetwork.efa())
     family = cluster.add_family("g9", max_instances=2)
     cluster.add_managed_capacity("Managed", instance_types=["g9.xlarge"])
-    image = ecs.ContainerImage.from_registry("nvidia/cuda")
+    image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
     train = GpuTaskDefinition(stack, "Train", capacity=[big], network_mode=ecs.NetworkMode.HOST)
     train.add_gpu_container("main", image=image, gpus=8, gpu_memory_gib=250, efa=True)
     serve = GpuTaskDefinition(stack, "Serve", capacity=[family[1]])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from ecs_emulator.local import Local
 from ecs_emulator.process import ACCOUNT, REGION
 from ecs_emulator.resource import Region
@@ -14,7 +14,7 @@ from ecs_emulator.sdk_calls import CALLS
 from ecs_emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.cluster.monitoring.recovery_states import RecoveryRun, recovery_definition
 
-__all__ = ["DAEMON", "World", "counting"]
+__all__ = ["DAEMON", "World", "table"]
 
 DAEMON = "daemon"
 _days = (f"{year}-{month:02}-{day:02}" for year in range(2026, 2126) for month in range(1, 13) for day in range(1, 29))
@@ -112,9 +112,9 @@ class World:
         self.told.append(asked["Message"])
 
 
-@contextmanager
-def counting(cloud: Local) -> Iterator[None]:
-    """With the table that a `World` counts in."""
+@pytest.fixture
+def table(cloud: Local) -> Iterator[None]:
+    """The table that a `World` counts in."""
     tables = cloud.account.client("dynamodb")
     key = {"AttributeName": "Id"}
     tables.create_table(

@@ -31,6 +31,7 @@ from tests.kernel import started_directly
 from tests.linting import linted
 from tests.preflight import DOUBTED, preflighted
 from tests.stacks.stories import ON_REQUEST, STORIES
+from tests.stacks.told import template_of
 from tests.synthesis import ROOT, Site, synth_the_app
 
 _TEMPLATES = "*.template.json"
@@ -98,11 +99,6 @@ def violations(outdir: Path) -> list[Any]:
     return list(found.get("CloudFormation Validate", ()))
 
 
-def template(outdir: Path, stack: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((outdir / f"{stack}.template.json").read_text())
-    return read
-
-
 @pytest.mark.parametrize("app", ["reference", "on request", "page", "shared"])
 def test_it_finds_nothing_of_ours(ended: tuple[Path, subprocess.CompletedProcess[str]], app: str) -> None:
     folder, process = ended
@@ -163,7 +159,7 @@ def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
 )
 def test_cfn_lint_finds_no_error(ended: tuple[Path, object], stack: str, region: str) -> None:
     app = "on request" if stack in ON_REQUEST else "reference"
-    found = linted(template(ended[0] / app, stack), region)
+    found = linted(template_of(ended[0] / app, stack), region)
     assert [str(each) for each in found if each.rule.severity == "error"] == []
 
 
@@ -203,7 +199,7 @@ def test_the_page_excludes_what_is_doubted() -> None:
 
 
 def test_the_linter_is_awake(ended: tuple[Path, object]) -> None:
-    read = template(ended[0] / "reference", "tensorflow-benchmark")
+    read = template_of(ended[0] / "reference", "tensorflow-benchmark")
     for resource in read["Resources"].values():
         if resource["Type"] == "AWS::EC2::LaunchTemplate":
             resource["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.gigantic"

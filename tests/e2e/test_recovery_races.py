@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
-from ecs_emulator.local import Local
 from ecs_emulator.state_language import StateError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .recovery_world import World, counting
+from .recovery_world import World
 
 _tries = itertools.count()
-
-
-@pytest.fixture(name="table")
-def _table(cloud: Local) -> Iterator[None]:
-    with counting(cloud):
-        yield
 
 
 @pytest.mark.usefixtures("table")

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ecs_emulator.local import Local
 from ecs_emulator.state_language import StateError, Waiting
 
-from .recovery_world import DAEMON, World, counting
+from .recovery_world import DAEMON, World
 
 pytestmark = pytest.mark.usefixtures("table")
 
 DENIED = StateError("Ecs.AccessDeniedException", "no permission")
-
-
-@pytest.fixture(name="table")
-def _table(cloud: Local) -> Iterator[None]:
-    with counting(cloud):
-        yield
 
 
 @pytest.fixture(name="host")

@@ -26,7 +26,7 @@ APP = """
     cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
     old = cluster.add_capacity("Old", instance_types=["p3.2xlarge"], max_instances=1)
     task = GpuTaskDefinition(stack, "Task", capacity=[old])
-    task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
+    task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
     task.node.default_child.add_property_override(
         "ContainerDefinitions.0.ResourceRequirements", [{"Type": "gpu", "Value": "1"}]
     )

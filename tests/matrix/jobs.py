@@ -6,13 +6,11 @@ import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
@@ -23,6 +21,7 @@ from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.case import Case
 from tests.matrix.choices import Choice
 from tests.matrix.job_choices import GANG, HARDWARE, HOSTS, KINDS, MODES, JobCombination
+from tests.matrix.tasks import image
 
 if TYPE_CHECKING:  # it loads all of moto that the emulator needs, and half of those who import this need none
     from ecs_emulator.local import Local
@@ -74,8 +73,8 @@ class Place:
             task = GpuTaskDefinition(self.stack, name, capacity=self._joined(), family=name, network_mode=MODES[mode])
             # Before it, so that the container whose end is that of the job is not the first one.
             if "several containers" in containers.traits:
-                task.add_container("sidecar", image=_image(), memory_limit_mib=128, essential=False)
-            task.add_gpu_container("work", image=_image(), **HARDWARE[self.choices[1]].asked)
+                task.add_container("sidecar", image=image(), memory_limit_mib=128, essential=False)
+            task.add_gpu_container("work", image=image(), **HARDWARE[self.choices[1]].asked)
             job = GpuJob(
                 self.stack,
                 f"{name}Job",
@@ -88,15 +87,13 @@ class Place:
 
     def queued(self, its: JobCombination, name: str) -> None:
         """A queue of AWS Batch with a job."""
-        job = self._queue(name).add_job(
-            "Work", image=_image(), **_asked_of_task(its), **HARDWARE[self.choices[1]].asked
-        )
+        job = self._queue(name).add_job("Work", image=image(), **_asked_of_task(its), **HARDWARE[self.choices[1]].asked)
         self.output(name, job.submit_command(job_name=name))
 
     def queued_gang(self, its: JobCombination, name: str) -> None:
         """A queue of AWS Batch with a training on several hosts."""
         asked = {**_GANG, **_asked_of_task(its), **HARDWARE[self.choices[1]].asked}
-        training = MultiNodeTraining(self.stack, f"{name}Gang", queue=self._queue(name), image=_image(), **asked)
+        training = MultiNodeTraining(self.stack, f"{name}Gang", queue=self._queue(name), image=image(), **asked)
         self.output(name, training.submit_command(job_name=name))
 
     def _queue(self, name: str) -> GpuBatchQueue:
@@ -251,8 +248,3 @@ def _asked_of_task(its: JobCombination) -> dict[str, Any]:
         **({} if MODES[mode] is None else {"network_mode": MODES[mode]}),
         **({"containers": []} if "several containers" in containers.traits else {}),
     }
-
-
-@cache
-def _image() -> ecs.ContainerImage:
-    return ecs.ContainerImage.from_registry("nvidia/cuda")

@@ -72,7 +72,7 @@ def add_containers(task: GpuTaskDefinition, ask: Ask) -> None:
         secret = {} if wanted.secret is None else {"secrets": {wanted.secret: _secret(task)}}
         before = (task.task, len(node.children))
         try:
-            add_of[wanted.of](f"container{number}", image=_image(), **secret, **wanted.options)
+            add_of[wanted.of](f"container{number}", image=image(), **secret, **wanted.options)
         except GpuConstructsError:
             assert (task.task, len(node.children)) == before
             raise
@@ -160,8 +160,8 @@ def managed_case(host: Host, purchase: str, storage: str) -> Case:
 
 
 @cache
-def _image() -> ecs.ContainerImage:
-    return ecs.ContainerImage.from_registry("nvidia/cuda")
+def image() -> ecs.ContainerImage:
+    return ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 
 
 def _secret(task: GpuTaskDefinition) -> ecs.Secret:

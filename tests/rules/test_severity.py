@@ -80,6 +80,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU393": (ELSEWHERE,),
     "GPU395": (ELSEWHERE,),
     "GPU396": (ELSEWHERE, UNSAID),
+    "GPU397": (ELSEWHERE,),
 }
 """Errors that are warnings in some cases, and why they are then."""
 

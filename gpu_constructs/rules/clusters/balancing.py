@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Context
@@ -132,13 +132,9 @@ class Balancing:
 
     @cached_property
     def _forwarders(self) -> dict[Reference, list[Resource]]:
-        found: dict[Reference, list[Resource]] = {}
-        for resource in self._index.all(_LISTENER, _RULE):
-            for reference in mentioned(resource)[1]:
-                group = self._index.at(reference, _TARGET_GROUP)
-                if group is not None:
-                    found.setdefault(group.reference, []).append(resource)
-        return found
+        named = ((each, mentioned(each)[1]) for each in self._index.all(_LISTENER, _RULE))
+        pairs = ((self._index.at(one, _TARGET_GROUP), each) for each, references in named for one in references)
+        return grouped((group.reference, each) for group, each in pairs if group is not None)
 
     @cached_property
     def _mentioned_elsewhere(self) -> frozenset[Reference]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.servers import server_of_image
+from gpu_constructs.facts.servers import server_facts, server_of_image
 from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.rules.clusters.balancing import targets_of
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
@@ -74,10 +74,11 @@ def _seconds_to_load(image: object) -> int:
 @error(
     "GPU395",
     question="does a model server listen where load balancers send its requests?",
-    because="a server listens where its arguments or variables say, or else at a port of its own, and SGLang at "
-    "127.0.0.1, which nothing outside of its container or host reaches; the target never becomes healthy, and ECS "
-    "replaces its task again and again",
-    softer="where another container of the task may listen there, or the proxy of Service Connect",
+    because="a server listens where its arguments or variables say, or else at a port of its own, and SGLang and "
+    "ComfyUI at 127.0.0.1, which nothing outside of its container or host reaches; the target never becomes healthy, "
+    "and ECS replaces its task again and again",
+    softer="where another container of the task may listen there, or the proxy of Service Connect, and for images of "
+    "ComfyUI, which anybody makes",
     source="https://github.com/sgl-project/sglang/issues/1927",
     unless=("GPU204", "GPU394"),
 )
@@ -100,5 +101,7 @@ def served_where_requests_go(context: Context) -> Problems:
             message=f"{target.workload.name} has requests sent to port {port} of container {container.name}, and "
             f"{brief(str(container.image))} {found.listens}",
             fix=found.fix,
-            is_certain=not others and not target.service.has("ServiceConnectConfiguration"),
+            is_certain=not others
+            and not target.service.has("ServiceConnectConfiguration")
+            and server_of_image(str(container.image)) is not server_facts("comfyui"),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import NamedTuple
 
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_of_image
@@ -72,7 +73,7 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
     may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
-    if may_open or not (server.entry_point or _starts_server(words)):
+    if may_open or not (server.entry_point or _starts_server(server, words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
     if not all(map(_PORT.fullmatch, ports)):
@@ -88,23 +89,25 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
 
 def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> Elsewhere | None:
     """The same of a server that a variable tells where to listen, such as OLLAMA_HOST, and its image everywhere."""
-    written = dict(container.environment).get(name, "")
+    said, form = dict(container.environment), server.environment[name]
+    written = said.pop(name, "")
+    if form == "{port}" and isinstance(written, str) and written:
+        written = f":{written}"
     bound = _BOUND.fullmatch(written) if isinstance(written, str) else None
     there = server.port if bound is None or bound[2] is None else int(bound[2])
-    fix = f"{name} {server.environment[name].format(port=port)}"
-    if bound is None or (there == port and bound[1] not in _LOOPBACK):
+    fix, may_open = f"{name} {form.format(port=port)}", any(re.search("PORT|SAGEMAKER", each) for each in said)
+    if bound is None or may_open or (there == port and bound[1] not in _LOOPBACK):
         return None
     if there == port:
         return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment")
     return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment")
 
 
-def _starts_server(words: tuple[str, ...]) -> bool:
+def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:
     """Whether a command starts a server, and not a program beside it such as the load balancer of SGLang."""
-    program, *rest = (*words, "")
-    if program.rpartition("/")[2].startswith("python"):
-        return rest[:2] == ["-m", "sglang.launch_server"]
-    return _is_server(program)
+    own = [*takewhile(lambda word: not word.startswith("--"), server.command)]
+    first = ["python3" if name.startswith("python") else name for name in (each.rpartition("/")[2] for each in words)]
+    return first[: len(own)] == own or any(map(_is_server, words[:1]))
 
 
 def _is_server(word: str) -> bool:

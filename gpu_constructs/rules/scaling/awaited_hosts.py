@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource
@@ -105,14 +106,9 @@ def _awaits_signals(group: Resource) -> tuple[str, bool]:
     return _UPDATE if is_waiting else "", isinstance(needed, int) and needed > 0
 
 
-def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:
-    found: dict[Reference, list[Resource]] = {}
-    for each in context.index.all(_HOOK):
-        name = each.properties.get("AutoScalingGroupName")
-        group = context.index.find(name, _GROUP, each.origin.place)
-        if group is not None:
-            found.setdefault(group.reference, []).append(each)
-    return found
+def _separate_hooks(context: Context) -> dict[Reference | None, list[Resource]]:
+    named = ((each, each.properties.get("AutoScalingGroupName")) for each in context.index.all(_HOOK))
+    return grouped((context.index.reference(name, _GROUP, each.origin.place), each) for each, name in named)
 
 
 def _ends_launch(hook: Section) -> bool:

@@ -18,11 +18,13 @@ from gpu_constructs.facts.cuda import (
     first_branch,
     is_dropped,
     made_for,
+    named,
     newer_cuda_for,
     runs_on,
     tag_made_for,
 )
-from gpu_constructs.facts.servers import ServerFacts, server_of_image
+from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -269,6 +271,27 @@ def _public_registry(image: str | Unknown | None) -> str:
     if slash and ("." in host or ":" in host or host == "localhost"):
         return host if host in _PUBLIC else ""
     return "Docker Hub" if host.strip() else ""
+
+
+@error(
+    "GPU397",
+    question="do the images of tasks have the tags that are named?",
+    because="an image without a tag is latest; NVIDIA has deleted latest of nvidia/cuda and all tags of CUDA 10 and "
+    "before, and makes no latest of tritonserver: every task stops with CannotPullContainerError",
+    softer="where hosts may have the image already, or are not known",
+    source="https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/README.md",
+    unless=("GPU208",),
+)
+def can_be_pulled(context: Context) -> Problems:
+    routes = context.routed(lambda task: any(tag_instead_of(str(each.image)) for each in task.containers))
+    for found in grouped((id(route.task), route) for route in routes).values():
+        task, there = found[0].task, [each.pool for route in found for each in route.destinations]
+        is_pulled = all(each.is_closed for each in found) and not any(map(context.may_have_images, there))
+        for container in task.containers:
+            if tag := tag_instead_of(str(container.image)):
+                fix = f"{named(str(container.image))[0]}:{tag}"
+                problem = _problem(task, container, "has an image that does not exist", fix)
+                yield replace(problem, about=task, property_name="Image", is_certain=is_pulled and bool(there))
 
 
 @error(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
+_Files = Sequence[tuple[str, bool]]  # each with whether it is written anew
 _Lines = Iterable[tuple[str, "str | Unknown"]]
 Settings = dict[str, "str | Unknown"]
 """Agent variables and their values: the last that is written, or unknown where another one may count."""
@@ -48,19 +49,22 @@ _SUCCEEDS = frozenset({":", "cat", "cd", "echo", "export", "mkdir", "printf", "s
 _HARMLESS = frozenset(
     """
     : [ [[ amazon-linux-extras apt apt-get cat cd chkconfig chmod chown cut date declare dnf echo env exec exit export
-    false grep groupadd head hostname hostnamectl ip ip6tables iptables iptables-save jq let ln local logger ls lsblk
-    lsmod lspci mkdir mkfs mkfs.ext4 mkfs.xfs mkswap modprobe mount nproc ntpdate nvidia-ctk nvidia-modprobe
-    nvidia-persistenced nvidia-smi printenv printf pwd read readonly restart return rpm sed service set setenforce shift
-    shopt sleep sort start stat stop swapon sync sysctl systemctl tail tee test timedatectl touch tr trap true tune2fs
-    typeset ulimit umask uname unset update-alternatives useradd usermod wait wc which yum yum-config-manager
+    false grep groupadd head hostname hostnamectl ip ip6tables iptables iptables-save jq kill killall let ln local
+    logger ls lsblk lsmod lspci mkdir mkfs mkfs.ext4 mkfs.xfs mkswap modprobe mount nproc ntpdate nvidia-ctk
+    nvidia-modprobe nvidia-persistenced nvidia-smi pkill printenv printf pwd read readonly restart return rpm sed
+    service set setenforce shift shopt sleep sort start stat stop swapon sync sysctl systemctl tail tee test timedatectl
+    touch tr trap true tune2fs typeset ulimit umask uname unset update-alternatives useradd usermod wait wc which yum
+    yum-config-manager
     """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
 )
-# Alone in a line, so are these, which write no file and run nothing that they fetch.
+# Before commands that only show what they read, and files of which nothing runs, so are these, which write no file.
 _ASKS = re.compile(
     r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
     r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))",
     re.DOTALL,
 )
+_SHOWS = frozenset({"cat", "cut", "grep", "head", "jq", "logger", "sort", "tail", "tee", "tr", "wc"})
+_NOT_RUN = re.compile(r"/var/log/[^$]+|/dev/(?:console|null|stderr|stdout)")
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _EDITS = frozenset({"ln", "sed"})
 _DEPENDS = frozenset({"&&", "||", "|", "|&"})
@@ -125,7 +129,7 @@ class _Command:
 
     before: str = ""
     words: list[str] = field(default_factory=list)
-    files: list[tuple[str, bool]] = field(default_factory=list)  # each with whether it is written anew
+    files: list[tuple[str, bool]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     def take(self, word: str, redirect: str) -> None:
@@ -205,10 +209,15 @@ class _Reader:
         self.is_sure = before not in {"&&", "||"} or (before == "&&" and self.is_sure and self.succeeds)
         words = [self._words(each) for each in pipeline]
         certain = self.is_sure and not self.depth and not was_branch and not self.may_have_ended
-        is_alone = len(pipeline) == 1 and not pipeline[0].files
+        files = [(self._text(file), is_new) for each in pipeline for file, is_new in each.files]
+        for _, *rest in (each for each in words if each[:1] == ["tee"]):
+            appends = not {"-a", "--append"}.isdisjoint(rest)
+            files += [(file, not appends) for file in rest if not file.startswith("-")]
+        is_shown = all(_SHOWS & {*each[:1]} for each in words[1:])
+        is_shown &= all(_NOT_RUN.fullmatch(file) is not None for file, _ in files)
         for each in words:
-            self._simple(each, certain=certain, is_alone=is_alone)
-        self._write(pipeline, words, certain=certain)
+            self._simple(each, certain=certain, is_shown=is_shown)
+        self._write(files, pipeline, words, certain=certain)
         self.succeeds = not words[-1] or words[-1][0] in _SUCCEEDS
         is_reached = self.is_sure and not self.depth and not was_branch and behind not in {"&", "|", "|&"}
         self.may_have_ended |= words[0] in (["exit"], ["exit", "0"])
@@ -232,7 +241,7 @@ class _Reader:
                 words.pop(0)  # options of sudo
         return list(map(self._text, words))
 
-    def _simple(self, words: Sequence[str], *, certain: bool, is_alone: bool) -> None:
+    def _simple(self, words: Sequence[str], *, certain: bool, is_shown: bool) -> None:
         head = words[0] if words else ""
         variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
         if variables and (head in _DECLARES or len(variables) == len(words)):
@@ -240,18 +249,14 @@ class _Reader:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
             return
-        is_harmless = head in _HARMLESS or (is_alone and _ASKS.match(" ".join(words)) is not None)
+        is_harmless = head in _HARMLESS or (is_shown and _ASKS.match(" ".join(words)) is not None)
         self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
         if any("ecs.config" in each for each in words) and (head not in _HARMLESS or head in _EDITS):
             self._is_edited(words)
 
-    def _write(self, pipeline: Sequence[_Command], words: Sequence[list[str]], *, certain: bool) -> None:
-        files = [(self._text(file), is_new) for each in pipeline for file, is_new in each.files]
-        for _, *rest in (each for each in words if each[:1] == ["tee"]):
-            appends = not {"-a", "--append"}.isdisjoint(rest)
-            files += [(file, not appends) for file in rest if not file.startswith("-")]
+    def _write(self, files: _Files, pipeline: Sequence[_Command], words: Sequence[list[str]], *, certain: bool) -> None:
         known = [is_new for file, is_new in files if is_configuration(file)]
         if not known and not any("$" in file or ("ecs.config" in file and file[0] != "/") for file, _ in files):
             return

@@ -6,12 +6,13 @@ own. When it runs and what it does is not read, only whether it may be what empt
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, cached_property, reduce
 from typing import Any
 
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import (
     UNKNOWN,
     Block,
@@ -31,6 +32,7 @@ from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, m
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.others import names_one_of
 from gpu_constructs.template.resources.purchases import and_also, bought_by_group, bought_by_policy, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 from gpu_constructs.template.resources.user_data import CLUSTER
@@ -119,7 +121,7 @@ class Groups:
                 Section(resource.update_policy, resource.origin, ("UpdatePolicy",), self._notes), properties
             ),
             may_be_started_by_others=self._schedules.may_start(resource),
-            max_may_rise=self._schedules.may_raise(resource, properties.integer("MaxSize")),
+            max_may_rise=self._schedules.may_raise(resource.reference, properties.integer("MaxSize")),
         )
 
     def _launch(self, properties: Section) -> Launch:
@@ -223,14 +225,12 @@ class Schedules:
     """Reads scheduled actions, and whatever else may change the size of a group."""
 
     def __init__(self, index: Index, notes: Notes) -> None:
-        self._actions: dict[Reference, list[Section]] = defaultdict(list)
-        # Whatever group an action of no known one is for may be any.
-        self._of_any: list[Section] = []
         self._index = index
-        for resource in index.all(_ACTION):
-            action = Section.of(resource, notes)
-            group = index.find(action.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, resource.origin.place)
-            (self._of_any if group is None else self._actions[group.reference]).append(action)
+        some = ((each.properties.get("AutoScalingGroupName"), each) for each in index.all(_ACTION))
+        groups = ((index.reference(name, AUTO_SCALING_GROUP, each.origin.place), each) for name, each in some)
+        self._actions = grouped((group, Section.of(each, notes)) for group, each in groups)
+        # Whatever group an action of no known one is for may be any.
+        self._of_any = self._actions.get(None, [])
 
     def block(self, group: Resource) -> Block:
         """When the hosts of a group in a Capacity Block are there."""
@@ -251,11 +251,21 @@ class Schedules:
             or self._index.others.may_call(*_SET_SIZE, on=group.reference)
         )
 
-    def may_raise(self, group: Resource, most: int | Unknown | None) -> bool:
-        """Whether a scheduled action may set a MaxSize above that of a group."""
-        actions = *self._actions.get(group.reference, ()), *self._of_any
-        sizes = [each.integer("MaxSize") for each in actions]
-        return any(isinstance(each, Unknown) or (each or 0) > known(most or 0) for each in sizes)
+    def may_raise(self, group: Reference, most: int | Unknown | None) -> bool:
+        """Whether a scheduled action, a schedule or somebody who is told of a group may set a higher MaxSize of it."""
+        sizes = [each.integer("MaxSize") for each in (*self._actions.get(group, ()), *self._of_any)]
+        is_higher = any(isinstance(each, Unknown) or (each or 0) > known(most or 0) for each in sizes)
+        return is_higher or group in self._index.others.known_to_stacks or not self._resized.isdisjoint({group, None})
+
+    @cached_property
+    def _resized(self) -> frozenset[Reference | None]:
+        """Groups of which a schedule, or a function, sets a MaxSize; None for one that is not known."""
+        found: set[Reference | None] = set()
+        for _, text, references in self._said:
+            if names_one_of(_SET_SIZE[-1:], text) and "maxsize" in text.lower():
+                groups = (self._index.at(one, AUTO_SCALING_GROUP) for one in references)
+                found |= {each.reference for each in groups if each is not None} or {None}
+        return frozenset(found)
 
     @cached_property
     def _is_asked(self) -> bool:
@@ -274,12 +284,13 @@ class Schedules:
     @cached_property
     def _may_be_emptied(self) -> bool:
         """Whether a schedule of EventBridge calls Auto Scaling, or a function of these files, which may."""
-        for each in self._index.all(*_EVENT_BRIDGE):
-            if "ScheduleExpression" in each.properties:
-                text, references = mentioned(each)
-                if _AUTO_SCALING in text.lower() or any(self._index.at(one, _FUNCTION) for one in references):
-                    return True
-        return False
+        scheduled = [(text, some) for each, text, some in self._said if "ScheduleExpression" in each.properties]
+        calls = any(self._index.at(one, _FUNCTION) for _, some in scheduled for one in some)
+        return calls or any(_AUTO_SCALING in text.lower() for text, _ in scheduled)
+
+    @cached_property
+    def _said(self) -> list[tuple[Resource, str, list[Reference]]]:
+        return [(each, *mentioned(each)) for each in self._index.all(*_EVENT_BRIDGE, _FUNCTION)]
 
 
 def _time(actions: Iterable[Section]) -> str | Unknown | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -30,6 +31,7 @@ _AS_TOLD = (
     "AWS::ServiceCatalog::CloudFormationProvisionedProduct",
 )
 _OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
+_COMMENT = re.compile(r"^[ \t]*(?:#[ \t#]|//).*$", re.MULTILINE)  # a whole line of Python or JavaScript, not #private()
 _ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
 _ROLE = "AWS::IAM::Role"
 _POLICIES = ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy", _ROLE)
@@ -100,7 +102,7 @@ class Others:
     def _said(self) -> str:
         rules = self._all("AWS::Events::Rule", *_FUNCTIONS, *STATE_MACHINES)
         callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
-        return "\n".join(mentioned(each)[0] for each in callers.values())
+        return "\n".join(_COMMENT.sub("", mentioned(each)[0]) for each in callers.values())
 
     @cached_property
     def _code(self) -> Sequence[Resource]:

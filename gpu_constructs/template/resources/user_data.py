@@ -69,7 +69,7 @@ _SCRIPT = re.compile(r"\s*(?:## template:[^\n]*\s+)?(?:#!|#cloud-boothook)", re.
 # Words of commands for each action. User data that has none of them, and runs no other program, does not perform it.
 # Commands that start an installed program count as commands that install one.
 _DONE_BY = {
-    HostAction.SIGNALS: re.compile("signal", re.IGNORECASE),
+    HostAction.SIGNALS: re.compile("(?<!--)signal", re.IGNORECASE),  # --signal is an option of kill and systemctl
     HostAction.COMPLETES_HOOKS: re.compile("lifecycle", re.IGNORECASE),
     HostAction.INSTALLS: re.compile(
         r"\b(?:amazon-linux-extras|apt|apt-get|bootstrap-containers|dnf|docker|dpkg|packages|podman|rpm|service|snap"

@@ -46,7 +46,7 @@ def _define(site: Site, changes: dict[str, Any]) -> None:
     site.cluster.add_capacity("Changed", **{"instance_types": ["g6.xlarge"], "max_instances": 2, **changes})
     site.capacity("g6e.xlarge", name="After")
     task = site.task(before, family="main")
-    task.add_gpu_container("main", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
+    task.add_gpu_container("main", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
 
 

@@ -175,8 +175,10 @@ def test_a_target_group_registers_what_its_tasks_have(mode: str, target_type: st
     assert severities("GPU204", changes) == expected
 
 
+_NIM = "nvcr.io/nim/meta/llama-3.1-8b-instruct:1.8.4"
 _SGLANG, _LAUNCH = "lmsysorg/sglang:v0.5.17", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B"
 _TGI = "ghcr.io/huggingface/text-generation-inference:3.3.7"
+_COMFYUI = "example.com/comfyui:1"
 _TRITON = "nvcr.io/nvidia/tritonserver:26.03-py3"
 _PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
 
@@ -213,6 +215,12 @@ _PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
         (_TRITON, "tritonserver --model-repository=/models --http-port=9000", 8000, ["error"]),
         (_TRITON, "tritonserver --model-repository=/models --allow-sagemaker=true", 8080, []),
         (_TRITON, "python3 /opt/tritonserver/python/openai/main.py --backend vllm", 9000, []),
+        ("ghcr.io/huggingface/text-embeddings-inference:1.8", "--model-id BAAI/bge-m3", 3000, ["error"]),
+        ("ghcr.io/huggingface/text-embeddings-inference:1.8", "--model-id BAAI/bge-m3", 80, []),
+        (_COMFYUI, "python3 main.py", 8188, ["warning"]),
+        (_COMFYUI, "python3 /app/main.py --listen", 8188, []),
+        (_COMFYUI, "python3 other.py", 8188, []),
+        ("nvcr.io/nim/nvidia/parakeet:1", "", 9000, []),
         ("example.com/vllm:1", "Qwen/Qwen3-8B --port 9000", 8000, []),
     ],
 )
@@ -231,6 +239,7 @@ def test_a_server_listens_where_requests_go(image: str, command: str, port: Any,
         ({"Environment": [{"Name": "PORT", "Value": {"Ref": "AWS::Region"}}]}, [], "bridge", []),
         ({"Environment": [{"Name": {"Ref": "AWS::Region"}, "Value": "3000"}]}, [], "bridge", []),
         ({"Environment": [{"Name": "SUPPORT_EMAIL", "Value": "a"}]}, [], "bridge", ["error"]),
+        ({"Image": _NIM, "Environment": [{"Name": "NIM_HEALTH_PORT", "Value": "3000"}]}, [], "bridge", []),
         ({"Environment": [{"Name": "PORT", "Value": "3000"}], "Image": _VLLM}, [], "bridge", ["error"]),
         ({"Command": [{"Ref": "AWS::Region"}]}, [], "bridge", []),
         ({}, [_PROXY], "host", ["warning"]),  # which shares its network

@@ -22,7 +22,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import copies_fit, deployments
-from tests.rules.changed import severities
+from tests.rules.changed import changed, severities
 from tests.rules.given import a_pool, a_task, fleet_of, on_strategy, only, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
@@ -258,3 +258,15 @@ def test_a_scheduled_action_of_their_group_may_bring_the_hosts(group: str, size:
     others = {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {"MinSize": 0, "MaxSize": 1}}
     found = severities("GPU009", {"Hosts": {"MaxSize": 1}}, Morning=action, Others=others)
     assert found == [severity]
+
+
+@pytest.mark.parametrize(("field", "severity"), [("MaxSize", "warning"), ("MinSize", "error")])
+def test_a_schedule_of_their_group_may_bring_the_hosts(field: str, severity: str) -> None:
+    given = {"Fn::Sub": f'{{"AutoScalingGroupName": "${{Hosts}}", "{field}": 8}}'}
+    target = {"Arn": "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup", "Input": given}
+    schedule = {"Type": "AWS::Scheduler::Schedule", "Properties": {"Target": target}}
+    assert severities("GPU009", {"Hosts": {"MaxSize": 1}}, Morning=schedule) == [severity]
+
+
+def test_a_stack_that_is_told_of_their_group_may_bring_the_hosts() -> None:
+    assert [each.severity.value for each in changed("GPU009", exported="Hosts")] == ["warning"]

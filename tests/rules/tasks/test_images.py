@@ -217,3 +217,18 @@ def test_images_and_logs_take_endpoints(container: dict[str, Any], others: dict[
 def test_hosts_may_have_the_image_or_a_proxy(line: str, expected: list[str]) -> None:
     data = {"Fn::Base64": {"Fn::Sub": f"#!/bin/bash\necho ECS_CLUSTER=${{Cluster}} >> /etc/ecs/ecs.config\n{line}"}}
     assert severities("GPU208", {"Template": {"LaunchTemplateData": {"UserData": data}}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("image", "template", "expected"),
+    [
+        ("docker.io/nvidia/cuda:latest", {}, ["error"]),
+        ("nvcr.io/nvidia/cuda:10.2-base-ubuntu18.04", {}, ["error"]),
+        ("nvcr.io/nvidia/tritonserver", {}, ["error"]),
+        ("nvidia/cuda:11.0.3-base-ubuntu20.04", {}, []),
+        ("nvidia/cuda:latest", {"LaunchTemplateData": {"ImageId": "ami-0123456789abcdef0"}}, ["warning"]),
+    ],
+)
+def test_a_tag_that_is_gone_cannot_be_pulled(image: str, template: dict[str, Any], expected: list[str]) -> None:
+    work = {"Name": "work", "Image": image, "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+    assert severities("GPU397", {"Task": {"ContainerDefinitions": [work]}, "Template": template}) == expected

@@ -69,6 +69,11 @@ def _without_role(**container: Any) -> dict[str, Any]:
     return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
 
 
+def _group(name: Any, create: str = "true") -> dict[str, Any]:
+    logs = {"LogDriver": "awslogs", "Options": {"awslogs-group": name, "awslogs-create-group": create}}
+    return {"Task": {"ContainerDefinitions": [_container(LogConfiguration=logs)]}}
+
+
 @pytest.mark.parametrize(
     ("properties", "resources", "expected"),
     [
@@ -85,6 +90,16 @@ def _without_role(**container: Any) -> dict[str, Any]:
         (_PULLS, _ELSEWHERE, ["warning"]),
         # RegisterTaskDefinition says that.
         (_without_role(Secrets=[{"Name": "A", "ValueFrom": "/a"}]), {}, []),
+        # awslogs makes a group with the role.
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup"), ["warning"]),
+        (_group({"Fn::Sub": "/${AWS::StackName}"}), _apart("AWS::Logs::LogGroup", LogGroupName="/a"), ["warning"]),
+        (_group("/vllm", "false"), {}, []),
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName="/vllm"), []),
+        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName={"Ref": "AWS::StackName"}), []),
+        (_group("/vllm"), _apart("Custom::LogRetention", LogGroupName="/vllm"), []),
+        (_group({"Ref": "Apart"}), _apart("AWS::Logs::LogGroup"), []),
+        (_group({"Fn::ImportValue": "Group"}), {}, []),
+        ({**_group("/vllm"), **_allowing("logs:Create*")}, {}, []),
     ],
 )
 def test_what_ecs_reads_for_a_container_needs_a_role_that_allows_it_or_may(
@@ -157,29 +172,6 @@ def _severities_with_a_role(
     task = {"ContainerDefinitions": [_container() if form else container]}
     properties = {"Task": task, "ExecutionRole": {"ManagedPolicyArns": policies, **role}}
     return severities(rule, properties, of="GPU257", **({"Job": job} if job else {}))
-
-
-def _group(name: Any, create: str = "true") -> dict[str, Any]:
-    logs = {"LogDriver": "awslogs", "Options": {"awslogs-group": name, "awslogs-create-group": create}}
-    return {"Task": {"ContainerDefinitions": [_container(LogConfiguration=logs)]}}
-
-
-@pytest.mark.parametrize(
-    ("properties", "others", "expected"),
-    [
-        (_group("/vllm"), _apart("AWS::Logs::LogGroup"), ["warning"]),
-        (_group({"Fn::Sub": "/${AWS::StackName}"}), _apart("AWS::Logs::LogGroup", LogGroupName="/a"), ["warning"]),
-        (_group("/vllm", "false"), {}, []),
-        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName="/vllm"), []),
-        (_group("/vllm"), _apart("AWS::Logs::LogGroup", LogGroupName={"Ref": "AWS::StackName"}), []),
-        (_group("/vllm"), _apart("Custom::LogRetention", LogGroupName="/vllm"), []),
-        (_group({"Ref": "Apart"}), _apart("AWS::Logs::LogGroup"), []),
-        (_group({"Fn::ImportValue": "Group"}), {}, []),
-        ({**_group("/vllm"), **_allowing("logs:Create*")}, {}, []),
-    ],
-)
-def test_awslogs_makes_a_group_with_the_role(properties: Any, others: dict[str, Any], expected: list[str]) -> None:
-    assert severities("GPU257", properties, **others) == expected
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,8 @@ WITHOUT_STRATEGY = {"Type": "AWS::ECS::Service", "Properties": {"Cluster": {"Ref
         (resource("AutoScaling::ScheduledAction", AutoScalingGroupName="elsewhere", MinSize=1), True),
         (resource("AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Group"}), True),
         (resource("IAM::Policy", PolicyDocument={"Statement": [{"Action": "autoscaling:*"}]}), True),
+        (resource("Lambda::Function", Code={"ZipFile": "  # later: set_desired_capacity"}), False),
+        (resource("Lambda::Function", Code={"ZipFile": "  #setDesiredCapacity(hosts) {}"}), True),
     ],
 )
 def test_hosts_may_be_started_by_others_than_ecs(other: dict[str, Any], may_start: bool) -> None:
