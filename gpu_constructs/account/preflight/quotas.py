@@ -86,16 +86,20 @@ def logical_id(pool: Pool) -> str | None:
 
 def _host(row: Row) -> RunningHost:
     tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
-    name, cpus = row.text("InstanceType"), row.row("CpuOptions")
+    name = row.text("InstanceType")
     known = known_type(name)
     return RunningHost(
         type=name,
-        vcpus=int(cpus.number("CoreCount") * cpus.number("ThreadsPerCore")) if known is None else known.vcpus,
+        vcpus=_vcpus(row.row("CpuOptions")) if known is None else known.vcpus,
         way=_WAYS.get(row.text("InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
         reservation=row.text("CapacityReservationId"),
     )
+
+
+def _vcpus(options: Row) -> int:
+    return int(options.number("CoreCount") * options.number("ThreadsPerCore"))
 
 
 def _questions(scope: Scope) -> Iterator[Question]:
