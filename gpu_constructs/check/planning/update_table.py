@@ -11,6 +11,7 @@ PROVIDER = "AWS::ECS::CapacityProvider"
 SERVICE = "AWS::ECS::Service"
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"
+_RULE = "AWS::ElasticLoadBalancingV2::ListenerRule"
 
 # Properties that the schema of a type calls ``createOnlyProperties``.
 REPLACED_BY: Mapping[str, tuple[str, ...]] = {
@@ -23,6 +24,8 @@ REPLACED_BY: Mapping[str, tuple[str, ...]] = {
     "AWS::EC2::LaunchTemplate": ("LaunchTemplateName",),
     "AWS::ECS::Cluster": ("ClusterName",),
     BALANCER: ("Name", "Scheme", "Type"),
+    "AWS::ElasticLoadBalancingV2::Listener": ("LoadBalancerArn",),
+    _RULE: ("ListenerArn",),
 }
 
 MAY_REPLACE_SERVICE = ("LaunchType", "DeploymentController.Type")
@@ -112,6 +115,16 @@ UNIQUE: tuple[Unique, ...] = (
             ("AWS::EC2::LaunchTemplate", "LaunchTemplateName"),
             ("AWS::ECS::Cluster", "ClusterName"),
         )
+    ),
+    Unique(
+        type=_RULE,
+        keys=("ListenerArn", "Priority"),
+        what="the priority {}",
+        refusal=Refusal(
+            answer="Priority … is currently in use",
+            steps=("give the new rule another priority, and deploy", "give it the old one, if it has to be that one"),
+            source="https://github.com/aws/aws-cdk/issues/29496",
+        ),
     ),
     Unique(
         type=PROVIDER,

@@ -57,8 +57,10 @@ def test_pools_are_found_by_name() -> None:
 
 def test_a_service_that_goes_is_a_change_also_where_it_has_no_copies_until_it_is_scaled() -> None:
     kept, gone = service(pool(), name="kept"), service(pool(), name="worker", copies=0)
-    (l4,) = difference(planned(kept, gone), planned(kept)).pools
-    assert [row.old for row in l4.rows] == ["kept: 4 on a host, 1 wanted; worker: 4 on a host, 0 wanted"]
+    (l4,) = difference(planned(kept, gone, job(pool())), planned(kept, job(pool()))).pools
+    (row,) = l4.rows
+    assert row.old == "kept: 4 on a host, 1 wanted; worker: 4 on a host, 0 wanted; tune: 4 on a host"
+    assert row.new == "kept: 4 on a host, 1 wanted; tune: 4 on a host"
     assert plan(Fleet(pools=(pool(),), workloads=(gone,))).pools[0].deploying is None
 
 
@@ -101,12 +103,3 @@ def test_what_is_not_known_and_changes_is_not_known(changed: dict[str, int]) -> 
     chat = service(pool())
     found = changes((chat, service(MANAGED, name="art")), (chat, service(MANAGED, name="art", **changed)))
     assert found["hosts at MaxSize"] == "not known"
-
-
-def test_copies_are_compared() -> None:
-    on = pool("g6.48xlarge")
-    found = difference(planned(service(on, copies=5), job(on)), planned(service(on, copies=7), job(on)))
-    rows = [(row.what, row.old, row.new) for row in found.pools[0].rows if row.what == "tasks"]
-    assert rows == [
-        ("tasks", "chat: 8 on a host, 5 wanted; tune: 8 on a host", "chat: 8 on a host, 7 wanted; tune: 8 on a host")
-    ]

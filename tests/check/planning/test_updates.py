@@ -15,6 +15,7 @@ from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.template import Inputs
 
 Resources = Mapping[str, Any]
+LISTENER = "AWS::ElasticLoadBalancingV2::Listener"
 
 
 def ref(name: str) -> dict[str, str]:
@@ -46,6 +47,18 @@ BOTH = {"Old": provider(), "New": provider("Other"), "List": providers_of(ref("O
 DEFAULT = {"Old": provider(), "List": providers_of(ref("Old"), default=ref("Old")), "Chat": service()}
 
 
+def behind(balancer: str = "a", **priorities: object) -> Resources:
+    """Rules of the listener of a load balancer."""
+    return {
+        "Balancer": {"Type": BALANCER, "Properties": {"Name": balancer}},
+        "Listener": {"Type": LISTENER, "Properties": {"LoadBalancerArn": ref("Balancer")}},
+        **{
+            name: {"Type": f"{LISTENER}Rule", "Properties": {"ListenerArn": ref("Listener"), "Priority": each}}
+            for name, each in priorities.items()
+        },
+    }
+
+
 def update(old: Resources, new: Resources) -> Update:
     both = [{"Resources": {**CLUSTER, **OTHER_GROUP, **each}} for each in (old, new)]
     before, after = (Inputs([each]).stacks() for each in both)
@@ -75,6 +88,7 @@ def update(old: Resources, new: Resources) -> Update:
             "New takes the name 'chat' from Old, which goes; the old one is deleted last",
             "already exists",
         ),
+        (behind(Old=10), behind(New="10"), "New takes the priority '10' from Old, which goes", "is currently in use"),
     ],
 )
 def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
@@ -139,6 +153,9 @@ def test_a_stack_that_leaves_the_files_stays(tmp_path: Path) -> None:
         pytest.param(ON_OLD, {}, id="a cluster without capacity providers"),
         pytest.param(ON_OLD, {**ON_NEW, "List": providers_of({"Fn::ImportValue": "L"})}, id="an unknown list"),
         pytest.param({"Old": service()}, {"New": service()}, id="a name of CloudFormation's"),
+        pytest.param(behind(Old=10), behind(New=11), id="another priority"),
+        pytest.param(behind(Old=10), behind("b", New=10), id="a priority on another listener"),
+        pytest.param(behind(Old=10), behind(Old=11, New=10), id="a priority that its rule may have left"),
     ],
 )
 def test_what_may_work_is_not_refused(old: Resources, new: Resources) -> None:
