@@ -117,9 +117,9 @@ class Counts:
         scale_out_cooldown: cdk.Duration | None,
     ) -> ecs.ScalableTaskCount:
         """Lets the number of tasks follow the load, see `GpuService.scale`."""
-        least = _known("min_tasks", min_tasks, smallest=0)
+        least = _known("min_tasks", min_tasks, likely=0)
         room = self._room()
-        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=0)
+        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, likely=max(least, 1))
         self._require_free(by)
         _require_together(by, least, scale_out_cooldown)
         self._require_measured(by)
@@ -276,15 +276,15 @@ class Counts:
         )
 
 
-def _known(argument: str, value: object, *, smallest: int) -> int:
+def _known(argument: str, value: object, *, likely: int) -> int:
     return known_number(
         argument,
         value,
-        smallest=smallest,
+        smallest=0,
         unit="tasks",
-        fix=f"{argument}={smallest}",
+        fix=f"{argument}={likely}",
         why="cannot be compared with what the hosts hold",
-        known_by=f"{argument}={max(smallest, 1)}, or service.auto_scale_task_count(…)",
+        known_by=f"{argument}={max(likely, 1)}, or service.auto_scale_task_count(…)",
     )
 
 

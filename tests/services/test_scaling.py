@@ -14,7 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from ecs_emulator.step_scaling import Minute, Scaled
 from gpu_constructs import ScaleBy
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
-from gpu_constructs.fleet import UNKNOWN, ServiceScaling
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.placement.rollout import Rollout, can_go_on
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.services.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
@@ -80,14 +80,6 @@ def test_the_most_tasks_are_those_that_the_hosts_hold(site: Site) -> None:
     assert tracking["PredefinedMetricSpecification"]["PredefinedMetricType"] == "ALBRequestCountPerTarget"
     assert (tracking["TargetValue"], tracking["ScaleInCooldown"], tracking["ScaleOutCooldown"]) == (60, 600, 600)
     assert site.warnings() == []
-
-
-def test_the_count_is_left_to_the_scaling(site: Site) -> None:
-    service = service_of(site)
-    service.scale(by=[by_tokens()], min_tasks=2)
-    assert "DesiredCount" not in site.only("AWS::ECS::Service")
-    workload = service.workload
-    assert workload.scaling == ServiceScaling(least=2, most=4, by=("TargetTrackingScaling",))
 
 
 @pytest.mark.parametrize("name", ["queue", "requests"])
