@@ -5,7 +5,7 @@ Only apps that are checked load it, when their templates are written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from constructs import IConstruct
@@ -13,7 +13,7 @@ from constructs import IConstruct
 from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, over_budget, summary
-from gpu_constructs.check.report import check_files, report_in
+from gpu_constructs.check.report import report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, all_rules
 from gpu_constructs.rules.finding import in_arguments
@@ -30,17 +30,14 @@ def report_of(
     directories: Sequence[str], context: cdk.IPolicyValidationContext, budget: float | None
 ) -> tuple[cdk.PolicyValidationPluginReport, tuple[str, ...]]:
     """What is found in the templates of an app, and lines about hosts, prices and what was not checked."""
-    lines: tuple[str, ...] = ()
-    try:
-        report = report_in(directories, rules=_is_shown)
-    except UnreadableError:
-        # One template that cannot be read keeps none of the others from being checked.
-        findings = tuple(each for stack in _stacks_of(context).items() for each in _findings_of_one(*stack))
-    else:
-        notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
-        found = plan(report.fleet)
-        lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
-        findings = (*report.findings, *(() if budget is None else over_budget(found, budget)))
+    report = report_in(directories, rules=_is_shown)
+    notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
+    found = plan(report.fleet)
+    lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
+    # aws-cdk-lib names the construct of a template's stack from 2.262 on.
+    paths = {each.template_path: each.stack_construct_path for each in getattr(context, "stack_templates", ())}
+    unread = (_unread(each, paths.get(each.file)) for each in report.unreadable)
+    findings = (*report.findings, *unread, *(() if budget is None else over_budget(found, budget)))
     violations = [_violation(each, context.app_construct) for each in findings if each.rule != UNCHECKED]
     success = not any(each.severity is Severity.ERROR for each in findings)
     return cdk.PolicyValidationPluginReport(success=success, violations=violations), lines
@@ -82,19 +79,7 @@ def _is_ours(app: IConstruct, origin: Origin | None) -> bool:
     return False
 
 
-def _stacks_of(context: cdk.IPolicyValidationContext) -> Mapping[str, str | None]:
-    """The templates, each with the construct path of its stack, which aws-cdk-lib names from 2.262 on."""
-    if not hasattr(context, "stack_templates"):
-        return dict.fromkeys(context.template_paths)
-    return {each.template_path: each.stack_construct_path for each in context.stack_templates}
-
-
-def _findings_of_one(template: str, construct_path: str | None) -> tuple[Finding, ...]:
-    try:
-        return check_files([template], rules=_is_shown).findings
-    except UnreadableError as error:
-        origin = Origin(resource="", file=template, construct_path=construct_path)
-        text = f"the template was not checked: {error}"
-        return (
-            Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin),
-        )
+def _unread(error: UnreadableError, construct_path: str | None) -> Finding:
+    origin = Origin(resource="", file=error.file, construct_path=construct_path)
+    text = f"the template was not checked: {error}"
+    return Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin)

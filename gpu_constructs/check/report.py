@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
@@ -36,7 +36,7 @@ from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.rules import Choice, Finding, Severity, check, narrowed
+from gpu_constructs.rules import Choice, Finding, Rule, Severity, all_rules, check, narrowed
 from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.finding import Text, Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
@@ -184,19 +184,23 @@ def check_files(
 def report_in(directories: Sequence[str | os.PathLike[str]], *, rules: Choice = every) -> Report:
     """What cloud assemblies define, and what is found in them.
 
-    What is accepted in a template is left out, what in an app is not: CDK reports that itself.
-
-    Raises:
-        UnreadableError: A file cannot be read.
+    What is accepted in a template is left out, what in an app is not: CDK reports that itself. A stack that cannot be
+    read keeps none of the others from being checked.
     """
-    seen = Asked(rules=rules).report(directories)
+    asked = Asked(rules=rules, at_synth=True)
+    inputs = asked.inputs(directories, lenient=True)
+    with one_call(STEPS):
+        try:
+            seen = reported(inputs, asked)
+        except UnreadableError:
+            seen = reported(inputs.without_unreadable({}), asked)
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked about files, as `check_files` takes it; `given` are values of parameters by name."""
+    """What is asked about files, as `check_files` takes it, or at synth; `given` are values of parameters by name."""
 
     rules: Choice
     given: Mapping[str, str] = field(default_factory=dict)
@@ -204,6 +208,7 @@ class Asked:
     stdin: bytes | None = None
     region: str | None = None
     partial: bool = False
+    at_synth: bool = False
 
     def __post_init__(self) -> None:
         if self.region is not None:
@@ -229,6 +234,7 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
     stacks = inputs.stacks(asked.given)
     files = asked.files(stacks)
     found, trials, untried = _found(stacks, inputs, files, asked)
+    found += _repeated(inputs, found, asked.rules) if callable(asked.rules) and not asked.at_synth else ()
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
@@ -257,6 +263,15 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
         skipped=inputs.skipped,
         stacks=stacks,
     )
+
+
+def _repeated(inputs: Inputs, found: Sequence[Finding], asks: Callable[[Rule], bool]) -> Iterator[Finding]:
+    """What our constructs said when the app was made, once each, unless a rule says it; at synth CDK shows it."""
+    for at, id_, text in dict.fromkeys(inputs.warnings):
+        of_rule = (f"{each.origin.construct_path}/" for each in found if each.rule == id_ and each.origin is not None)
+        is_said = any(each.startswith(f"{at.resource}/") for each in of_rule)
+        if not is_said and all(asks(each) for each in all_rules() if each.id == id_):
+            yield Finding(rule=id_, severity=Severity.WARNING, subject=at.resource, message=text, origin=at)
 
 
 def now() -> dt.datetime:

@@ -268,7 +268,7 @@ def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
 
 def _lines(finding: Finding, others: Sequence[Finding], width: int) -> Iterator[Line]:
     label = (f"{finding.severity:<{_WORD}}", str(finding.severity))
-    head = [("    ", ""), label, (f"  {finding.rule:<8}", "aside")]
+    head = [("    ", ""), label, (f"  {finding.rule:<6}  ", "aside")]
     yield from hanging(head, brief(finding.message, MESSAGE), width)
     yield from fix_lines(_INDENT, brief(finding.fix, MESSAGE), width)
     also = [_at(each) if _file(each) == _file(finding) else f"{_at(each)} of {_file(each)}" for each in others]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
+from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.documents.document import TEMPLATE_ENDINGS, is_plan
 from gpu_constructs.template.documents.node import Node, members, under
@@ -172,6 +173,13 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
+
+    @property
+    def warnings(self) -> Iterator[tuple[Origin, str, str]]:
+        """What our constructs warned of when apps were made: where, under which id, and the text."""
+        for each in (one for one in self._found if isinstance(one, Source)):
+            for path, id_, text in each.warnings():
+                yield Origin(resource=path, file=each.document.file), id_, text
 
 
 def _raise(error: UnreadableError) -> None:

@@ -122,18 +122,19 @@ def test_what_was_not_checked_is_one_line_at_synth(site: Site, capsys: pytest.Ca
     assert "(and 1 more task); fix: check these files with those that do" in line
 
 
-def test_stages_nested_stacks_and_empty_stacks_are_read(tmp_path: Path) -> None:
+def test_stages_nested_stacks_and_empty_stacks_are_read_beside_one_that_cannot_be(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     GpuChecks.add_to(app)
     cdk.Stack(app, "Empty")
+    deep = cdk.CfnResource(cdk.Stack(app, "Deep"), "Deep", type="AWS::SNS::Topic")
+    deep.add_property_override(".".join("x" * 120), 1)
     stage = cdk.Stage(app, "Prod")
     nested = cdk.NestedStack(cdk.Stack(stage, "Outer"), "Inner")
     task = ecs.Ec2TaskDefinition(nested, "Task")
     task.add_container("work", image=IMAGE, gpu_count=32, memory_limit_mib=512)
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         app.synth()
-    (found,) = violations(app)
-    assert found["ruleName"] == "GPU063"
+    assert [each["ruleName"] for each in violations(app)] == ["GPU063", "GPU116"]
 
 
 def test_a_property_that_no_template_should_hold_is_no_traceback(

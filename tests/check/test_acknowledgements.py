@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements
-from gpu_constructs.check.report import check_files
+from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.cli import main
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
@@ -111,14 +111,26 @@ def test_check_of_an_assembly_leaves_out_what_its_app_accepts_and_counts_it(
     assert {each["suppressions"][0]["justification"] for each in run["results"]} == {REASON}
 
 
-def test_check_of_an_assembly_keeps_what_is_accepted_of_another_construct(
+def test_check_of_an_assembly_repeats_once_what_only_its_constructs_know(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rules = {each.rule for each in check_files([app(tmp_path, {}, body=odd())]).findings}
-    entries = [accepting("/x", f"gpu-constructs::{rule}")["/x"][0] for rule in sorted(rules)]
-    app(tmp_path, {"/Demo/Association": entries}, body=odd())
-    assert main(["check", str(tmp_path)]) == 1
-    assert "acknowledged" not in capsys.readouterr().out
+    said = {"/Demo/Task/vllm": "cpu-units", "/Demo": "GPU060", "/Demo/L4": "GPU095", "/Demo/Bad": "cpu\nunits"}
+    notes = {
+        path: [{"type": "aws:cdk:warning", "data": f"so\nit is [ack: gpu-constructs::{id_}]"}] * 2
+        for path, id_ in said.items()
+    }
+    notes["/Demo/Other"] = [{"type": "aws:cdk:warning", "data": each} for each in ("x [ack: other::cpu-units]", "y")]
+    folder = app(tmp_path, notes, body=odd())
+    plain = {each.rule for each in report_in([folder]).findings}
+    assert "GPU060" in plain
+    assert plain.isdisjoint({"cpu-units", "GPU095"})  # CDK shows them at synth
+    repeated = [each for each in check_files([folder]).findings if each.message == "so\nit is"]
+    assert [(each.rule, each.severity) for each in repeated] == [(each, "warning") for each in ("GPU095", "cpu-units")]
+    assert [each.origin and each.origin.resource for each in repeated] == ["Demo/L4", "Demo/Task/vllm"]
+    main(["check", folder, "--ignore", "GPU095"])
+    told = capsys.readouterr().out
+    assert "warning  cpu-units  so" in told
+    assert "GPU095" not in told
 
 
 @pytest.mark.parametrize("resource", ["GpuGroup", "Trainer"])

@@ -12,7 +12,7 @@ from gpu_constructs.check import other_values
 from gpu_constructs.check.report import Report, check_files, report_in
 from gpu_constructs.facts.budget import READINGS, STEPS
 from gpu_constructs.rules import Context, Problem, catalogue, error, warning
-from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
+from gpu_constructs.template import REGION, Inputs, Stacks
 from tests.cli.templates import acknowledged, app, template, with_choice, written
 
 
@@ -54,13 +54,6 @@ def test_findings_point_at_their_file_and_line_in_the_order_of_the_file(tmp_path
     assert task.origin.line is not None
     assert '"Name": "vllm"' in "".join(lines[task.origin.line - 1 : task.origin.line + 2])
     assert (pool.origin.line or 0) < task.origin.line
-
-
-def test_the_fleet_and_the_files_come_with_it(tmp_path: Path) -> None:
-    result = reviewed(template(), tmp_path)
-    assert result.files == (str(tmp_path / "t.json"),)
-    assert [each.name for each in result.fleet.tasks] == ["Chat"]
-    assert result.fleet.is_whole
 
 
 def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names_it(tmp_path: Path) -> None:
@@ -111,14 +104,6 @@ def test_a_type_without_enough_gpus_is_named_also_where_hosts_of_other_files_may
 
 
 ONE_OF_TWO = {"Type": "String", "Default": "p4d.24xlarge", "AllowedValues": ["p4d.24xlarge", "p3.8xlarge"]}
-
-
-def test_memory_that_leaves_a_host_none_for_itself_is_named(tmp_path: Path) -> None:
-    memory = {"Type": "Number", "Default": 8192, "AllowedValues": [8192, 16384]}
-    body = template(Parameters={"Memory": memory})
-    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Memory"] = {"Ref": "Memory"}
-    (finding,) = (each for each in check_files([written(body, tmp_path / "t.json")]).findings if each.parameter)
-    assert finding.message.startswith("with Memory=16384: Chat does not fit")
 
 
 def test_what_reaches_nothing_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,11 +190,6 @@ def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:
     result = reviewed(acknowledged(with_choice("g5.xlarge"), finding.subject, GPU901="never chosen"), tmp_path)
     assert [each.finding.message for each in result.acknowledged] == [finding.message]
     assert result.values == ()
-
-
-def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="nowhere.json"):
-        check_files([tmp_path / "nowhere.json"])
 
 
 NOTES = {

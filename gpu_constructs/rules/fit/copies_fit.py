@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
-from gpu_constructs.fleet import RESERVED_TCP, Pool, Task, Unknown, known, total
+from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown, known, total
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reach import Share, readings
@@ -66,7 +66,9 @@ def room_for_all_copies(context: Context) -> Problems:
             yield from _badly_split(each, wanted)
     for run in context.assignments:
         pools = [each.pool for each in run.destinations]
-        if pools and not run.workload.is_service and all(map(_is_paused, pools)):
+        # Paused: no host starts in it, and no scheduled action changes that.
+        paused = (each.is_scaled_by_ecs and each.max_instances == 0 and not each.group.max_may_rise for each in pools)
+        if pools and not run.workload.is_service and all(paused):
             names = and_list(each.name for each in pools)
             yield Problem(
                 about=run.workload,
@@ -74,11 +76,6 @@ def room_for_all_copies(context: Context) -> Problems:
                 fix=Text("raise ", Word("MaxSize")),
                 is_certain=False,
             )
-
-
-def _is_paused(pool: Pool) -> bool:
-    """Whether no host starts in it, and no scheduled action changes that."""
-    return pool.is_scaled_by_ecs and pool.max_instances == 0 and not pool.group.max_may_rise
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:

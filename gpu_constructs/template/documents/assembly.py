@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
-from gpu_constructs.fleet import Place, SourceLine
+from gpu_constructs.fleet import METADATA_KEY, Place, SourceLine
 from gpu_constructs.template.documents.document import (
     Document,
     Files,
@@ -113,6 +113,7 @@ class _Assembly:
             is_of_assembly=True,
             platform_of=self._platform_of,
             acknowledged=cache(lambda: _acknowledged(notes())),
+            warnings=lambda: _warnings(notes()),
         )
 
     def _file(self, name: str, properties: Mapping[str, Node], key: str) -> str:
@@ -204,6 +205,17 @@ def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
         texts = {rule: reason for rule, reason in members(reasons).items() if isinstance(reason, str)}
         found.setdefault(path.removeprefix("/"), {}).update(texts)
     return found
+
+
+# "[ack: …]" is where `addWarningV2` of CDK writes the id (aws-cdk-lib/core/lib/annotations.ts).
+_OF_OURS = re.compile(rf"(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}})\]", re.DOTALL)
+
+
+def _warnings(notes: Mapping[str, Node]) -> Iterator[tuple[str, str, str]]:
+    """What our constructs warned of when they were made: the path of the construct, the id and the text."""
+    for path, said in _noted(notes, "aws:cdk:warning"):
+        if isinstance(said, str) and (found := _OF_OURS.fullmatch(said)):
+            yield path.removeprefix("/"), found["id"], found["text"]
 
 
 def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
@@ -244,6 +244,7 @@ class Source:
         construct: Finds the path of the CDK construct of a logical id.
         made_at: Finds the line that made a resource, by the path of its construct or else by its logical id.
         acknowledged: Looks up what the app accepts of a stack, by construct path and by id.
+        warnings: Looks up what our constructs warned of: the path of the construct, the id and the text of each.
         in_words: Says a piece of a text in the words of the file, given the logical id of what it is about, and whether
             it is the name of a property; None where these are the words of CloudFormation.
         place_of: Finds where one resource is deployed to, where not all of its stack are in one place.
@@ -264,6 +265,7 @@ class Source:
     place_of: Callable[[str], Place | None] = lambda _logical_id: None
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+    warnings: Callable[[], Iterable[tuple[str, str, str]]] = tuple
     platform_of: Callable[[str], str | None] = lambda _tag: None
 
 
