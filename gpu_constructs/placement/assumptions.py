@@ -19,8 +19,8 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Need, Room, room_beside
 from gpu_constructs.placement.pool_profile import (
     PoolProfile,
-    expected_memory_mib,
     expected_shareable_mib,
+    least_memory_mib,
     most_memory_mib,
 )
 
@@ -169,8 +169,7 @@ def _room(offer: PoolProfile, types: Sequence[InstanceType], assumption: Assumpt
     pick: Callable[[Iterable[int]], int] = min if certain else max
     reserved = known(offer.reserved_mib)
     memory = (
-        expected_memory_mib(each, offer.may_reserve_mib) if certain else most_memory_mib(each, reserved)
-        for each in types
+        least_memory_mib(each, offer.may_reserve_mib) if certain else most_memory_mib(each, reserved) for each in types
     )
     gpus = pick(each.gpus for each in types)
     return Room(

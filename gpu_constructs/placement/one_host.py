@@ -26,8 +26,8 @@ from gpu_constructs.placement.pool_profile import (
     Daemon,
     HostPlace,
     PoolProfile,
-    expected_memory_mib,
     expected_shareable_mib,
+    least_memory_mib,
     left_out,
     most_memory_mib,
 )
@@ -121,7 +121,7 @@ def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -
 
 def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Shortfall | Doubt]:
     most = max(0, most_memory_mib(instance_type, known(offer.reserved_mib)))
-    expected = expected_memory_mib(instance_type, offer.may_reserve_mib)
+    expected = least_memory_mib(instance_type, offer.may_reserve_mib)
     if asked_mib > most:
         kept = known(offer.reserved_mib)
         nominal = max(0, instance_type.memory_mib - kept)

@@ -65,8 +65,8 @@ def test_what_is_not_known_of_a_task_stays_so_with_the_constraints_of_its_servic
 @pytest.mark.parametrize(
     ("user_data", "memory_mib", "answer"),
     [
-        (told(), 15155, True),  # 16384 less 7.5 %
-        (told(), 15156, UNKNOWN),
+        (told(), 15400, True),  # 16384 less 6 %
+        (told(), 15401, UNKNOWN),
         (told(), 16383, UNKNOWN),
         (told(), 16384, False),  # a host registers less than its nominal memory
         (told(ECS_RESERVED_MEMORY=UNKNOWN), 1024, UNKNOWN),

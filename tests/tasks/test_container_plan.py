@@ -116,12 +116,12 @@ def test_a_sidecar_is_taken_off_the_share(site: Site) -> None:
 def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     task = site.task()
     task.add_gpu_container("train", image=site.image)
-    task.add_container("logs", image=site.image, memory_limit_mib=200)
+    task.add_container("logs", image=site.image, memory_limit_mib=400)
     (warning,) = site.warnings()
     assert "GPU006" in warning
-    assert "ask for no more than 14899" in warning
+    assert "ask for no more than 15144" in warning
     before = site.children()
-    with pytest.raises(DoesNotFitError, match="memory: 23099 MiB asked, g6.xlarge has 16128 MiB"):
+    with pytest.raises(DoesNotFitError, match="memory: 23299 MiB asked, g6.xlarge has 16128 MiB"):
         task.add_container("more", image=site.image, memory_limit_mib=8000)
     assert site.children() == before
 

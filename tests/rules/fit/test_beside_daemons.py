@@ -123,7 +123,7 @@ def test_what_a_daemon_of_unknown_size_leaves_is_not_known() -> None:
 
 
 def test_memory_that_a_daemon_may_leave_is_a_doubt() -> None:
-    expected = 181_862
+    expected = 184_811
     chat = of_container(sent(service("chat", L4), L4), memory_limit_mib=expected)
     (found,) = said(fleet_of(chat, of_container(daemon(), memory_limit_mib=128)))
     assert (found.rule, found.fix) == ("GPU006", f"ask for no more than {expected - 128} MiB")
