@@ -1,4 +1,4 @@
-"""Volumes of a task: do the hosts have what mounts them, and does a file system admit the task? Only files say so."""
+"""File systems of a task: do hosts mount them, do they admit the task, may ECS Exec write there? Only files say so."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from itertools import islice
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import HostAction, Origin, Pool
+from gpu_constructs.fleet import UNKNOWN, HostAction, Origin, Pool, Unknown
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.finding import and_list
-from gpu_constructs.rules.rule import Context, Problem, Problems, error
+from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources.containers import container_name, mount_paths_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import is_closed
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, is_list
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, SecurityGroups
 
 _FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
@@ -97,6 +98,35 @@ def _is_encrypted(mount: Section) -> bool:
     authorization = mount.section("AuthorizationConfig")
     settings = mount.text("TransitEncryption"), authorization.text("IAM")
     return authorization.text("AccessPointId") is not None or "ENABLED" in settings
+
+
+@warning(
+    "GPU398",
+    question="may ECS Exec write in the containers that it opens?",
+    because="ECS Exec runs the SSM agent in each container, where it has to write files, and supports no read-only "
+    "root file system: the service runs, its agents end, and no shell opens",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-exec.html",
+)
+def exec_may_write(context: Context) -> Problems:
+    for workload in context.fleet.workloads:
+        task, service = workload.task, context.section(workload)
+        if task is None or service is None or service.flag("EnableExecuteCommand") is not True:
+            continue
+        with_gpus = {each.origin for each in task.containers if each.wants_gpu}
+        definition = context.section(task)
+        for each in () if definition is None else definition.sections("ContainerDefinitions"):
+            # With volumes there the agent is said to run: https://github.com/aws/containers-roadmap/issues/1359.
+            paths = mount_paths_of(each) if is_list(each.get("MountPoints") or ()) else (UNKNOWN,)
+            has_room = any(isinstance(path, Unknown) or path.startswith("/var/lib/amazon") for path in paths)
+            if each.origin in with_gpus and each.flag("ReadonlyRootFilesystem") is True and not has_room:
+                yield Problem(
+                    about=task,
+                    message=f"the root file system of {container_name(each)} is read-only, and {workload.name} has ECS "
+                    "Exec enabled",
+                    fix="leave out ReadonlyRootFilesystem, or EnableExecuteCommand of the service",
+                    property_name="ReadonlyRootFilesystem",
+                    origin=each.origin,
+                )
 
 
 @error(
