@@ -55,6 +55,7 @@ class Configuration:
 
     Attributes:
         hosts: How many hosts of each type are in the clusters whose hosts no file defines.
+        region: Region of templates that do not say it themselves.
         fail_on: What makes a check fail, one of `FAIL_ON`.
         ignore: Ids of rules that are left out; some may be asked no more.
         partial: Whether there is more than the files that are checked.

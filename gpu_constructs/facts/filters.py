@@ -79,12 +79,16 @@ class InstanceNeeds:
     Attributes:
         gpus: Whole NVIDIA GPUs; fractional types such as g6f have 0.
         gpu_memory_mib: Memory of each GPU in MiB, as EC2 reports it.
+        gpu_memory_total_mib: Memory of all its GPUs together in MiB.
         accelerators: Accelerators of any vendor that the operating system sees.
         models: Models of accelerators as in `gpu_constructs.facts.models`, in any case; one of them.
+        compute_capability: CUDA compute capability as (major, minor).
         precision: A number format that the GPUs must take, see `gpu_constructs.facts.gpu_features`.
         nvlink: Whether NVLink must join the GPUs of a host, or must not.
         efa: Whether Elastic Fabric Adapters must be supported, or must not be.
         network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".
+        vcpus: Default vCPUs.
+        memory_mib: Nominal memory of the host in MiB.
         families: Families such as ``g6``; one of them.
         region: A region that must have offered it when the catalogue was recorded; its prices count.
         usd_per_hour: On-demand list price in US dollars an hour.

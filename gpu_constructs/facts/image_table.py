@@ -49,6 +49,7 @@ class Image:
         agent_version: Version of the ECS agent in `known_release`; of an image of a user as declared. None if unknown.
         has_mps_service: Whether ``nvidia-mps.service`` is enabled on an image of a user, as declared; None if not.
         end_of_life: Day after which AWS promises no updates; releases may still appear. None if no day is announced.
+        root_device: Device name of its root volume.
         image_device: Device name of the volume that holds container images.
         line: Name of its releases in ``data/image_releases.json``; empty for images without an NVIDIA driver, and for
             those of a user.

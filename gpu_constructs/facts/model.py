@@ -131,6 +131,8 @@ class Quota:
 
     Attributes:
         group: The group that AWS names, such as ``G/VT``.
+        on_demand_code: Quota code of running On-Demand instances.
+        spot_code: Quota code of Spot requests; None if unknown.
         spot_note: Why the Spot code is in doubt; None where it is not.
     """
 
@@ -174,6 +176,7 @@ class InstanceType:
         local_disks: Its instance store, empty if it has none or, on a type with `regions` empty, unknown.
         purchase_classes: How it may be bought; empty if unknown.
         regions: Regions that offer it in the recorded data; empty for a type that none of them offers.
+        quota: The account quotas it counts against; None if unknown.
         current_generation: AWS's own flag; None if unknown.
         burstable: Whether its CPU performance is burstable, as that of the T families.
         note: What a user should know before choosing it; None if there is nothing.

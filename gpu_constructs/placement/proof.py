@@ -190,6 +190,7 @@ class WorkloadProof:
         copies: Copies that are to run; unknown for daemons, which run on every host.
         placed: Copies that certainly have room.
         unplaced: Copies that certainly have none.
+        answer: Whether all of them have room.
     """
 
     workload: Workload

@@ -249,7 +249,12 @@ class TrainingLauncher:
         return known_seconds("join_within", self.join_within, smallest=1, fix=fix, why=_WHY_KNOWN)
 
     def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
-        """The command of the container."""
+        """The command of the container.
+
+        Args:
+            command: What the tool starts.
+            gpus: GPUs of each host, 1 or more.
+        """
         words = texts("command", command, example=_EXAMPLE)
         _require_startable(words, self.tool)
         values = {
