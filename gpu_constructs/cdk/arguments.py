@@ -165,9 +165,12 @@ def name(argument: str, value: str, *, fix: str) -> None:
     of_form(argument, value, ECS_NAME, "a name that ECS takes", allowed=ECS_NAME_FORM, fix=fix)
 
 
-def of_form(argument: str, value: object, form: re.Pattern[str], what: str, *, allowed: str, fix: str) -> None:
-    """Refuses text of another form; text that is only resolved at deploy time passes."""
-    if not isinstance(value, str) or not (is_text_token(value) or form.fullmatch(value)):
+def of_form(
+    argument: str, value: object, form: re.Pattern[str], what: str, *, allowed: str, fix: str, at_synth: bool = False
+) -> None:
+    """Refuses text of another form; text that is only resolved at deploy time passes, unless it is needed at synth."""
+    is_late = not at_synth and is_text_token(value)
+    if not isinstance(value, str) or not (is_late or form.fullmatch(value)):
         raise InvalidValueError(
             f"{shown(value)} is not {what}", argument=argument, value=value, allowed=allowed, fix=fix
         )

@@ -23,14 +23,14 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import known_parts
 from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT, required_lines
 from gpu_constructs.cluster.hosts.shared_hosts import SharedHosts
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_fsx as fsx
     from aws_cdk import aws_s3 as s3
 
-_PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
+_PATH = re.compile(rf"(?!{MOUNT_POINT})/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}){{1,4}}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
 # A command takes what begins with - for an option.
 _PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
@@ -126,38 +126,20 @@ class HostMount:
 
 
 def _require_path(path: str) -> None:
-    if not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
-        raise InvalidValueError(
-            f"{shown(path)} is not a directory that hosts mount storage on",
-            argument="path",
-            value=path,
-            allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
-            fix="path='/mnt/models'",
-        )
+    what, allowed = "a directory that hosts mount storage on", f"a directory below /mnt, other than {MOUNT_POINT}"
+    of_form("path", path, _PATH, what, allowed=allowed, fix="path='/mnt/models'", at_synth=True)
 
 
 def folder(prefix: str) -> str:
     """A part of a bucket that ends with ``/``, as a folder does."""
-    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
-        raise InvalidValueError(
-            f"{shown(prefix)} is not a folder of a bucket",
-            argument="prefix",
-            value=prefix,
-            allowed="letters, digits and ._=/-, known at synth, not - at the beginning",
-            fix="prefix='models/'",
-        )
+    allowed = "letters, digits and ._=/-, known at synth, not - at the beginning"
+    of_form("prefix", prefix, _PREFIX, "a folder of a bucket", allowed=allowed, fix="prefix='models/'", at_synth=True)
     return f"{prefix.strip('/')}/" if prefix.strip("/") else ""
 
 
 def _require_name(argument: str, name: str, kind: str) -> None:
-    if not _NAME.fullmatch(known_parts(name)):
-        raise InvalidValueError(
-            f"{shown(name)} is not {kind}",
-            argument=argument,
-            value=name,
-            allowed="letters, digits and ._-, not - at the beginning",
-            fix="the name that AWS shows",
-        )
+    allowed, fix = "letters, digits and ._-, not - at the beginning", "the name that AWS shows"
+    of_form(argument, known_parts(name), _NAME, kind, allowed=allowed, fix=fix, at_synth=True)
 
 
 def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:

@@ -13,15 +13,16 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import exit_code, flag, known_number, whole_number
+from gpu_constructs.cdk.arguments import exit_code, flag, known_number, of_form, whole_number
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
-from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.errors import InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
 from gpu_constructs.jobs.data import DataOptions
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
+_SHARES = "shares={'research': 3, 'nightly': 1}"
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html
 _DIGITS, _LARGEST_WEIGHT = 4, 999.9999
 _ATTEMPTS = 3
@@ -130,17 +131,11 @@ class FairShares:
                 "shares",
                 self.shares,
                 "share identifiers with a number each",
-                fix="shares={'research': 3, 'nightly': 1}",
+                fix=_SHARES,
             )
         for name, share in self.shares.items():
-            if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
-                raise InvalidValueError(
-                    f"{shown(name)} is not a share identifier",
-                    argument="shares",
-                    value=name,
-                    allowed="letters and digits, up to 255",
-                    fix="shares={'research': 3, 'nightly': 1}",
-                )
+            what, allowed = "a share identifier", "letters and digits, up to 255"
+            of_form("shares", name, _IDENTIFIER, what, allowed=allowed, fix=_SHARES, at_synth=True)
             known_number(
                 "shares",
                 share,

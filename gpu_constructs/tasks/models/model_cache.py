@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, folder
-from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.errors import unexpected
 from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, EfsStorage, HostDisk, MountedStorage
 
 if TYPE_CHECKING:
@@ -119,12 +120,6 @@ class ModelCache:
         Args:
             name: Its name; caches with one name are one.
         """
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InvalidValueError(
-                f"{shown(name)} is not the name of a cache",
-                argument="name",
-                value=name,
-                allowed="letters, digits, _ and -, up to 100",
-                fix="name='models'",
-            )
+        what, allowed = "the name of a cache", "letters, digits, _ and -, up to 100"
+        of_form("name", name, _NAME, what, allowed=allowed, fix="name='models'", at_synth=True)
         return ModelCache(storage=HostDisk(name=name))
