@@ -268,6 +268,11 @@ VOLUME_SETTINGS_REFUSED = _on_the_page(
 )
 """Settings of a volume that are not valid there."""
 
+WRITABLE_ON_MANAGED = ("/var/", "/tmp/")  # noqa: S108 (a path on hosts)
+"""Where a `sourcePath` may point all the same: the page lists it as not valid, and also says that it "must point to a
+writable directory", of which it names these two. Another page has sourcePath for Managed Instances as well:
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-bind-mount-config.html"""
+
 CONTAINER_SETTINGS_REFUSED = _on_the_page(
     """
     DisableNetworking DnsSearchDomains DnsServers DockerSecurityOptions ExtraHosts Hostname Links

@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
+from gpu_constructs.facts.aws_limits import (
+    CONTAINER_SETTINGS_REFUSED,
+    TASK_SETTINGS_REFUSED,
+    VOLUME_SETTINGS_REFUSED,
+    WRITABLE_ON_MANAGED,
+)
 from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of
 from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
-from gpu_constructs.rules.finding import and_list, one_way, with_verb
+from gpu_constructs.rules.finding import and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _NOT_MANAGED = {
@@ -20,6 +25,7 @@ _NOT_MANAGED = {
     **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
     **CONTAINER_SETTINGS_REFUSED,
 }
+_PATHS = f"a path below {or_list(WRITABLE_ON_MANAGED)}"
 
 _ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with accelerators{such_as}"
 _HOSTS = "hosts with accelerators behind a capacity provider{such_as}"
@@ -108,7 +114,7 @@ def _sent_to_managed(context: Context) -> Problems:
     question="does a task for ECS Managed Instances use only settings that are valid there?",
     because="ECS checks a task definition that requires MANAGED_INSTANCES and refuses parameters that are not valid "
     "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them",
-    softer="for tasks that do not require it",
+    softer="for tasks that do not require it, and for a path on the host, since the page names some that are valid",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
     in_fleet=_sent_to_managed,
 )
@@ -119,15 +125,18 @@ def manageable(task: Task) -> Problems:
 
 def _refused_there(task: Task) -> Problems:
     refused = dict(_refused(task)) if task.scheduler is Scheduler.ECS else {}
+    is_path_alone = set(refused) == {"sourcePath"}
+    valid = "valid in some directories only" if is_path_alone else "not valid"
+    leave = f"leave {'it' if len(refused) == 1 else 'them'} out"
     if refused:
         yield Problem(
             about=task,
-            message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
+            message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} {valid}",
             fix="NetworkMode awsvpc or host"
             if set(refused.values()) == {"NetworkMode"}
-            else f"leave {'it' if len(refused) == 1 else 'them'} out, or use EC2 hosts of an Auto Scaling group",
+            else f"{_PATHS if is_path_alone else leave}, or use EC2 hosts of an Auto Scaling group",
             property_name=next(iter(refused.values())),
-            is_certain=MANAGED_INSTANCES in task.compatibilities,
+            is_certain=MANAGED_INSTANCES in task.compatibilities and not is_path_alone,
         )
 
 

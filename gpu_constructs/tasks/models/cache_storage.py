@@ -262,7 +262,7 @@ def _root_stack(task: ecs.TaskDefinition) -> cdk.Stack:
 
 def _not_managed(capacity: ManagedGpuCapacity) -> IncompatibleError:
     return IncompatibleError(
-        f"{capacity.pool.name} is of ECS Managed Instances, whose tasks take no volume of their host",
+        f"{capacity.pool.name} is of ECS Managed Instances, which take no Docker volume and no mount of the host",
         argument="cache",
         value=capacity.pool.name,
         fix="ModelCache.efs(…), or ModelCache.s3_copy(…)",

@@ -14,7 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_constructs.facts import Architecture
-from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
+from gpu_constructs.facts.aws_limits import (
+    CPU_UNITS_PER_VCPU,
+    TASK_SETTINGS_REFUSED,
+    VOLUME_SETTINGS_REFUSED,
+    WRITABLE_ON_MANAGED,
+)
 from gpu_constructs.facts.cuda import named
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
@@ -49,6 +54,8 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         f"Volumes.{setting}": None
         for each in properties.sections("Volumes")
         for setting in used_settings(each, VOLUME_SETTINGS_REFUSED)
+        if setting != "Host.SourcePath"
+        or not f"{each.section('Host').get('SourcePath')}/".startswith(WRITABLE_ON_MANAGED)
     }
     names = [each.text("Name") for each in properties.sections("Volumes")]
     has_all_names = not resource.is_part and all(isinstance(each, str) for each in names)

@@ -93,25 +93,14 @@ def test_a_run_whose_task_definition_is_in_no_file_asks_fargate_for_a_gpu(
 
 PLAIN = task_of(container(gpu()))
 MANAGED = replace(PLAIN, compatibilities=("MANAGED_INSTANCES",))
+LINKED = replace(container(gpu()), shared_memory_mib=1024, used_keys=("LinuxParameters.SharedMemorySize", "Links"))
 
 
 @pytest.mark.parametrize(
     ("task", "word"),
     [
         (replace(MANAGED, network_mode="none"), "network mode none"),
-        (
-            replace(
-                MANAGED,
-                containers=(
-                    replace(
-                        container(gpu()),
-                        shared_memory_mib=1024,
-                        used_keys=("LinuxParameters.SharedMemorySize", "Links"),
-                    ),
-                ),
-            ),
-            "sharedMemorySize and links are not valid",
-        ),
+        (replace(MANAGED, containers=(LINKED,)), "sharedMemorySize and links are not valid"),
     ],
 )
 def test_settings_that_managed_instances_refuse_are_an_error(task: Task, word: str) -> None:
@@ -120,8 +109,10 @@ def test_settings_that_managed_instances_refuse_are_an_error(task: Task, word: s
     assert word in finding.message
 
 
-def test_a_service_on_managed_instances_counts_as_well() -> None:
-    task = replace(PLAIN, ipc_mode="host")
+@pytest.mark.parametrize(
+    "task", [replace(PLAIN, ipc_mode="host"), replace(MANAGED, used_keys=("Volumes.Host.SourcePath",))]
+)
+def test_a_service_counts_as_well_and_a_path_of_the_host_may_be_valid(task: Task) -> None:
     finding = only(manageable, fleet_of(task, workloads=(service(task, managed_pool()),)))
     assert (finding.subject, finding.severity) == ("train", "warning")
 
