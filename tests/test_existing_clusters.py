@@ -110,6 +110,15 @@ def test_a_list_of_plain_cdk_that_comes_after_ours_is_a_warning(site: Site) -> N
     assert len(site.findings("GPU195")) == 1
 
 
+def test_a_list_in_another_stack_is_refused_unless_ours_keeps_all_of_it(site: Site) -> None:
+    elsewhere, all_of_it = cdk.Stack(site.app, "Elsewhere"), ["FARGATE", "FARGATE_SPOT"]
+    one, other = (ecs.Cluster(site.stack, each, enable_fargate_capacity_providers=True) for each in ("One", "Other"))
+    GpuCluster(elsewhere, "Gpu", cluster=one, keep_capacity_providers=all_of_it, default_strategy=[])
+    assert site.findings("GPU195") == []
+    with pytest.raises(IncompatibleError, match="already writes the list.*name what plain CDK lists there"):
+        GpuCluster(elsewhere, "Less", cluster=other, keep_capacity_providers=all_of_it[:1], default_strategy=[])
+
+
 def test_a_name_is_there_once_in_a_cluster(site: Site) -> None:
     gpu = around(site, keep_capacity_providers=["cpu"], default_strategy=[])
     with pytest.raises(InvalidValueError, match="already called"):

@@ -61,8 +61,8 @@ class GpuCluster(AsCluster):
             new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of
             its capacity providers and its default strategy, over those that it has.
         keep_capacity_providers: Names of the providers that such a cluster has and keeps, ``FARGATE`` included; an
-            empty list if it has none. The list then outlives this stack. By default they are lost, and GPU195 warns
-            of that at synth for a cluster that this app does not define.
+            empty list if it has none. The list then outlives this stack. By default they are lost: GPU195 warns of
+            that at synth for an imported cluster, and a list that another stack of this app writes is refused.
         default_strategy: The default strategy that such a cluster has and keeps, of these providers; an empty list if
             it has none. For one over capacity that is added here, see `set_default_strategy`.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.

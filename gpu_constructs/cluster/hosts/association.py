@@ -240,7 +240,8 @@ class ClusterAssociation:
                 value=shown(self._given),
                 fix="add to the GpuCluster that is already there"
                 if here
-                else "add all capacity of one cluster in one stack, and use it from the others",
+                else "add all capacity of one cluster in one stack, and use it from the others, or name what plain CDK "
+                "lists there in keep_capacity_providers and default_strategy",
             )
 
     def _other_writer(self) -> str | None:
@@ -250,8 +251,9 @@ class ClusterAssociation:
             if other is not None:
                 # CDK keeps one list for a cluster that it made in the same stack, whoever adds to it.
                 return None if self._own_cluster and other.is_written_by_cdk else other.stack.node.path
-            foreign = self._own_cluster is None and self._given.capacity_provider_names
-            return self._given.stack.node.path if foreign else None
+            theirs, strategy = self._given.capacity_provider_names, self._given.default_capacity_provider_strategy
+            keeps_all = set(theirs) <= set(self._keeps or ()) and (self._default_strategy is not None or not strategy)
+            return None if self._own_cluster or keeps_all else self._given.stack.node.path
         entries = self._scope.node.root.node.metadata
         notes = (each.data for each in entries if each.type == _WRITER_OF_IMPORTED)
         return next((stack for key, stack in notes if key == self._imported_key), None)
