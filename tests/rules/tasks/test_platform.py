@@ -42,10 +42,6 @@ def test_a_task_with_accelerators_for_fargate_is_an_error_that_names_the_contain
     [
         (Workload(name="web", task=TASK, launch_type="FARGATE"), "launch type FARGATE"),
         (Workload(name="web", task=TASK, strategy=(StrategyItem(provider="FARGATE"),)), "capacity provider FARGATE;"),
-        (
-            Workload(name="web", task=TASK, strategy=(StrategyItem(provider="FARGATE_SPOT", weight=1),)),
-            "capacity provider FARGATE_SPOT",
-        ),
     ],
 )
 def test_a_service_that_sends_gpus_to_fargate_is_an_error(workload: Workload, words: str) -> None:
@@ -65,7 +61,7 @@ def test_a_default_strategy_of_fargate_leaves_hosts_of_the_cluster_to_one_of_its
     *, follows: bool, fix: str
 ) -> None:
     hosts = replace(a_pool(name="gpu"), cluster="main")
-    strategy = (StrategyItem(provider="FARGATE", weight=1),)
+    strategy = (StrategyItem(provider="FARGATE_SPOT", weight=1),)
     web = Workload(name="web", task=TASK, cluster="main", strategy=strategy, follows_cluster=follows)
     finding = only(on_hosts, replace(fleet_of(TASK, workloads=(web,)), pools=(hosts,)))
     assert finding.fix.startswith(fix)
@@ -117,16 +113,11 @@ def test_a_service_counts_as_well_and_a_path_of_the_host_may_be_valid(task: Task
     assert (finding.subject, finding.severity) == ("train", "warning")
 
 
-CPU = Workload(name="web", task=task_of(container(), name="cpu"), launch_type="FARGATE")
-
-
 @pytest.mark.parametrize(
     ("rule", "fleet"),
     [
         (on_hosts, fleet_of(workloads=(service(TASK, a_pool()),))),
-        (on_hosts, fleet_of(workloads=(CPU,))),
         (manageable, fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",)))),
-        (manageable, fleet_of(replace(MANAGED, containers=(replace(container(gpu()), used_keys=("DockerLabels",)),)))),
         (manageable, fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH))),
     ],
 )
