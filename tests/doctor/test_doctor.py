@@ -42,9 +42,9 @@ NOW = {
     "03-gpu-count.json": ['"resourceRequirements": [{"type": "GPU", "value": "2"}],'],
     "04-devices-in-the-request.json": ['"resourceRequirements": [{"type": "GPU", "value": "1"}],'],
     "05-numbers-as-texts.json": [
-        '"memory": "30000"',
+        '"requiresCompatibilities": ["EC2"],\n  "memory": "30000"',
         '"cpu": 2048,',
-        '"containerPort": 8080, "hostPort": 0',
+        '"essential": true,\n      "portMappings": [{"containerPort": 8080, "hostPort": 0',
         '"value": "12"',
         '"value": "true"',
         '"value": "1"',

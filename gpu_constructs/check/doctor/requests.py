@@ -25,6 +25,10 @@ _COUNTS = ("value", "count", "amount", "number", "quantity", "limits")
 _NUMBERS = frozenset(
     {"containerport", "cpu", "hostport", "memory", "memoryreservation", "starttimeout", "stoptimeout", "vcpus"}
 )
+_TAKEN = {bool: "true or false", int: "a number", list: "a list", str: "a text"}
+_SWITCHES = frozenset(
+    {"disablenetworking", "essential", "interactive", "privileged", "pseudoterminal", "readonlyrootfilesystem"}
+)
 
 
 def containers(data: Node) -> Iterator[tuple[Path, dict[str, Node]]]:
@@ -47,6 +51,9 @@ def misformed(file: str, data: Node) -> Iterator[Proposal]:
     for key, value in map(partial(member, data), ("cpu", "memory") if is_request else ()):
         if type(value) is int:
             yield _other(file, (key,), value, str(value))
+    key, value = member(data, "requiresCompatibilities") if is_request else ("", None)
+    if isinstance(value, str) and value:
+        yield _other(file, (key,), value, [value])
 
 
 def _request(file: str, path: Path, container: dict[str, Node]) -> Proposal | None:
@@ -119,11 +126,13 @@ def _values(
         elif is_request and name in _NUMBERS and isinstance(value, str) and _NUMBER.fullmatch(value):
             is_own = len(here) == len(path) + 1 or above == "portmappings"
             yield from [_other(file, here, value, int(value))] if is_own else []
+        elif is_request and len(here) == len(path) + 1 and name in _SWITCHES and value in ("true", "false"):
+            yield _other(file, here, value, value == "true")
 
 
-def _other(file: str, path: Path, old: Node, new: str | int) -> Proposal:
-    was, now = (f'"{each}"' if isinstance(each, str) else str(each).lower() for each in (old, new))
-    takes = f"the API takes a {'number' if isinstance(new, int) else 'text'}"
+def _other(file: str, path: Path, old: Node, new: str | int | list[Node]) -> Proposal:
+    was, now = json.dumps(old), json.dumps(new)
+    takes = f"the API takes {_TAKEN[type(new)]}"
     message = f"{path[-1]} {was}: {f'it is written {new}' if new == 'GPU' else takes}"
     edit, rule = partial(TextEdits.put, path=path, value=new), "GPU020" if new == "GPU" else ""
     return Proposal(file, path, message, f"{path[-1]} {now}", edit, rule, is_sure=True)
