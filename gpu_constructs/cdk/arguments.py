@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from inspect import signature
 from math import ceil, inf
 from typing import SupportsIndex, TypeGuard, TypeVar, cast
 
@@ -62,6 +63,8 @@ def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int 
     if number is None or not smallest <= number <= largest:
         if isinstance(value, str) and value.isdecimal() and len(value) < len(str(largest)) and int(value) >= smallest:
             fix = f"{argument}={int(value)}"
+        if isinstance(value, float) and 0 < value < 1 and limits.get("unit") == "percent":
+            fix = f"{argument}={min(round(value * 100), largest)}"
         is_large = number is not None and number > largest
         is_open = largest == LARGEST_INTEGER and not is_large
         within = f"{smallest} or more" if is_open else f"{smallest} to {largest}"
@@ -226,6 +229,8 @@ def require_kind(argument: str, value: object, kind: type, *, example: str) -> N
     """Refuses a value of another class."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
+        if isinstance(value, Mapping) and value and value.keys() <= signature(kind).parameters.keys():
+            example = f"{kind.__name__}({', '.join(f'{name}={shown(given)}' for name, given in value.items())})"
         raise unexpected(argument, value, f"{article} {kind.__name__}", fix=f"{argument}={example}")
 
 

@@ -16,7 +16,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin, Subnet, WayOut
 from gpu_constructs.fleet.pool import Pool
-from gpu_constructs.fleet.task import PlacementConstraint, Task
+from gpu_constructs.fleet.task import Container, PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 _SIDE_BY_SIDE = frozenset({"BLUE_GREEN", "LINEAR", "CANARY"})
@@ -288,8 +288,10 @@ def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
     """Names in the fleet of those whose names are most like another, the nearest first."""
     wanted = name.lower()[:LABEL]
 
-    def likeness(thing: _Thing) -> float:
-        return max(SequenceMatcher(None, wanted, known.lower()[:LABEL]).ratio() for known in _names(thing))
+    def likeness(thing: Pool | Task) -> float:
+        held: Sequence[Container] = () if isinstance(thing, Pool) else thing.containers
+        known = (*_names(thing), *(each.name for each in held))
+        return max(SequenceMatcher(None, wanted, each.lower()[:LABEL]).ratio() for each in known)
 
     return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:_MOST_NEAR])
 

@@ -112,8 +112,9 @@ def test_a_job_of_batch_goes_by_its_construct(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_2_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "Chatt", written(template(), tmp_path / "t.json")]) == 2
-    assert "did you mean Chat" in capsys.readouterr().err
+    for name in ("Chatt", template()["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Name"]):
+        assert main(["explain", name, written(template(), tmp_path / "t.json")]) == 2
+        assert "did you mean Chat" in capsys.readouterr().err
 
 
 def test_a_name_of_two_tasks_is_2_with_what_to_call_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

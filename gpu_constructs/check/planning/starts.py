@@ -6,6 +6,7 @@ definition. Hosts are counted while the job may run, not while they boot or are 
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -98,10 +99,16 @@ def _product(seconds: _Number, number: _Number) -> int | None:
     return seconds * number if isinstance(seconds, int) and isinstance(number, int) else None
 
 
+def _folder(origin: Origin | None) -> str:
+    return "" if origin is None or origin.file is None else os.path.dirname(origin.file)
+
+
 def _start(
     name: str, origin: Origin | None, route: Route, copies: _Number, seconds: tuple[int | None, int | None]
 ) -> JobStart:
     places = [each for each in route.destinations if not each.is_spared and each.fit.answer is not False]
+    # A stage of CDK has an assembly of its own: its jobs are not those of the queues of another stage.
+    places = [each for each in places if _folder(each.pool.origin) == _folder(origin)] or places
     prices = [host_price(each.pool) for each in places]
     copies = copies if len(places) == 1 or copies == 1 else None
     hosts = _hosts(route, places[0], copies) if places else None

@@ -157,7 +157,7 @@ def test_jobs_on_fargate_have_no_hosts() -> None:
     assert batch(task={"compatibilities": ("FARGATE",)}) == ()
 
 
-def test_ranges_of_nodes_are_one_job() -> None:
+def test_ranges_of_nodes_are_one_job_in_the_queues_of_their_stage() -> None:
     made = service(H100).task
     assert made is not None
     ranges = [
@@ -165,8 +165,10 @@ def test_ranges_of_nodes_are_one_job() -> None:
         for each, types in (("0:0", ()), ("1:", ("g6.2xlarge",)))
     ]
     on = pool("g6.xlarge", "g6.2xlarge", name="Queue", kind=PoolKind.BATCH)
-    (start,) = plan(Fleet(pools=(on,), tasks=tuple(ranges))).starts
-    assert (start.job, start.hosts, usd(start.usd_per_hour)) == ("Gang", 3, (2.9328, 2.9328))  # 3 x 0.9776
+    other = replace(on, name="Other", origin=Origin(file="assembly-prod/prod.template.json", resource="Queue"))
+    (start,) = plan(Fleet(pools=(other, on), tasks=tuple(ranges))).starts
+    assert (start.job, start.hosts, start.pools) == ("Gang", 3, ("Queue",))
+    assert usd(start.usd_per_hour) == (2.9328, 2.9328)  # 3 x 0.9776
 
 
 def test_a_difference_has_the_starts_that_changed() -> None:

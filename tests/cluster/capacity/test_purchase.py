@@ -97,7 +97,7 @@ def test_a_percentage_leaves_something_to_spot(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="on_demand_percentage") as error:
         Purchase.spot(on_demand_percentage=wrong)
     assert error.value.allowed == "0 to 99"
-    assert "Purchase.on_demand()" in str(error.value.fix)
+    assert ("on_demand_percentage=50" if wrong == 0.5 else "Purchase.on_demand()") in str(error.value.fix)
 
 
 def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) -> None:
