@@ -281,6 +281,12 @@ CONTAINER_SETTINGS_REFUSED = _on_the_page(
 )
 """Settings of a container that are not valid there."""
 
+SETTINGS_REFUSED = {
+    **TASK_SETTINGS_REFUSED,
+    **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
+    **CONTAINER_SETTINGS_REFUSED,
+}
+
 _TOO_SMALL = frozenset({"nano", "micro"})
 
 

@@ -37,10 +37,6 @@ ARGUMENTS: Mapping[str, str] = {
 }
 """What settings of a container are called, by property."""
 
-# Which GPUs a container sees, and settings that Managed Instances do not support: the constructor knows that none of
-# them can work.
-_REFUSED_WARNINGS = ("GPU037", "GPU047")
-
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
 
 
@@ -113,7 +109,8 @@ def finish_plan(
         pools,
         {**ARGUMENTS, "Memory": limit_name, **arguments, **hidden},
         given={**{REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}, **given},
-        also=_REFUSED_WARNINGS,
+        # Which GPUs a container sees, and settings that Managed Instances do not support: none of them can work.
+        also=("GPU037", "GPU047"),
     )
     # Accelerators first: a share of the host only exists for those that it has.
     named = {"ContainerDefinitions.Memory": limit_name}

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 
 _ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "Memory": "memory_limit_mib"}
-_REFUSED_WARNINGS = ("GPU047",)
 _LEAST_UNITS = 64  # that somebody may mean, though large hosts have as many vCPUs
 
 
@@ -72,7 +71,7 @@ def plan_sidecar(name: str, options: Mapping[str, object], *, task: Task, pools:
     )
     given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
     planned = with_one_more(task, container)
-    require_served(planned, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
+    require_served(planned, pools, _ARGUMENTS, given=given, also=("GPU047",))
     _require_room(planned, pools)
     return container
 

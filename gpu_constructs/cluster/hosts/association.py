@@ -165,7 +165,6 @@ class ClusterAssociation:
         self._default_strategy = strategy
         if self._own_cluster is None:
             self._write(self._listed)
-            self._say_what_is_kept()
         self._become_writer()
 
     def _require_known(self, strategy: Sequence[ecs.CapacityProviderStrategy], argument: str) -> None:
@@ -206,18 +205,16 @@ class ClusterAssociation:
                 capacity_providers=names,
                 default_capacity_provider_strategy=strategy,
             )
-            self._say_what_is_kept()
+        self._say_what_is_kept(self._resource)
         self._listed = names
 
-    def _say_what_is_kept(self) -> None:
-        if self._resource is None:
-            return
+    def _say_what_is_kept(self, resource: ecs.CfnClusterCapacityProviderAssociations) -> None:
         for key, said in ((KEEPS_PROVIDERS, self._keeps), (KEEPS_STRATEGY, self._default_strategy)):
             if said is not None:
-                self._resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value=True)
+                resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value=True)
         if self._keeps:
             # When CloudFormation deletes the resource it writes an empty list.
-            self._resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     def _become_writer(self) -> None:
         if self._is_writer:

@@ -6,12 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.aws_limits import (
-    CONTAINER_SETTINGS_REFUSED,
-    TASK_SETTINGS_REFUSED,
-    VOLUME_SETTINGS_REFUSED,
-    WRITABLE_ON_MANAGED,
-)
+from gpu_constructs.facts.aws_limits import SETTINGS_REFUSED, WRITABLE_ON_MANAGED
 from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
@@ -20,11 +15,6 @@ from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
 from gpu_constructs.rules.finding import and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
-_NOT_MANAGED = {
-    **TASK_SETTINGS_REFUSED,
-    **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
-    **CONTAINER_SETTINGS_REFUSED,
-}
 _PATHS = f"a path below {or_list(WRITABLE_ON_MANAGED)}"
 
 _ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with accelerators{such_as}"
@@ -152,8 +142,8 @@ def _refused(task: Task) -> Iterator[tuple[str, str]]:
     # `bridge` also stands for nothing, where Managed Instances take awsvpc.
     if task.network_mode == "none" or (task.network_mode == "bridge" and task.names_network_mode):
         yield f"network mode {task.network_mode}", "NetworkMode"
-    yield from ((_NOT_MANAGED[key], key) for key in task.used_keys if key in _NOT_MANAGED)
+    yield from ((SETTINGS_REFUSED[key], key) for key in task.used_keys if key in SETTINGS_REFUSED)
     for container in task.containers:
         if container.shared_memory_mib is not None:
             yield "sharedMemorySize", "LinuxParameters.SharedMemorySize"
-        yield from ((_NOT_MANAGED[key], key) for key in container.used_keys if key in _NOT_MANAGED)
+        yield from ((SETTINGS_REFUSED[key], key) for key in container.used_keys if key in SETTINGS_REFUSED)
