@@ -90,16 +90,6 @@ class Destination:
         of_all = () if self.types else of_every_host(self.task, self.pool)
         return tuple(dict.fromkeys((*self.fit.reasons, *of_all, *chain.from_iterable(of_types))))
 
-    @property
-    def is_served(self) -> bool:
-        """Whether the GPUs of every type that it may land on serve the needs that ECS does not see."""
-        return not any(unmet_needs(self.task, each) for each in self.types)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it never runs the task, and is not asked to while there are as many copies as are wanted."""
-        return self.is_spared and self.answer is False
-
     def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
         """Obstacles of a kind that between them exclude every type of the pool; empty if one is left."""
         found = tuple(each for each in self.fit.obstacles if each.kind is kind)
@@ -169,16 +159,19 @@ class Route:
         """Whether the copies run wherever they are sent."""
         if self.task.wants_gpu and not any(each.types for each in self.destinations) and not runs_somewhere(self.task):
             return False
-        answers: list[Answer] = [UNKNOWN if each.is_idle else each.answer for each in self.destinations]
+        # One that never runs the task is not asked to while there are as many copies as are wanted.
+        answers: list[Answer] = [
+            UNKNOWN if each.is_spared and each.answer is False else each.answer for each in self.destinations
+        ]
         answers += [each.answer for each in self.elsewhere]
         if not answers:
             return False if self.is_closed and self.task.wants_gpu else UNKNOWN
         if self.every:
             return all_of(answers)
         if any(each is True for each in answers):
-            # ECS may choose a host that it has room on and that does not serve the task.
-            served = self.workload is None or all(each.is_served for each in self.destinations)
-            return True if served else UNKNOWN
+            # ECS may choose a host that it has room on, and whose GPUs do not serve the needs that ECS does not see.
+            chosen = () if self.workload is None else self.destinations
+            return UNKNOWN if any(unmet_needs(each.task, one) for each in chosen for one in each.types) else True
         return UNKNOWN if any(isinstance(each, Unknown) for each in answers) else False
 
     @property
