@@ -200,11 +200,13 @@ def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
 def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str, str, str]]:
     """The arguments of a call, those of its ``**options`` as well.
 
-    What each construct has is said here, and what makes a value has the words of its attributes unless it says more.
+    Those of every construct are explained here; those of a factory by the attributes of its class, unless its own
+    docstring explains them.
     """
     of_call = inspect.signature(inspect.unwrap(call)).parameters
     maker = getattr(import_module(call.__module__), call.__qualname__.partition(".")[0])
-    elsewhere, own = {**docstring_of(maker).attributes, **_OF_EVERY_CONSTRUCT}, docstring_of(thing).arguments
+    elsewhere = {**docstring_of(maker).attributes, **_OF_EVERY_CONSTRUCT}
+    own = docstring_of(thing).arguments
     others = {name: elsewhere[name] for name in of_call if name in elsewhere and name not in own}
     for name, meaning in {**others, **own}.items():
         if not name.startswith("*"):

@@ -16,8 +16,9 @@ from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, ove
 from gpu_constructs.check.report import report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, all_rules
+from gpu_constructs.rules.files.unread_input import understood
 from gpu_constructs.rules.finding import in_arguments
-from gpu_constructs.rules.fit.unchecked import UNCHECKED, understood
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
 

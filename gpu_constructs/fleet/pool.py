@@ -83,7 +83,8 @@ class GroupSettings:
             only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
             scheduled action, a scaling policy, or whoever may call Auto Scaling.
-        max_may_rise: Whether a scheduled action may set a higher MaxSize.
+        max_may_rise: Whether something else than ECS may set a higher MaxSize: a scheduled action, a schedule, a
+            function, or whoever reads an output that names the group.
     """
 
     warm_pool: WarmPool | None = None

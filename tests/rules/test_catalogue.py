@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gpu_constructs import rules
-from gpu_constructs.fleet import UNKNOWN, PurchaseOption
+from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PurchaseOption, Remark
 from gpu_constructs.rules import RULES, Severity, catalogue
 from gpu_constructs.rules.catalogue import check, find_rule
 from gpu_constructs.rules.retired import PART_OF, SAID_BY
@@ -68,6 +68,11 @@ def test_what_reads_sections_is_asked_where_there_are_files() -> None:
     asked_without = {"batch.jobs", "hosts.efa", "hosts.joining", "hosts.launches"}
     of_rules = {each for each in reads if not each.startswith("evidence.")}
     assert of_rules - asked_without == catalogue._READ_SECTIONS
+
+
+def test_what_could_not_be_read_is_named_whatever_else_there_is() -> None:
+    remark = Remark(text="MinSize is no number", origin=Origin(resource="Hosts"))
+    assert [each.rule for each in check(Fleet(remarks=(remark,)))] == ["GPU116"]
 
 
 def test_errors_come_first() -> None:

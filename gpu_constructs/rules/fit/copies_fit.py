@@ -32,7 +32,7 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
     because="a copy that fits on no host waits until one is free, so that the service never becomes stable and its "
     "deployment fails; ECS does not move a copy that the strategy gave to a full capacity provider to one that has "
     "room",
-    softer="where other hosts may join the cluster, a scheduled action sets MaxSize, or awsvpcTrunking gives "
+    softer="where other hosts may join the cluster, something else may set MaxSize, or awsvpcTrunking gives "
     "hosts more network interfaces; for runs, which start later",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
     stops_work=True,
@@ -66,7 +66,7 @@ def room_for_all_copies(context: Context) -> Problems:
             yield from _badly_split(each, wanted)
     for run in context.assignments:
         pools = [each.pool for each in run.destinations]
-        # Paused: no host starts in it, and no scheduled action changes that.
+        # Paused: no host starts in it, and nothing sets another MaxSize.
         paused = (each.is_scaled_by_ecs and each.max_instances == 0 and not each.group.max_may_rise for each in pools)
         if pools and not run.workload.is_service and all(paused):
             names = and_list(each.name for each in pools)

@@ -1,4 +1,4 @@
-"""What is not judged: parts of files that were not read, and tasks whose hosts other files or the deploy decide."""
+"""Tasks that are not judged: other files define their hosts, or only the deploy knows what decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpu_constructs.facts.names import AMI_ID, name_problem
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of, unjudged
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of
 from gpu_constructs.placement.reasons import DoubtKind
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.evidence.accelerated import is_managed
@@ -31,27 +31,6 @@ _MORE_FILES = "check these files with those that do, or describe the hosts, such
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
-
-
-@info(
-    "GPU116",
-    question="was every part of the file understood?",
-    because="parts that were not understood were not checked",
-    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
-)
-def understood(context: Context) -> Problems:
-    for each in (one for one in context.fleet.remarks if not one.hides_work):
-        where = each.origin.resource or each.origin.file or "file"
-        yield Problem(about=where, message=each.text, fix=each.fix, origin=each.origin)
-    beyond = tuple(unjudged(context.fleet).values())
-    if beyond:
-        others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
-        yield Problem(
-            about=beyond[0],
-            message=f"whether {beyond[0].name}{others} fit their hosts was not checked: with the pools of their "
-            "clusters they make more pairs than are compared",
-            fix="check fewer files at once, or name a capacity provider for each service",
-        )
 
 
 @info(

@@ -57,7 +57,8 @@ _HARMLESS = frozenset(
     yum-config-manager
     """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
 )
-# Before commands that only show what they read, and files of which nothing runs, so are these, which write no file.
+# These write no file. They are harmless if the rest of their pipeline only shows its input, and if all files that the
+# pipeline writes, those of `tee` among them, are logs and consoles.
 _ASKS = re.compile(
     r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
     r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))",
@@ -213,10 +214,10 @@ class _Reader:
         for _, *rest in (each for each in words if each[:1] == ["tee"]):
             appends = not {"-a", "--append"}.isdisjoint(rest)
             files += [(file, not appends) for file in rest if not file.startswith("-")]
-        is_shown = all(_SHOWS & {*each[:1]} for each in words[1:])
-        is_shown &= all(_NOT_RUN.fullmatch(file) is not None for file, _ in files)
+        only_shows = all(_SHOWS & {*each[:1]} for each in words[1:])
+        only_shows &= all(_NOT_RUN.fullmatch(file) is not None for file, _ in files)
         for each in words:
-            self._simple(each, certain=certain, is_shown=is_shown)
+            self._simple(each, certain=certain, only_shows=only_shows)
         self._write(files, pipeline, words, certain=certain)
         self.succeeds = not words[-1] or words[-1][0] in _SUCCEEDS
         is_reached = self.is_sure and not self.depth and not was_branch and behind not in {"&", "|", "|&"}
@@ -241,7 +242,7 @@ class _Reader:
                 words.pop(0)  # options of sudo
         return list(map(self._text, words))
 
-    def _simple(self, words: Sequence[str], *, certain: bool, is_shown: bool) -> None:
+    def _simple(self, words: Sequence[str], *, certain: bool, only_shows: bool) -> None:
         head = words[0] if words else ""
         variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
         if variables and (head in _DECLARES or len(variables) == len(words)):
@@ -249,7 +250,7 @@ class _Reader:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
             return
-        is_harmless = head in _HARMLESS or (is_shown and _ASKS.match(" ".join(words)) is not None)
+        is_harmless = head in _HARMLESS or (only_shows and _ASKS.match(" ".join(words)) is not None)
         self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
