@@ -32,8 +32,9 @@ def test_every_type_is_found_by_its_name() -> None:
     [
         ("g6.xlrge", "g6.xlarge"),
         ("p6b200.48xlarge", "p6-b200.48xlarge"),
+        ("g6e.12xlargee", "g6e.12xlarge"),
         ("G6.XLARGE", "g6.xlarge"),
-        ("g5", "g5.xlarge"),
+        ("c7i", "c7i.large"),
     ],
 )
 def test_an_unknown_name_raises_with_the_nearest_first(name: str, nearest: str) -> None:

@@ -97,7 +97,7 @@ class ClusterAssociation:
     @property
     def services_depend_on(self) -> IConstruct:
         """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
-        return self._own_cluster or self._resource or self._cluster
+        return self._resource or self._cluster
 
     def require_free(self, provider_name: str | None) -> None:
         """Refuses to begin on a provider that could not join the cluster."""

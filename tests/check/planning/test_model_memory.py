@@ -122,6 +122,7 @@ def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
         ("gpt-oss-20b", None, "g6.xlarge", 1),
         # Embeddings and output stay in 16 bits: 18.0 and 37.1 GiB of weights where 4 bits alone were 15.9 and 34.2.
         ("qwen2.5-32b", "awq", "g6.xlarge", None),  # 20.81 GiB were measured by its makers
+        ("llama-3.1-70b", "awq", "g6e.xlarge", None),
         ("gpt-oss-120b", None, "p5.4xlarge", 1),  # "a single 80 GB GPU", the model card
         ("llama-3.1-8b", None, "g6.xlarge", 1),
         ("llama-3.1-70b", None, "p5.48xlarge", 2),

@@ -77,6 +77,7 @@ def _public(**properties: Any) -> dict[str, Any]:
     ("properties", "route", "expected"),
     [
         ({}, {}, ["error"]),
+        ({"Subnet": {"MapPublicIpOnLaunch": False}}, {}, ["error"]),
         ({"Subnet": {"MapPublicIpOnLaunch": True}}, {}, []),
         ({"Subnet": {"MapPublicIpOnLaunch": True}, **_interface(public=False)}, {}, ["error"]),
         (_interface(public=True), {}, []),

@@ -148,7 +148,12 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
     [
         (_fleet("4", _VLLM, *_MODEL), "uses one of its 4 GPUs"),
         (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
-        (_fleet("4", _VLLM, "vllm serve qwen -tp 8", entry_point=("sh", "-c")), "is told to use 8 GPUs and has 4"),
+        *(
+            (_fleet("4", _VLLM, "vllm serve qwen -tp 8", entry_point=(each, "-c")), "is told to use 8 GPUs and has 4")
+            for each in ("sh", "bash", "/bin/sh", "/bin/bash")
+        ),
+        (_fleet("1", _VLLM, *_MODEL, "-tp", "2", entry_point=("/usr/bin/env", "vllm", "serve")), "to use 2 GPUs"),
+        (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
     ],
 )
 def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Fleet, words: str) -> None:
@@ -166,7 +171,7 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
         (all_used, [_fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN)]),
         (all_used, [_fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"), _fleet(UNKNOWN, _VLLM, *_MODEL)]),
         (all_used, [_fleet("8", _VLLM, *_MODEL, "-tp", "16", "--distributed-executor-backend", "ray")]),
-        (all_used, [_fleet("4", _VLLM, *_MODEL, entry_point=("start.sh",))]),
+        (all_used, [_fleet("4", _VLLM, "vllm", "serve", *_MODEL, "-tp", "8", entry_point=("start.sh",))]),
         (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
         (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2")]),
