@@ -67,7 +67,6 @@ def batch(*types: str, high: int = 64, **values: Any) -> Pool:
 @pytest.mark.parametrize(
     ("one", "hosts", "least", "most", "vcpus"),
     [
-        (batch("g6.xlarge"), 16, 16 * XLARGE, 16 * XLARGE, 64),
         (batch("g6.12xlarge", high=50), 2, 2 * LARGE, 2 * LARGE, 96),
         # 15 small ones, and then a large one.
         (batch("g6.xlarge", "g6.12xlarge"), 16, 64 / 48 * LARGE, 15 * XLARGE + LARGE, 108),

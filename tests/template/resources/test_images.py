@@ -19,7 +19,6 @@ BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
         (f"{{{{resolve:ssm:{OPTIMIZED}/recommended/image_id}}}}", HostImage(image=image("al2023-gpu"))),
         (f"{{{{resolve:ssm:{OPTIMIZED}/recommended}}}}", UNKNOWN),
         (f"resolve:ssm:{OPTIMIZED}/latest/image_id", HostImage(image=image("al2023-gpu"), release="latest")),
-        (f"resolve:ssm:{OPTIMIZED}/recommended/image_id", HostImage(image=image("al2023-gpu"))),
         (f"{{{{resolve:ssm:{OPTIMIZED}/recommended/image_id:3}}}}", HostImage(image=image("al2023-gpu"))),
         (f"resolve:ssm:{OPTIMIZED}/{PINNED}/image_id", HostImage(image=image("al2023-gpu"), release=PINNED)),
         (

@@ -56,7 +56,6 @@ def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any],
         (".sync", {"TimeoutSeconds": 60}, (60, 90)),
         (".sync", {"TimeoutSecondsPath": "$.limit"}, (None, 90)),
         (".sync", {"TimeoutSeconds": "{% $limit %}"}, (UNKNOWN, 90)),
-        (".sync", {}, (None, 90)),
         (".waitForTaskToken", {"TimeoutSeconds": 60}, (None, None)),  # the task goes on
         ("", {"TimeoutSeconds": 60}, (None, None)),
     ],

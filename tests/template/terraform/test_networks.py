@@ -250,7 +250,6 @@ CALLS = {"type": "local-exec", "expressions": {"command": {"constant_value": "aw
         ({"null_resource.grant": {"provisioners": [CALLS]}}, ["warning"]),
         ({"terraform_data.grant": {"expressions": {"input": OF_KEY}}}, []),
         ({"awscc_kms_alias.disks": {"expressions": {"target_key_id": OF_KEY}}}, []),
-        ({"aws_cloudformation_stack.grant": {"expressions": {"parameters": OF_KEY}}}, []),
         ({"aws_ssm_parameter.key": {"expressions": {"value": OF_KEY}}}, []),
         ({"aws_ssm_parameter.any": RUNS}, []),
         ({FUNCTION: {"expressions": {"environment": [{"variables": OF_KEY}]}}}, ["error"]),
