@@ -22,8 +22,6 @@ _PROFILES = {
     PoolKind.BATCH: "ComputeResources.InstanceRole",
     PoolKind.MANAGED_INSTANCES: "InstanceLaunchTemplate.Ec2InstanceProfileArn",
 }
-_CREDENTIALS = "AWS_ACCESS_KEY_ID"
-_CLUSTER = "ECS_CLUSTER"
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _OF_AGENT = ("ecs:RegisterContainerInstance", "ecs:DiscoverPollEndpoint", "ecs:Poll")
 _ENDPOINTS = (
@@ -59,7 +57,8 @@ _SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResou
     because="the agent registers its host with the role of the instance profile, whose credentials it gets from the "
     "instance metadata service: EC2 must be trusted to assume it, and it must allow ecs:RegisterContainerInstance, "
     "ecs:DiscoverPollEndpoint and ecs:Poll",
-    softer="where the files have no task, and nothing joins the group to a cluster",
+    softer="where the files have no task, and nothing joins the group to a cluster, and where user data may give the "
+    "agent other credentials",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html",
 )
 def has_credentials(context: Context) -> Problems:
@@ -74,7 +73,8 @@ def has_credentials(context: Context) -> Problems:
                 message=message,
                 fix=fix,
                 property_name=_PROFILES.get(pool.kind, _PROFILE),
-                is_certain=shows_work or pool.has_provider or pool.user_data.get(_CLUSTER) is not None,
+                is_certain=pool.user_data.complete
+                and (shows_work or pool.has_provider or pool.user_data.get("ECS_CLUSTER") is not None),
             )
         if data.section("MetadataOptions").text("HttpEndpoint") == "disabled":
             yield Problem(
@@ -98,7 +98,7 @@ def _managed(context: Context) -> Iterator[tuple[Pool, Section]]:
 def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str] | None:
     """Why its hosts cannot register with the role that they have, and what to do; None where they may."""
     key = _PROFILES.get(pool.kind, _PROFILE)
-    if pool.user_data.get(_CREDENTIALS) is not None or not pool.user_data.complete:
+    if "AWS_ACCESS_KEY_ID" in pool.user_data.text:
         return None
     profile = data.get(_PROFILE)
     if not data.has(_PROFILE):

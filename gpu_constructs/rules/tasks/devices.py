@@ -34,7 +34,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
 _EFA_PATH = "/dev/infiniband/uverbs"
-_GPU_PATH = "/dev/nvidia"
 _UNREACHABLE = frozenset({"bridge", "none"})
 
 
@@ -112,7 +111,7 @@ def given_devices(context: Context) -> Problems:
     refused = set()
     kinds = {
         _EFA_PATH: (_lacking_efa, "hosts with as many EFA interfaces, and a launch template that asks for them"),
-        _GPU_PATH: (_lacking_gpu, "hosts with as many GPUs"),
+        "/dev/nvidia": (_lacking_gpu, "hosts with as many GPUs"),
     }
     for path, (lacking, more) in kinds.items():
         for route in _routed(context, partial(_is_given, path)):
@@ -337,10 +336,14 @@ def _lacking_efa(context: Context, pool: Pool, index: int) -> str:
 
 
 def _asks_for_no_interface(context: Context, pool: Pool) -> bool:
-    """Whether its one launch template certainly lists no interface: EC2 then gives its hosts a plain one."""
+    """Whether its one launch template certainly lists no interface: EC2 then gives its hosts a plain one.
+
+    No command of a host adds one: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-efa.html
+    """
     data = context.launch(pool)
     group = context.group(pool)  # a mixed one may give types templates of their own
-    is_known = pool.user_data.complete and (group is None or "MixedInstancesPolicy" not in group.properties)
+    is_read = not isinstance(pool.user_data.format, Unknown)
+    is_known = is_read and (group is None or "MixedInstancesPolicy" not in group.properties)
     return data is not None and is_known and not data.has("NetworkInterfaces")
 
 

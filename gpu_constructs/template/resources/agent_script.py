@@ -48,23 +48,29 @@ _SUCCEEDS = frozenset({":", "cat", "cd", "echo", "export", "mkdir", "printf", "s
 # Commands that do nothing to the agent's configuration but what their redirections say.
 _HARMLESS = frozenset(
     """
-    : [ [[ amazon-linux-extras apt apt-get cat cd chkconfig chmod chown cut date declare dnf echo env exec exit export
-    false grep groupadd head hostname hostnamectl ip ip6tables iptables iptables-save jq kill killall let ln local
-    logger ls lsblk lsmod lspci mkdir mkfs mkfs.ext4 mkfs.xfs mkswap modprobe mount nproc ntpdate nvidia-ctk
-    nvidia-modprobe nvidia-persistenced nvidia-smi pkill printenv printf pwd read readonly restart return rpm sed
-    service set setenforce shift shopt sleep sort start stat stop swapon sync sysctl systemctl tail tee test timedatectl
-    touch tr trap true tune2fs typeset ulimit umask uname unset update-alternatives useradd usermod wait wc which yum
-    yum-config-manager
+    : [ [[ amazon-linux-extras apt apt-get blkid blockdev cat cd chkconfig chmod chown cut date declare df dnf du echo
+    env ethtool exec exit export fallocate false findmnt free grep groupadd growpart head hostname hostnamectl id ip
+    ip6tables iptables iptables-save jq kill killall ldconfig let ln local locale-gen logger losetup ls lsblk lsmod
+    lspci lvcreate lvextend md5sum mdadm mkdir mkfs mkfs.ext3 mkfs.ext4 mkfs.xfs mkswap modprobe mount nproc ntpdate
+    nvidia-ctk nvidia-modprobe nvidia-persistenced nvidia-smi parted partprobe passwd pip pip3 pkill printenv printf
+    pvcreate pwd read readonly reboot resize2fs restart return rpm sed service set setenforce sgdisk sha256sum shift
+    shopt shutdown sleep sort start stat stop swapoff swapon sync sysctl systemctl tail tee test timedatectl touch tr
+    trap true tune2fs tuned-adm typeset udevadm ulimit umask uname unset update-alternatives useradd usermod vgcreate
+    wait wc which wipefs xfs_growfs yum yum-config-manager
     """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
 )
-# These write no file. They are harmless if the rest of their pipeline only shows its input, and if all files that the
-# pipeline writes, those of `tee` among them, are logs and consoles.
+# These write no file, or one outside of the directories of the system, where it does nothing before a command runs it.
+# They are harmless if the rest of their pipeline only shows its input, and if all files that the pipeline writes, those
+# of `tee` among them, are logs and consoles.
 _ASKS = re.compile(
     r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
-    r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))",
+    r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))"
+    r"|docker (?:images|info|login|ps|pull|tag|version)\b"
+    r"|(?:aws s3 (?:cp|sync)|cp|curl|mv|wget)(?=.* /)(?: -[\w=-]+| [\w-]+| \w+://\S+"
+    r"| /(?!(?:bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var)\b|\S*(?:\.\.|//))[\w./-]+)+\Z",
     re.DOTALL,
 )
-_SHOWS = frozenset({"cat", "cut", "grep", "head", "jq", "logger", "sort", "tail", "tee", "tr", "wc"})
+_SHOWS = frozenset({"cat", "cut", "docker", "grep", "head", "jq", "logger", "sort", "tail", "tee", "tr", "wc"})
 _NOT_RUN = re.compile(r"/var/log/[^$]+|/dev/(?:console|null|stderr|stdout)")
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _EDITS = frozenset({"ln", "sed"})

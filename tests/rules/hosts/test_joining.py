@@ -118,13 +118,21 @@ def test_the_role_of_hosts_lets_them_register(changes: dict[str, Any], expected:
 _NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
 
 
+_ROLE = "arn:aws:iam::123456789012:role/hosts"
+
+
 @pytest.mark.parametrize(
-    ("arn", "expected"),
-    [("arn:aws:iam::123456789012:role/hosts", ["error"]), ({"Fn::ImportValue": "Profile"}, [])],
+    ("arn", "command", "expected"),
+    [
+        (_ROLE, "mdadm --create /dev/md0", ["error"]),
+        (_ROLE, "python3 x.py", ["warning"]),
+        (_ROLE, "echo AWS_ACCESS_KEY_ID=$KEY >> /etc/ecs/ecs.config", []),
+        ({"Fn::ImportValue": "Profile"}, "", []),
+    ],
 )
-def test_hosts_have_credentials_to_register_with(arn: Any, expected: list[str]) -> None:
-    data = {"LaunchTemplateData": {"IamInstanceProfile": {"Arn": arn}}}
-    assert severities("GPU264", {"Template": data}) == expected
+def test_hosts_have_credentials_to_register_with(arn: Any, command: str, expected: list[str]) -> None:
+    data = {"IamInstanceProfile": {"Arn": arn}, "UserData": {"Fn::Base64": f"#!/bin/bash\n{command}"}}
+    assert severities("GPU264", {"Template": {"LaunchTemplateData": data}}) == expected
 
 
 def test_a_group_with_an_image_of_ecs_may_be_for_something_else() -> None:
