@@ -30,9 +30,6 @@ _OF_SERVICE = ("service:", "ecs-svc/")  # how ECS begins the group and the start
 _REASON = "gpu-constructs stop-tasks"
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
 _ENDED = frozenset({"STOPPED", "DELETED"})
-_STOPPING = "it was stopping already"
-_IN_DOUBT = "it may have been told to stop"
-_TOLD = "it was told to stop, and may not have ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +95,11 @@ class StopTasks:
         """
         waiting: list[str] = []
         for each in tasks:
-            why = _STOPPING
+            why = "it was stopping already"
             if not each.is_stopping:
-                yield each.arn, _IN_DOUBT
+                yield each.arn, "it may have been told to stop"
                 why = self._calls.problem("ecs:StopTask", cluster=self.cluster, task=each.arn, reason=_REASON)
-            yield each.arn, why or _TOLD
+            yield each.arn, why or "it was told to stop, and may not have ended"
             if not why or each.is_stopping:
                 waiting.append(each.arn)
         end = time.monotonic() + seconds

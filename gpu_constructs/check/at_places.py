@@ -35,7 +35,6 @@ _IMAGE = frozenset({"image", "image_written"})
 _SIZES = {"max_instances": "MaxSize", "min_instances": "MinSize"}
 _OF_CONTAINER = {"memory_limit_mib": "Memory", "memory_reservation_mib": "MemoryReservation", "cpu": "Cpu"}
 _OF_TASK = {"memory_limit_mib": "Memory", "cpu_limit": "Cpu", "network_mode": "NetworkMode"}
-_INSTANCE_TYPE = "ecs.instance-type"
 _ANY = "attribute:ecs.instance-type =~ *"
 """What a constraint that names types is where it is to name others: one that all of them satisfy."""
 
@@ -287,7 +286,7 @@ def _of_task(old: Task, new: Task) -> Iterator[_Written | None]:
         yield (old.origin, _OF_TASK[name], getattr(old, name), getattr(new, name)) if name in _OF_TASK else None
     if old.constraints != new.constraints:
         named = [each for each in old.constraints if each not in new.constraints]
-        is_one = len(named) == 1 and all(_INSTANCE_TYPE in str(each.expression) for each in named)
+        is_one = len(named) == 1 and all("ecs.instance-type" in str(each.expression) for each in named)
         yield (old.origin, "PlacementConstraints.Expression", named[0].expression, _ANY) if is_one else None
     for one, other in zip(old.containers, new.containers, strict=True):
         for name in sorted(_changed(one, other) - {"requirements"}):

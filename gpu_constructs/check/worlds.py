@@ -215,7 +215,6 @@ def declared(inputs: Inputs, given: Mapping[str, str]) -> tuple[dict[str, str], 
 # -- names that two things have which are read together, and only one can have in a region of an account --
 
 _TOLD = 5
-_CLUSTER = "AWS::ECS::Cluster"
 
 
 def _collisions_in(stacks: Stacks) -> tuple[str, ...]:
@@ -248,5 +247,5 @@ def _clusters(stacks: Stacks) -> Iterator[tuple[str, Origin]]:
     for stack in stacks.stacks:
         for each in stack.resources.values():
             name = each.properties.get("ClusterName")
-            if each.type == _CLUSTER and isinstance(name, str):
+            if each.type == "AWS::ECS::Cluster" and isinstance(name, str):
                 yield name, each.origin

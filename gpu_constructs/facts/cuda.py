@@ -101,7 +101,6 @@ _OF_AWS = re.compile(
     r"(?:huggingface-|djl-)?(?:pytorch|tensorflow|inference|vllm|sglang)(?:-(?:training|inference|tgi-inference))?"
 )
 _WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
-_OF_NVIDIA = "nvcr.io/nvidia/"
 _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
@@ -150,7 +149,7 @@ def cuda_image(image: str) -> CudaImage | None:
     suffix = _SUFFIX.search(tag) if releases or is_of_aws or repository == _PYTORCH else None
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(*releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
-    is_compatible = is_of_aws or repository.startswith(_OF_NVIDIA)
+    is_compatible = is_of_aws or repository.startswith("nvcr.io/nvidia/")
     return (
         None if cuda is None else CudaImage(cuda, is_compatible=is_compatible, has_ptx=_may_have_ptx(repository, tag))
     )

@@ -17,7 +17,6 @@ _CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
 _VLLM = "https://docs.vllm.ai/en/v0.15.1/features/quantization/ (supported hardware, read on 2026-11-22)"
 _FP8_WEIGHTS = "https://docs.vllm.ai/en/v0.32.0/features/quantization/llm_compressor/fp8/ (7.5 or higher, weight-only)"
-_MXFP4 = "https://huggingface.co/docs/transformers/quantization/mxfp4"
 _BLACKWELL = f"{_TENSORRT}; https://nvidia.github.io/Model-Optimizer/guides/0_support_matrix.html (FP4: Blackwell)"
 
 
@@ -47,7 +46,7 @@ PRECISIONS: tuple[Precision, ...] = (
     Precision("bitsandbytes", (7, 0), _VLLM),
     Precision("fp8-weights", (7, 5), _FP8_WEIGHTS),
     Precision("gptq", (7, 0), _VLLM),
-    Precision("mxfp4", (7, 5), _MXFP4),
+    Precision("mxfp4", (7, 5), "https://huggingface.co/docs/transformers/quantization/mxfp4"),
 )
 
 # Names of the same formats in PyTorch, NVIDIA's own tools and papers.

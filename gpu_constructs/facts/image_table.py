@@ -142,7 +142,6 @@ _AL2_END = date(2026, 6, 30)
 _AL2023_END = date(2029, 6, 30)  # https://docs.aws.amazon.com/linux/al2023/ug/release-cadence.html
 _FIRST_FIPS = 2  # variants 2 and 3 are published in a form for FIPS 140-3 as well
 
-_ECS_AMI = "https://github.com/aws/amazon-ecs-ami/releases"
 _BOTTLEROCKET_DRIVERS = "https://bottlerocket.dev/en/os/1.66.x/version-information/gpu-drivers/1.66.0/"
 _BOTTLEROCKET_VARIANTS = "https://bottlerocket.dev/en/os/1.62.x/version-information/variants/"
 _EKS_IMAGES = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
@@ -176,7 +175,7 @@ def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> 
         end_of_life=_AL2_END if system is _AL2 else _AL2023_END,
         root_device=ROOT_DEVICE,
         image_device=IMAGE_VOLUMES[system].device,
-        source=_ECS_AMI,
+        source="https://github.com/aws/amazon-ecs-ami/releases",
         stopped_in=tuple((region, RELEASE_DAY.sub(day, ami)) for region, day in _STOPPED.items()),
         line=f"{short}-gpu" if device == "gpu" else "",
     )

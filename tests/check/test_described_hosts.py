@@ -64,6 +64,11 @@ def test_they_stand_for_a_group_that_no_file_describes(made: dict[str, Any], rea
     assert not {"GPU005", "GPU229"} & {each.rule for each in reviewed(body).findings}
 
 
+def test_a_host_of_no_file_has_no_metadata_that_declares_its_image() -> None:
+    found = {each.rule: each for each in reviewed(elsewhere(LaunchType="EC2"), "p2.xlarge").findings}
+    assert "Metadata" not in found["GPU229"].fix
+
+
 def test_every_type_in_more_clusters_than_can_be_judged_is_refused() -> None:
     body = elsewhere(LaunchType="EC2")
     service = body["Resources"].pop("Service")

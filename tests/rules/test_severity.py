@@ -34,6 +34,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU042": (NEWER, ELSEWHERE),
     "GPU047": (UNSAID,),
     "GPU055": (LATER,),
+    "GPU057": (UNSAID,),
     "GPU060": (ELSEWHERE, SOME),
     "GPU061": (ELSEWHERE,),
     "GPU062": (ELSEWHERE,),

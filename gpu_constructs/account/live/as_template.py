@@ -13,7 +13,6 @@ from gpu_constructs.account.answers import Answers, Thing, listed, number, short
 _CLUSTER, _TASK = "the cluster", "the task"
 _PROVIDER = "AWS::ECS::CapacityProvider"
 _DEFAULT = "$Default"
-_TYPE = "ecs.instance-type"
 
 
 def as_template(answers: Answers, *, definition: Thing, sent: Thing) -> dict[str, Any]:
@@ -134,7 +133,7 @@ def _as_seen(answers: Answers, provider: str, group: Thing) -> dict[str, Any]:
         for host in answers.of("containerInstances")
         if text(host, "capacityProviderName") == provider
         for attribute in listed(host, "attributes")
-        if text(attribute, "name") == _TYPE
+        if text(attribute, "name") == "ecs.instance-type"
     ]
     return {"InstanceType": next(filter(None, types), "")} if any(types) else {}
 

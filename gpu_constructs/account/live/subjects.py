@@ -20,7 +20,6 @@ _ENDS = {"RUNNING": 1, "STOPPED": 2}
 _SHARING = "sharingStrategy"
 _AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
 _COMPUTED = "computedDesiredCount"
-_FAILED = "FAILED"
 _GONE = frozenset({"DRAINING", "INACTIVE"})
 
 
@@ -205,7 +204,7 @@ class Progress:
 def progress_of(service: Thing) -> Progress:
     """How far a service is, as it is described."""
     newest = _newest(service)
-    failed = text(newest, "rolloutState") == _FAILED
+    failed = text(newest, "rolloutState") == "FAILED"
     new_desired = number(newest, _COMPUTED if _COMPUTED in newest else "desiredCount")
     new_running = number(newest, "runningCount")
     is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))

@@ -34,7 +34,6 @@ _AS_WANTED = "Scaling activity initiated by"
 
 _STARTS = ("PENDING", "ACTIVATING")
 
-_AMI = "ecs.ami-id"
 _NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2})")
 """Of the NVIDIA container runtime, which holds NVIDIA_REQUIRE_CUDA of an image against the driver of the host
 (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html)."""
@@ -310,7 +309,7 @@ def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Caus
         fix = "what the reason says; the log of the container has more where it started"
         return Cause(layer=Layer.STOPPED, text=said, fix=fix)
     cuda = int(needed[1]), int(needed[2])
-    ami = (hosts[0].attributes.get(_AMI) if hosts else None) or ""
+    ami = (hosts[0].attributes.get("ecs.ami-id") if hosts else None) or ""
     return Cause(
         layer=Layer.DRIVER,
         where=str(hosts[0]) if hosts else "",

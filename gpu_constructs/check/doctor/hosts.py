@@ -17,7 +17,6 @@ from gpu_constructs.template.documents.node import Node, Path, items, members, u
 
 _NAME = "LaunchConfigurationName"
 _WITHOUT_BID = ", and without SpotPrice, which was for a retired type: the on-demand price is then the most"
-_IN_EXPRESSION = "ecs.instance-type"
 _TYPE = re.compile(r"(?<![\w.-])[a-z][\w-]*\.[\w-]+(?![\w.-])")
 
 _BATCH_IMAGES = {"ECS_AL2": "ECS_AL2023", "ECS_AL2_NVIDIA": "ECS_AL2023_NVIDIA"}  # without a GPU and with some
@@ -143,7 +142,7 @@ def retired(file: str, data: Node) -> Iterator[Proposal]:
         is_key = path[:1] == ("Mappings",) and str(path[-1]) in _successors() and "." in str(path[-1])
         text = str(path[-1]) if is_key else node if isinstance(node, str) else ""
         name = text if "." in text or _is_listed(path) else ""
-        found = [name] if name in _successors() else _TYPE.findall(text) if _IN_EXPRESSION in text else []
+        found = [name] if name in _successors() else _TYPE.findall(text) if "ecs.instance-type" in text else []
         for each in _successors().keys() & found if path[-1:] != ("Description",) else ():
             places.setdefault(each, []).append((path, None if is_key else node))
         if path and str(path[-1]).lower() == "imagetype" and text in _BATCH_IMAGES:

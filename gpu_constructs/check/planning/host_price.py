@@ -13,7 +13,6 @@ from gpu_constructs.placement.reasons import listed
 HOURS_A_MONTH = 730
 """A year of 8,760 hours by twelve, as AWS Pricing Calculator counts (https://docs.aws.amazon.com/pricing-calculator/)."""
 
-_IN_ADVANCE = "the hours of a Capacity Block are paid in advance"
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
 
 _FEE = "the management fee of AWS, which no price list here has"
@@ -123,7 +122,7 @@ def _price(name: str, pool: Pool) -> Price | None:
 def _why_unknown(pool: Pool) -> str:
     option, tenancy = pool.bought.option, pool.tenancy
     reasons = (
-        (option is PurchaseOption.CAPACITY_BLOCK, _IN_ADVANCE),
+        (option is PurchaseOption.CAPACITY_BLOCK, "the hours of a Capacity Block are paid in advance"),
         (not pool.types_are_known, "its instance types are not all known before the deploy"),
         (bool(pool.batch_words), f"AWS Batch also chooses from the types of {listed(pool.batch_words)}"),
         (isinstance(option, Unknown), "how its hosts are bought is not known before the deploy"),
@@ -146,8 +145,6 @@ def _managed(pool: Pool) -> HostPrice:
 
 SWITCHED_OFF = frozenset({"Stopped", "Hibernated"})
 """States of hosts in a warm pool in which only their disks cost."""
-
-_RUNNING = "Running"
 
 
 def hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
@@ -200,6 +197,6 @@ def warm_hosts(pool: Pool, in_service: int | Unknown) -> int | Unknown:
         return 0
     prepared = pool.max_instances if warm.max_prepared is None else warm.max_prepared
     sizes = (in_service, prepared, warm.min_size)
-    if warm.state != _RUNNING or any(isinstance(each, Unknown) for each in sizes):
+    if warm.state != "Running" or any(isinstance(each, Unknown) for each in sizes):
         return UNKNOWN
     return max(0, known(warm.min_size), known(prepared) - known(in_service))

@@ -115,9 +115,6 @@ def _written(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_PRICE_CAPACITY = "price-capacity-optimized"
-
-
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase(HostPart):
@@ -177,7 +174,7 @@ class Purchase(HostPart):
         return cls._bought(
             option,
             distribution=Distribution(
-                on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
+                on_demand_base=base, on_demand_percentage=percentage, spot_allocation="price-capacity-optimized"
             ),
             split=(known_or(on_demand_base, base), known_or(on_demand_percentage, percentage)),
         )

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 
-_SOURCE = "aws.batch"
 _JOB = {"name": "$.detail.jobName", "id": "$.detail.jobId", "reason": "$.detail.statusReason"}
 _ENDED = {**_JOB, "code": "$.detail.container.exitCode", "stream": "$.detail.container.logStreamName"}
 _PAGE = "gpu_constructs, docs/batch.md"
@@ -118,7 +117,7 @@ class BatchWatch(Construct):
         return events.CfnRule(
             self,
             name,
-            event_pattern={"source": [_SOURCE], **pattern},
+            event_pattern={"source": ["aws.batch"], **pattern},
             targets=[
                 events.CfnRule.TargetProperty(
                     id="Notify",

@@ -29,7 +29,6 @@ from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 _DEFAULT_PORT = 29500
 _JOIN_SECONDS = 1800
-_SHELL = "/bin/sh"
 _WHY_KNOWN = "is no part of a text that is written at synth, as the launcher is"
 
 
@@ -265,7 +264,7 @@ class TrainingLauncher:
         }
         head = "".join(f"{name}={value}\n" for name, value in values.items())
         script = f"{head}WATCH='{_watch()}'\n{_NODE}{_SCRIPTS[self.tool]}"
-        return [_SHELL, "-c", script, "launcher", *words]
+        return ["/bin/sh", "-c", script, "launcher", *words]
 
 
 def _require_startable(words: Sequence[str], tool: Tool) -> None:

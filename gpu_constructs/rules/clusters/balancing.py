@@ -26,7 +26,6 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}TargetGroup",
 )
 _OVER_TCP = frozenset({"HTTP", "HTTPS", "TCP", "TLS"})
-_STACK = "AWS::CloudFormation::Stack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +138,7 @@ class Balancing:
     @cached_property
     def _mentioned_elsewhere(self) -> frozenset[Reference]:
         """What nested stacks and code of somebody are given, which may make listeners."""
-        of_stacks = (references_in(each.properties) for each in self._index.all(_STACK))
+        of_stacks = (references_in(each.properties) for each in self._index.all("AWS::CloudFormation::Stack"))
         return self._index.others.known_to_code.union(*of_stacks)
 
     def has_no_listener(self, group: Resource) -> bool:

@@ -43,7 +43,6 @@ LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
 
 _MOST_TYPES = 4
-_TYPE = "ecs.instance-type"
 
 _PROPERTIES: Mapping[HostResource, str] = {
     HostResource.GPU: "ContainerDefinitions.ResourceRequirements",
@@ -144,7 +143,7 @@ def priced(instance_type: InstanceType, region: str | None) -> str:
 
 def without_type_lists(constraints: Iterable[PlacementConstraint]) -> tuple[PlacementConstraint, ...]:
     """The constraints that do not name instance types."""
-    return tuple(each for each in constraints if _TYPE not in str(each.expression))
+    return tuple(each for each in constraints if "ecs.instance-type" not in str(each.expression))
 
 
 def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:

@@ -65,7 +65,6 @@ _STOPS_AGENT = re.compile(
 )
 _MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
 _CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
-_EXTRAS = re.compile(r"(?:sudo[ \t]+)?amazon-linux-extras\b[^\n|&;]*([|&;].*)?")
 
 
 def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
@@ -93,14 +92,17 @@ def keeps_agent_off(data: UserData) -> str:
     return ""
 
 
-def lacks_extras(data: UserData) -> bool | None:
-    """Whether a script ends at amazon-linux-extras before it names a cluster; None where no script comes to it."""
+def ends_at(lacking: str, data: UserData) -> bool | None:
+    """Whether a script ends at a command that is not there before it names a cluster; None where none comes to it."""
     ends: bool | None = None
+    call = re.compile(rf"(?:sudo[ \t]+)?{lacking}\b[^\n|&;]*([|&;].*)?")
+    if re.search(rf"\binstall\b.*\b{lacking}\b", data.text):
+        return ends
     is_once = sum("ECS_CLUSTER=" in each for each in data.scripts) == 1
     for script in data.scripts:
         named = script.find("ECS_CLUSTER=") if is_once else -1
         for each in commands(script):
-            if each.is_certain and (called := _EXTRAS.fullmatch(each.line)):
+            if each.is_certain and (called := call.fullmatch(each.line)):
                 ends = ends or (each.ends_script and not called[1] and each.at < named)
     return ends
 

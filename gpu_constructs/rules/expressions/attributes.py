@@ -36,7 +36,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
-_CAPABILITY = "ecs.capability."
 # The agent registers the version of the driver alone: agent/app/agent_capability.go of github.com/aws/amazon-ecs-agent,
 # 2026-11.
 _OF_GPUS = re.compile(r"ecs\.capability\.(?!(?:gpu|nvidia)-driver-version)[\w.-]*(?:cuda|gpu|nvidia)")
@@ -186,7 +185,7 @@ def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[_Doub
 def _of_attribute(name: str) -> Iterator[_Doubt]:
     if _OF_GPUS.match(name):
         yield _Doubt(message=_no_attribute(name), wrong=name, fix=_ASKED)
-    elif name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
+    elif name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith("ecs.capability."):
         return
     elif name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)

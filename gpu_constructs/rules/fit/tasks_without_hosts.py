@@ -20,7 +20,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
-_CONSTRAINT = "PlacementConstraints.Expression"
 _OF_A_SIZE = frozenset({HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 _BARRED = {
     ObstacleKind.LAUNCHER: f"ECS Managed Instances; {NEURON_ON_EC2}",
@@ -54,7 +53,7 @@ def fits_somewhere_here(context: Context) -> Problems:
             fix=_BARRED[barring] if barring else LESS,
             ways=ways_of(task, *seen[0]),
             value=None if first is None else first.asked,
-            changes=_CONSTRAINT if barring is ObstacleKind.CONSTRAINT else asking,
+            changes="PlacementConstraints.Expression" if barring is ObstacleKind.CONSTRAINT else asking,
         )
     yield from _only_elsewhere(context)
 

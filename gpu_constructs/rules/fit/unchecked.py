@@ -145,7 +145,8 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
             which = str(pool.image_written) if is_id else f"of {pool.name}"
             is_unread = pool.kind is PoolKind.BATCH and {pool.names_image, pool.user_data.format} == {UNKNOWN}
             what = f"the launch template of {pool.name}" if is_unread else f"what is in the machine image {which}"
-            yield what, (_TEMPLATE if is_unread else _DECLARED_IMAGE).format(fact), pool
+            declared = _DECLARED_IMAGE if pool.origin else _MORE_FILES  # hosts of --hosts have no metadata
+            yield what, (_TEMPLATE if is_unread else declared).format(fact), pool
 
 
 def _missing(context: Context, route: Route) -> Iterator[tuple[str, str]]:

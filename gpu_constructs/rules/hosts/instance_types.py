@@ -239,11 +239,13 @@ def _of_other_vendors(pool: Pool) -> Problems:
     others = [each for each in pool.instance_types if each.vendor not in {None, Vendor.NVIDIA}]
     if others and Vendor.NVIDIA in _vendors(pool):
         families = dict.fromkeys(each.family for each in others)
+        of_batch = pool.kind is PoolKind.BATCH  # whose Managed Instances have no other requirement
+        name = "AllowedInstanceTypes" if of_batch else "AcceleratorManufacturers"
         yield Problem(
             message=f"the requirements also select {and_list(families)}, without NVIDIA GPUs",
-            fix="AcceleratorManufacturers nvidia",
+            fix=f"{name} with NVIDIA GPUs only" if of_batch else f"{name} nvidia",
             about=pool,
-            property_name="AcceleratorManufacturers",
+            property_name=name,
         )
 
 

@@ -17,7 +17,7 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.facts.servers import is_large
-from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, PoolKind, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.agent_script import without_comments
@@ -123,7 +123,10 @@ class _Volume(NamedTuple):
 
 
 def _volumes(context: Context) -> dict[Pool, list[_Volume]]:
-    """Volumes of each pool; AWS Batch merges the launch template with its own."""
+    """Volumes of each pool; AWS Batch takes those of a template over, as AWS's own example of one has it.
+
+    https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
+    """
     return {
         pool: [
             _Volume(each.text("DeviceName") or "", each.section("Ebs"))
@@ -131,7 +134,6 @@ def _volumes(context: Context) -> dict[Pool, list[_Volume]]:
             if each.has("Ebs")
         ]
         for pool, data in context.launched
-        if pool.kind is not PoolKind.BATCH
     }
 
 
@@ -163,7 +165,7 @@ def _refused(volume: _Volume) -> Iterator[tuple[str, int, str, str]]:
 )
 def room_for_images(context: Context) -> Problems:
     volumes = context.once(_volumes)
-    for pool, waiting in context.awaited(lambda pool: pool.kind is not PoolKind.BATCH and pool.names_image is True):
+    for pool, waiting in context.awaited(lambda pool: pool.names_image is True or bool(volumes.get(pool))):
         if _moves_images(pool):
             continue
         there = volumes.get(pool, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
@@ -24,10 +24,16 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.evidence.scripts import keeps_agent_off, kept_from_joining, lacks_extras, waits_for_agent
+from gpu_constructs.rules.evidence.scripts import ends_at, keeps_agent_off, kept_from_joining, waits_for_agent
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
+# Commands that a system does not have, and what does: https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
+# and https://docs.aws.amazon.com/linux/al2023/ug/package-management.html
+_LACKING: Mapping[object, tuple[str, str, str]] = {
+    OperatingSystem.AMAZON_LINUX_2023: ("Amazon Linux 2023", "amazon-linux-extras", "dnf install, with its packages"),
+    OperatingSystem.AMAZON_LINUX_2: ("Amazon Linux 2", "dnf", "yum install, or amazon-linux-extras install"),
+}
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
 
@@ -37,6 +43,7 @@ _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, User
     question="is the user data in the form that the operating system reads?",
     because="Bottlerocket reads settings in TOML and has no shell; Amazon Linux reads what cloud-init knows, which is "
     "not TOML; the hosts then do not join your cluster",
+    softer="where only AWS Batch writes MIME multi-part, which one user reports (bottlerocket-os/bottlerocket#4688)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-bottlerocket.html",
 )
 def readable(pool: Pool) -> Problems:
@@ -54,9 +61,13 @@ def readable(pool: Pool) -> Problems:
     elif not bottlerocket and form is UserDataFormat.TOML:
         said = f"the user data is TOML, and {name} reads shell scripts and cloud-config"
         fix = "a shell script that writes to /etc/ecs/ecs.config"
+    elif bottlerocket and pool.kind is PoolKind.BATCH:
+        said = f"AWS Batch gives its hosts user data in MIME multi-part, and {name} reads TOML only"
+        fix = "an image of Amazon Linux"
     else:
         return
-    yield Problem(message=said, fix=fix, property_name="UserData")
+    is_certain = form in _CLOUD_INIT or pool.kind is not PoolKind.BATCH
+    yield Problem(message=said, fix=fix, property_name="UserData", is_certain=is_certain)
 
 
 @error(
@@ -192,7 +203,7 @@ def joins(pool: Pool) -> Problems:
     question="does the user data run to its end, and leave the ECS agent to start then?",
     because="the ECS agent starts after cloud-init has run the user data: systemctl waits until the agent has started, "
     "and both wait for each other; to stop the agent takes that start away; Amazon Linux 2023 has no "
-    "amazon-linux-extras, at which a script of bash -e ends",
+    "amazon-linux-extras, at which a script of bash -e ends, and Amazon Linux 2 no dnf",
     softer="where not every host comes to the command, where the image may not be one of AWS, where what it does not "
     "install is all that is missing, or where a disabled agent starts this once",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
@@ -215,16 +226,16 @@ def runs_to_its_end(pool: Pool) -> Problems:
             property_name="UserData",
             is_certain=is_stopped and _is_of_cloud_init(pool),
         )
-    # https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
-    on_2023 = pool.has_image_of_aws and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023
-    if on_2023 and (missing := lacks_extras(pool.user_data)) is not None:
-        is_certain = missing and pool.has_provider and isinstance(pool.cluster, str)
+    system, lacking, instead = _LACKING.get(pool.operating_system, ("", "", ""))
+    if lacking and pool.has_image_of_aws and (ends := ends_at(lacking, pool.user_data)) is not None:
+        # No page of AWS says that dnf is never there.
+        is_certain = ends and lacking != "dnf" and pool.has_provider and isinstance(pool.cluster, str)
         yield Problem(
-            message=f"Amazon Linux 2023 has no amazon-linux-extras, at which the user data ends before it names "
+            message=f"{system} has no {lacking}, at which the user data ends before it names "
             f"{pool.cluster}, so that its hosts never join it"
             if is_certain
-            else "Amazon Linux 2023 has no amazon-linux-extras, so that the user data installs nothing with it",
-            fix="dnf install, with the packages of Amazon Linux 2023",
+            else f"{system} has no {lacking}, so that the user data installs nothing with it",
+            fix=instead,
             property_name="UserData",
             is_certain=is_certain,
         )

@@ -22,7 +22,6 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules.finding import Text, Ways, Word, either, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
-_BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.BATCH, PoolKind.INSTANCE})
 
 
@@ -208,7 +207,7 @@ def every_reserved_host_is_used(context: Context) -> Problems:
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them; managed "
     "termination protection excludes hosts with tasks from scale-in, also from a scheduled one, until then",
-    source=_BLOCKS,
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
     changes="MinSize",
 )
 def block_is_drained(pool: Pool) -> Problems:

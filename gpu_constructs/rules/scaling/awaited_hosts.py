@@ -16,7 +16,6 @@ from gpu_constructs.template.resources.section import Section, given
 
 _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
 _DEFAULT_SECONDS = 3600
 # What may complete lifecycle actions may call this, or a rule gives it the events.
 _COMPLETES = ("autoscaling:CompleteLifecycleAction", "lifecycle", "aws.autoscaling")
@@ -114,7 +113,7 @@ def _separate_hooks(context: Context) -> dict[Reference | None, list[Resource]]:
 def _ends_launch(hook: Section) -> bool:
     """Whether the hook holds a launch, abandons it by default and notifies no target."""
     return (
-        hook.text("LifecycleTransition") == _LAUNCHING
+        hook.text("LifecycleTransition") == "autoscaling:EC2_INSTANCE_LAUNCHING"
         and hook.text("DefaultResult") in {None, "ABANDON"}
         and not hook.has("NotificationTargetARN")
     )

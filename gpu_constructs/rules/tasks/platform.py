@@ -9,8 +9,9 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import SETTINGS_REFUSED, WRITABLE_ON_MANAGED
 from gpu_constructs.fleet import GPU, PoolKind, Scheduler, Task
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of
+from gpu_constructs.placement.destinations import by_hand, runs_on_fargate, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, devices_of, is_managed
 from gpu_constructs.rules.evidence.fixes import own_strategies, such_as
 from gpu_constructs.rules.finding import and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -88,7 +89,31 @@ def _on_fargate(task: Task) -> Problems:
         )
 
 
+def _jobs_sent_to_managed(context: Context) -> Problems:
+    """Jobs of AWS Batch for its Managed Instances in another format, or without the platform that these need.
+
+    https://docs.aws.amazon.com/batch/latest/userguide/ecs-managed-instances-job-definitions.html
+    """
+    for job in unassigned(context.fleet):
+        section = context.section(job) if job.scheduler is Scheduler.BATCH and not job.is_multi_node else None
+        if section is None or len(job.compatibilities) != len(section.texts("PlatformCapabilities")):
+            continue
+        there = pools_by_hand(context.fleet, job) if by_hand(context.fleet, job).is_closed else ()
+        wrong, why = "", f"{job.name} is for ECS Managed Instances, whose jobs have no ContainerProperties"
+        if MANAGED_INSTANCES in job.compatibilities:
+            wrong = "ContainerProperties" if section.has("ContainerProperties") else ""
+        elif there and all(is_managed(context, each) for each in there):
+            wrong, why = (
+                "PlatformCapabilities",
+                f"{job.name} is not for ECS Managed Instances, and all hosts here are",
+            )
+        if wrong:
+            fix = "PlatformCapabilities MANAGED_INSTANCES, with EcsProperties"
+            yield Problem(about=job, message=why, fix=fix, property_name=wrong)
+
+
 def _sent_to_managed(context: Context) -> Problems:
+    yield from _jobs_sent_to_managed(context)
     sent = {
         assignment.task.name
         for assignment in context.assignments
@@ -103,7 +128,8 @@ def _sent_to_managed(context: Context) -> Problems:
     "GPU047",
     question="does a task for ECS Managed Instances use only settings that are valid there?",
     because="ECS checks a task definition that requires MANAGED_INSTANCES and refuses parameters that are not valid "
-    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them",
+    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them; AWS Batch takes jobs there with "
+    "ecsProperties and the platform capability MANAGED_INSTANCES only",
     softer="for tasks that do not require it, and for a path on the host, since the page names some that are valid",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
     in_fleet=_sent_to_managed,

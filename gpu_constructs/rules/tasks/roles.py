@@ -20,7 +20,6 @@ _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
-_PARAMETER = "AWS::SSM::Parameter"
 _OF_SECRETS = re.compile(":(ssm|secretsmanager):")
 _OF_VOLUMES, _VOLUMES_POLICY = "ecs.amazonaws.com", "AmazonECSInfrastructureRolePolicyForVolumes"
 
@@ -201,7 +200,7 @@ class _Store(NamedTuple):
 def _store(source: Value, index: Index) -> _Store | None:
     if index.find(source, _SECRET) is not None:
         return _Store("secretsmanager", not any(True for _ in index.all(_SECRET_POLICY)))
-    if index.find(source, _PARAMETER) is not None:
+    if index.find(source, "AWS::SSM::Parameter") is not None:
         return _Store("ssm", is_closed=True)
     pieces, written = pieces_of(source), pattern_of(source)
     is_arn, found = written.startswith("arn:"), _OF_SECRETS.search(written)

@@ -22,7 +22,6 @@ from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, G
 
 _FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
 _NFS = 2049
-_POLICY = "FileSystemPolicy"
 _MOUNT = "elasticfilesystem:ClientMount"
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
 _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
@@ -145,7 +144,7 @@ def mounts_with_a_role(context: Context) -> Problems:
             authorization = mount.section("AuthorizationConfig")
             system = _system(mount, context.index)
             without_iam = not {authorization.text("IAM"), authorization.text("Iam")} - {None, "DISABLED"}
-            if system is not None and without_iam and is_closed(system.properties.get(_POLICY), _MOUNT, "*"):
+            if system is not None and without_iam and is_closed(system.properties.get("FileSystemPolicy"), _MOUNT, "*"):
                 yield Problem(
                     about=task,
                     message=f"{task.name} mounts {brief(name)} without IAM, and the policy of the file system lets no "

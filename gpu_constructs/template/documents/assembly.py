@@ -32,8 +32,6 @@ from gpu_constructs.template.model import ForeignError, Resource, UnreadableErro
 
 MANIFEST = "manifest.json"
 
-_STACK = "aws:cloudformation:stack"
-_NESTED_ASSEMBLY = "cdk:cloud-assembly"
 _ASSETS = "cdk:asset-manifest"
 _ENVIRONMENT = "aws://"
 _ANY = frozenset({"", "unknown-account", "unknown-region"})
@@ -77,9 +75,9 @@ class _Assembly:
         for name, artifact in self._artifacts.items():
             properties = members(artifact.get("properties"))
             try:
-                if artifact.get("type") == _STACK:
+                if artifact.get("type") == "aws:cloudformation:stack":
                     yield self._source(name, artifact, properties)
-                elif artifact.get("type") == _NESTED_ASSEMBLY:
+                elif artifact.get("type") == "cdk:cloud-assembly":
                     yield from self._below(name, properties, depth, refuse)
             except UnreadableError as error:  # the other stacks can be read all the same
                 refuse(error)

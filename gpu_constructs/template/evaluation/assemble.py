@@ -22,7 +22,6 @@ from gpu_constructs.template.model import Resource, Stack, UnreadableError, Valu
 _Given = Mapping[str, Callable[[], Value]]
 """Values of parameters, each worked out when it is asked for."""
 
-_NESTED = "AWS::CloudFormation::Stack"
 # Macros that add neither hosts nor tasks of ECS to what is written in the template.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html
 _KNOWN_TRANSFORMS = frozenset(
@@ -144,7 +143,7 @@ class _Assembler:
     def _add_nested(self, evaluator: Evaluator, depth: int) -> None:
         source = evaluator.source
         for logical_id, declaration in evaluator.resources.items():
-            if not isinstance(declaration, dict) or declaration.get("Type") != _NESTED:
+            if not isinstance(declaration, dict) or declaration.get("Type") != "AWS::CloudFormation::Stack":
                 continue
             if evaluator.exists(declaration) is False:
                 continue

@@ -38,7 +38,6 @@ from gpu_constructs.template.resources.section import Notes, Section, given, is_
 from gpu_constructs.template.resources.user_data import CLUSTER
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_WARM_POOL = "AWS::AutoScaling::WarmPool"
 _DESIRED = "DesiredCapacity"
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
@@ -74,7 +73,7 @@ class Groups:
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
         self._known = cache(self._read)  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
-        for each in index.all(_WARM_POOL):
+        for each in index.all("AWS::AutoScaling::WarmPool"):
             properties = Section.of(each, notes)
             group = index.find(properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, each.origin.place)
             if group is not None:
@@ -213,7 +212,6 @@ _ACTION = "AWS::AutoScaling::ScheduledAction"
 _SIZES = ("MaxSize", _DESIRED, "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
-_PROVIDER = "AWS::ECS::CapacityProvider"
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 _AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
@@ -273,7 +271,7 @@ class Schedules:
         return any("CapacityProviderStrategy" not in each.properties for each in self._index.all(*_WORK)) or any(
             Section.of(each, []).section("AutoScalingGroupProvider").section("ManagedScaling").get("Status")
             != "ENABLED"
-            for each in self._index.all(_PROVIDER)
+            for each in self._index.all("AWS::ECS::CapacityProvider")
         )
 
     @cached_property

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.template.model import Resource, Stack
 
-_PATH = "aws:cdk:path"
 _OF_EVERY_TYPE = frozenset({"Resource", "Default"})
 _OF_TYPE: Mapping[str, frozenset[str]] = {
     "AWS::AutoScaling::AutoScalingGroup": frozenset({"ASG", "Group"}),
@@ -73,7 +72,7 @@ class Names:
 def construct_path(resource: Resource) -> str | None:
     """Path of the CDK construct; None where it is not written."""
     metadata: object = resource.metadata
-    path = metadata.get(_PATH) if isinstance(metadata, (dict, Mapping)) else None
+    path = metadata.get("aws:cdk:path") if isinstance(metadata, (dict, Mapping)) else None
     path = path if isinstance(path, str) and path else resource.origin.construct_path
     return path if path and len(path) <= MESSAGE else None
 

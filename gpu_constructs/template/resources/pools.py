@@ -84,7 +84,6 @@ def _reservation(launch: Section) -> Reservation | None:
     return Reservation(preference=preference, group=written.text("ReservationGroupArn"))
 
 
-_INSTANCE = "AWS::EC2::Instance"
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
 _WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html
@@ -132,7 +131,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             if is_tied or _may_join(pool):
                 told = UNKNOWN if clusters.has_open_names and not names_cluster(pool) else None
                 yield FoundPool(replace(pool, told_cluster=told), resource, is_stray=not is_tied)
-    for resource in index.all(_INSTANCE):
+    for resource in index.all("AWS::EC2::Instance"):
         launch = launches.instance(resource)
         is_tied = names_cluster(launch.setup)
         if is_tied or _may_join(launch.setup):

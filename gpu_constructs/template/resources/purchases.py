@@ -31,7 +31,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import in_zone
 from gpu_constructs.template.resources.section import Section, given
 
-_RESERVATION = "AWS::EC2::CapacityReservation"
 _SPECIFICATION = "CapacityReservationSpecification"
 
 _MARKETS = {
@@ -173,7 +172,7 @@ def _reservation(section: Section, index: Index, *, id_key: str, group_key: str)
         return None
     specification = section.section(_SPECIFICATION)
     target = specification.section("CapacityReservationTarget")
-    reserved = index.find(_named(target, id_key), _RESERVATION)
+    reserved = index.find(_named(target, id_key), "AWS::EC2::CapacityReservation")
     facts = None if reserved is None else Section.of(reserved, [])
     return Reservation(
         preference=specification.text("CapacityReservationPreference"),

@@ -14,7 +14,6 @@ from gpu_constructs.template.resources.section import is_list
 
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"
-_ASSUME = "sts:assumerole"
 _POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
 
 
@@ -68,7 +67,7 @@ class Roles:
 
         A trust policy that is written out decides who may assume the role.
         """
-        if is_closed(role.properties.get("AssumeRolePolicyDocument"), _ASSUME, service):
+        if is_closed(role.properties.get("AssumeRolePolicyDocument"), "sts:assumerole", service):
             fix = f"Principal: {{Service: {service}}} in the AssumeRolePolicyDocument of the role"
             return f"does not trust {service}, which may not assume it", fix
         lacking = next((each for each in needed if self.lacks(role, each)), None)

@@ -31,17 +31,12 @@ from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints
 
 SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
-_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
-_COUNT = "ecs:service:DesiredCount"
-_METRIC = "PredefinedMetricType"
-_SCHEDULE = "ScheduledScaling"
 # The predefined metrics by what a customized one calls them: namespace, name, and the dimension that says of what.
 _PREDEFINED: Mapping[object, str] = {
     ("AWS/ApplicationELB", "RequestCountPerTarget", "TargetGroup"): "ALBRequestCountPerTarget",
     ("AWS/ECS", "CPUUtilization", "ServiceName"): "ECSServiceAverageCPUUtilization",
     ("AWS/ECS", "MemoryUtilization", "ServiceName"): "ECSServiceAverageMemoryUtilization",
 }
-_BEGINS = "service/"
 
 
 def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
@@ -54,7 +49,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         service = _scaled(properties, index)
         if service is not None:
             of_target[resource.reference] = service
-            by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
+            by[service.reference] += ("ScheduledScaling",) if properties.has("ScheduledActions") else ()
             here = ServiceScaling(
                 most=given(properties.integer("MaxCapacity"), UNKNOWN),
                 least=given(properties.integer("MinCapacity"), UNKNOWN),
@@ -63,7 +58,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
             found[service.reference] = ServiceScaling(
                 most=_of_both(max, before.most, here.most), least=_of_both(min, before.least, here.least)
             )
-    for resource in index.all(_POLICY):
+    for resource in index.all("AWS::ApplicationAutoScaling::ScalingPolicy"):
         properties = Section.of(resource, notes)
         target = index.find(properties.get("ScalingTargetId"), _TARGET)
         service = _scaled(properties, index) if target is None else of_target.get(target.reference)
@@ -89,13 +84,13 @@ def _followed(policy: Section, service: Resource, index: Index) -> str | Unknown
     is_of_another = "ServiceName" in of and index.find(of["ServiceName"], SERVICE, service.origin.place) is not service
     names = [] if is_of_another else [(own.text("Namespace"), own.text("MetricName"), each) for each in of]
     same = next((_PREDEFINED[each] for each in names if each in _PREDEFINED), None)
-    predefined = tracking.section("PredefinedMetricSpecification").text(_METRIC)
+    predefined = tracking.section("PredefinedMetricSpecification").text("PredefinedMetricType")
     return predefined or same or policy.text("PolicyType") or UNKNOWN
 
 
 def _scaled(properties: Section, index: Index) -> Resource | None:
     """The service of ``service/cluster/name``, be it followed by ``|ecs:service:DesiredCount|ecs``."""
-    if properties.text("ScalableDimension") not in {None, _COUNT}:
+    if properties.text("ScalableDimension") not in {None, "ecs:service:DesiredCount"}:
         return None
     resource_id: Value = properties.get("ResourceId") or properties.get("ScalingTargetId")
     if isinstance(resource_id, Text):
@@ -103,7 +98,7 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
         found = [index.at(each, SERVICE) for each in references]
         service = next((each for each in found if each is not None), None)
         return service or index.find(last_step(resource_id), SERVICE, properties.resource.place)
-    if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
+    if isinstance(resource_id, str) and resource_id.startswith("service/"):
         name = resource_id.partition("|")[0].rpartition("/")[2]
         return index.named(name, SERVICE, properties.resource.place)
     return None

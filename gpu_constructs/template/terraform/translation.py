@@ -26,7 +26,6 @@ from gpu_constructs.template.terraform.writer import Known, Writer
 
 # A policy of a role or of a file system as a resource of its own, and a rule without its targets.
 _ATTACHMENT, _SYSTEM_POLICY, _RULE = "Terraform::Attachment", "Terraform::FileSystemPolicy", "Terraform::EventRule"
-_TARGET = "AWS::Events::Rule"
 _ROUTE, _ROUTE_TABLE, _PROPAGATION = "AWS::EC2::Route", "AWS::EC2::RouteTable", "AWS::EC2::VPNGatewayRoutePropagation"
 
 _NO_HOSTS, _SO = "do not define hosts of ", ", so it is not known"
@@ -44,7 +43,6 @@ _CODE = re.compile(
     "(?!aws_)|aws_(?:cloudcontrolapi_|cloudformation_stack|codebuild_project|lambda_invocation|"
     "secretsmanager_secret_version|serverlessapplicationrepository_|servicecatalog_provisioned_product|ssm_)"
 )
-_FUNCTION = "aws_lambda_function"
 
 
 def source_of(document: Document, *, name: str, region: str | None) -> Source:
@@ -123,7 +121,7 @@ class _Translation:
         alike: dict[tuple[Module, str], list[Instance]] = {}
         for each in waiting:
             named, texts = self._written_in(each, alike)
-            waiting += [one for one in named if one.type == _FUNCTION and one.address not in found]
+            waiting += [one for one in named if one.type == "aws_lambda_function" and one.address not in found]
             found.update(one.address for one in named)
             known = [by_id[text][0] for text in nodes_in(each.values) if isinstance(text, str) and text in by_id]
             given = (one for one in (*(one.address for one in named), *known) if one in self._made)
@@ -205,11 +203,11 @@ def _together(resources: dict[str, Node]) -> dict[str, Node]:
     found: dict[str, Node] = {name: each for name, each in resources.items() if _type(each) not in apart}
     for name, each in resources.items():
         if name in found and isinstance(each, dict):
-            if _type(each) == _TARGET:
+            if _type(each) == "AWS::Events::Rule":
                 _properties(each).update(_properties(resources.get(_address(each.pop("Rule", None)))))
             found[name] = _alone(each)
             _finish(name, _properties(each))
-            if _type(each) == _GROUP:
+            if _type(each) == "AWS::EC2::SecurityGroup":
                 _close(name, _properties(each))
             found.update(_warm_pool(name, _properties(each)))
             found.update(_routes(name, each))
@@ -236,7 +234,6 @@ def _finish(name: str, properties: dict[str, Node]) -> None:
             del properties[size]
 
 
-_GROUP = "AWS::EC2::SecurityGroup"
 _NOTHING: Node = {"IpProtocol": "icmp", "CidrIp": "255.255.255.255/32"}
 """No egress, as CDK writes it: Terraform removes the rule that EC2 gives each group, and CloudFormation does not.
 https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/security_group"""

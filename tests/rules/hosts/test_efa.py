@@ -28,7 +28,6 @@ NEAR = {"placement_group": True, "zones": 1}
     [
         (("g6.xlarge",), "g6.8xlarge is the smallest g6 that does, or no EFA"),
         (("g5g.xlarge",), "no EFA"),
-        (("g5.xlarge", "inf2.xlarge"), "g5.8xlarge is the smallest g5 that does, or no EFA"),
     ],
 )
 def test_a_larger_size_of_the_family_may_have_efa(types: tuple[str, ...], fix: str) -> None:
@@ -93,7 +92,6 @@ def test_one_adapter_more_than_its_layout_is_too_many(name: str) -> None:
         {"max_instances": 1},
         {"placement_group": False, "reservation": Reservation(id="cr-0123456789abcdef0"), "zones": 1},
     ],
-    ids=str,
 )
 def test_distance_does_not_matter_here(changes: dict[str, Any]) -> None:
     assert asked(RULES, a_pool("p5.48xlarge", **{"interfaces": (_nic(),), **changes})) == {}

@@ -85,3 +85,9 @@ def test_a_volume_has_the_size_and_speed_of_its_type(volume: dict[str, Any], wro
 )
 def test_the_volume_that_images_are_on_has_room(properties: dict[str, Any], values: list[Any]) -> None:
     assert [each.value for each in changed("GPU268", properties)] == values
+
+
+def test_batch_takes_the_volumes_of_its_launch_template() -> None:
+    assert severities("GPU267", _with_volume(Throughput=100), of="GPU107") == ["error"]
+    assert severities("GPU268", _with_volume(VolumeSize=40), of="GPU107") == ["warning"]
+    assert severities("GPU268", _with_volume(), of="GPU107") == []

@@ -13,6 +13,7 @@ from gpu_constructs.fleet import (
     Fleet,
     HostImage,
     LocalDiskUse,
+    PoolKind,
     PurchaseOption,
     Unknown,
     UserData,
@@ -82,10 +83,8 @@ OVERWRITTEN = [f"echo {each} > /etc/ecs/ecs.config" for each in ("ECS_CLUSTER=gp
         (["read -r Cluster < /etc/cluster", FROM_VARIABLE], False),
         ([FROM_VARIABLE, NAMES], False),
         (["aws --region eu-west-1 s3 ls", *OVERWRITTEN], True),
-        (["curl -fsS http://example.com/started", *OVERWRITTEN], True),
         (["curl -sLo /etc/cron.d/later http://example.com", *OVERWRITTEN], False),
         (["curl -s http://example.com > /etc/cron.d/later", *OVERWRITTEN], False),
-        (["aws s3 cp s3://bucket/later /etc/cron.d/later", *OVERWRITTEN], False),
     ],
 )
 def test_a_cluster_without_a_value_or_overwritten_is_an_error(lines: list[str], is_found: bool) -> None:
@@ -144,7 +143,6 @@ def test_hosts_without_a_provider_are_meant_for_the_only_cluster(
 
 
 def test_hosts_that_are_told_a_cluster_or_may_be_are_fine() -> None:
-    assert asked(RULES, a_pool(cluster="gpu", user_data=SHELL)) == {}
     assert asked(RULES, a_pool(cluster="gpu", user_data=replace(SHELL, agent=(("ECS_CLUSTER", UNKNOWN),)))) == {}
     assert asked(RULES, a_pool(cluster="gpu", user_data=replace(SHELL, agent=(), complete=False))) == {}
     assert asked(RULES, a_pool(cluster="gpu", user_data=UserData(format=UNKNOWN))) == {}
@@ -159,6 +157,11 @@ def test_spot_hosts_that_do_not_drain_lose_their_tasks(
     assert list(found) == ["GPU059"]
     assert f"its hosts are {purchase}, and {DRAINING} is {words}" in found["GPU059"].message
     assert found["GPU059"].fix.startswith(f"{DRAINING}=true")
+
+
+def test_batch_gives_bottlerocket_what_it_does_not_read() -> None:
+    hosts = a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64"), kind=PoolKind.BATCH)
+    assert asked(RULES, hosts)["GPU057"].severity is Severity.WARNING
 
 
 def test_bottlerocket_drains_by_a_setting_of_its_own() -> None:
@@ -259,9 +262,17 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
 
 
 @pytest.mark.parametrize(
+    ("before", "severity"), [("yum install -y jq", Severity.WARNING), ("yum install -y dnf", None)]
+)
+def test_amazon_linux_2_has_no_dnf(before: str, severity: Severity | None) -> None:
+    lines = read("set -e", before, "dnf install -y lustre-client", NAMES)
+    found = asked(RULES, a_pool(cluster="gpu", user_data=lines, image=of_image("al2-gpu"))).get("GPU273")
+    assert (found and found.severity) == severity
+
+
+@pytest.mark.parametrize(
     ("lines", "severity"),
     [
-        (["service ecs restart"], Severity.ERROR),
         (["systemctl enable --now ecs.service  # now"], Severity.ERROR),
         (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
         (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
@@ -277,7 +288,6 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
         (["systemctl stop ecs", "mount /dev/nvme1n1 /data", "systemctl start --no-block ecs"], None),
         (["systemctl stop ecs", "reboot"], None),
         (["if [ -f /golden ]; then", "systemctl stop ecs", "fi"], None),
-        (["[ -f /golden ] && systemctl disable --now ecs"], None),
         (["systemctl enable ecs"], None),
     ],
 )

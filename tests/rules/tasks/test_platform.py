@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Container, Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.platform import manageable, on_hosts
+from tests.rules.changed import changed
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
 
 TASK = task_of(container(gpu("1"), name="cuda"), container(name="logs"))
@@ -103,6 +105,27 @@ def test_settings_that_managed_instances_refuse_are_an_error(task: Task, word: s
     finding = only(manageable, fleet_of(task))
     assert (finding.rule, finding.severity) == ("GPU047", "error")
     assert word in finding.message
+
+
+@pytest.mark.parametrize(
+    ("platforms", "form", "expected"),
+    [
+        (None, "ContainerProperties", ["PlatformCapabilities"]),
+        (["MANAGED_INSTANCES"], "ContainerProperties", ["ContainerProperties"]),
+        (["MANAGED_INSTANCES"], "EcsProperties", []),
+        ({"Ref": "Subnets"}, "ContainerProperties", []),
+    ],
+)
+def test_batch_takes_jobs_on_managed_instances_in_one_form(platforms: Any, form: str, expected: list[str]) -> None:
+    container = {"Image": "a", "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+    ecs = {"TaskProperties": [{"Containers": [container]}]}
+    job = {"PlatformCapabilities": platforms, "ContainerProperties": None, form: ecs if form[0] == "E" else container}
+    launch = {"InstanceRequirements": {"AllowedInstanceTypes": ["g6.xlarge", "inf2.xlarge"]}}
+    hosts = {"Type": "ECS_MANAGED_INSTANCES", "ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}
+    properties = {"Job": job, "Environment": {"ComputeResources": hosts}}
+    assert [each.property_name for each in changed("GPU047", properties, of="GPU107")] == expected
+    (of_types,) = changed("GPU101", properties, of="GPU107")
+    assert of_types.fix == "AllowedInstanceTypes with NVIDIA GPUs only"
 
 
 @pytest.mark.parametrize(
