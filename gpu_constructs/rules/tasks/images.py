@@ -36,7 +36,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
-_OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
 _DIGITS = 5
 _PYTHON = ("python", "python3")
 _Found = TypeVar("_Found")
@@ -88,7 +87,7 @@ def still_compiled(context: Context) -> Problems:
     for route, container, found, each in _pairs(context, _cuda_of, _lacks_kernels):
         if each.is_certain or (route.workload is None and route.is_closed):
             first = _newer_cuda(found, each)
-            cuda, sample, other = _OLDER, _OF_12_6, "newer"
+            cuda, sample, other = _OLDER, "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04", "newer"
             if first is not None:
                 cuda, sample, other = f"an image with CUDA {dotted(first)} or later", _OF_12_8, "older"
             yield Problem(

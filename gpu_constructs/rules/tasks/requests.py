@@ -18,7 +18,6 @@ RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
 
 _ENTRIES = "ResourceRequirements"
-_RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
 
 _BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}] instead of this entry'
 
@@ -282,7 +281,7 @@ def _misformed(task: Task, container: Container) -> Problems:
         return
     is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
     is_job = is_neuron and task.scheduler is Scheduler.BATCH
-    form = _RIGHT_NEURON_FORM if is_neuron else RIGHT_FORM
+    form = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]' if is_neuron else RIGHT_FORM
     request = ResourceRequirement(type=NEURON_DEVICE, value="ALL") if is_neuron else _ONE
     right = replace(container, requirements=(request,), unknown_keys=())
     yield Problem(

@@ -47,7 +47,6 @@ _IMAGES = {
     ("ECS_AL2023_NVIDIA", _ARM): "al2023-arm64",
 }
 _IMAGE_TYPES = ("ECS_AL1", *dict.fromkeys(name for name, _ in _IMAGES))
-_NVIDIA = "_NVIDIA"
 _WITHOUT_TEMPLATE = Launch(setup=HostSetup(names_image=False, user_data=NONE_GIVEN.data))
 
 
@@ -203,7 +202,7 @@ def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostIm
     wants_gpu = with_gpus.pop()
     default = "ECS_AL2023_NVIDIA" if wants_gpu else "ECS_AL2023"
     kinds = [each.one_of("ImageType", _IMAGE_TYPES) or default for each in configured] or [default]
-    fitting = [each for each in kinds if isinstance(each, str) and each.endswith(_NVIDIA) is wants_gpu] or kinds
+    fitting = [each for each in kinds if isinstance(each, str) and each.endswith("_NVIDIA") is wants_gpu] or kinds
     name = _IMAGES.get((fitting[0], architectures.pop())) if isinstance(fitting[0], str) else None
     return UNKNOWN if name is None else HostImage(image=image(name))
 

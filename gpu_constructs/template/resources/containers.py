@@ -40,7 +40,6 @@ _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precisi
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
 _NO_NAME = "unknown"
 _RANGES = "NodeRangeProperties"
-_NO_HEALTH_CHECK = "NONE"
 
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
@@ -75,7 +74,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
             volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
             log_driver=section.section("LogConfiguration").text("LogDriver"),
         ),
-        has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)},
+        has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), ("NONE",)},
         has_open_name=has_open_name(section),
         origin=section.origin,
     )

@@ -103,8 +103,6 @@ def _of_parameter(name: str) -> HostImage | Unknown:
 
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
-_INSTANCE = "AWS::EC2::Instance"
-_PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
 _RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 
 
@@ -191,7 +189,7 @@ class Launches:
         """Whether a placement group keeps its hosts close to each other."""
         if group is None:
             return False
-        resource = self._index.find(group, _PLACEMENT_GROUP, near)
+        resource = self._index.find(group, "AWS::EC2::PlacementGroup", near)
         if resource is None:
             return UNKNOWN
         strategy = Section.of(resource, self._notes).text("Strategy")
@@ -247,7 +245,7 @@ def launch_data(resource: Resource, index: Index) -> Section | None:
         The section; None where no file that was read has it, or an instance is made from a template as well.
     """
     section = Section.of(resource, [])
-    if resource.type == _INSTANCE:
+    if resource.type == "AWS::EC2::Instance":
         return None if section.has("LaunchTemplate") else section
     configuration = index.find(section.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION, resource.origin.place)
     if configuration is not None:

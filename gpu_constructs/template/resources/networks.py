@@ -46,15 +46,10 @@ def _index_of_zone(written: Value) -> int | None:
 
 
 _ACL, _ACL_ENTRY = "AWS::EC2::NetworkAcl", "AWS::EC2::NetworkAclEntry"
-_ACL_ASSOCIATION = "AWS::EC2::SubnetNetworkAclAssociation"
-_ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
-_ENDPOINT = "AWS::EC2::VPCEndpoint"
 _EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)
-_INGRESS = "AWS::EC2::SecurityGroupIngress"
 _INTERNET_GATEWAY = "AWS::EC2::InternetGateway"
 _NAT_GATEWAY = "AWS::EC2::NatGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
-_ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
 _TABLE_OF_ENDPOINT = "Terraform::EndpointRouteTable"  # which table it is for is not read
 
@@ -120,7 +115,7 @@ class Networks:
             return False
         group = replace(first.reference, attribute="DefaultSecurityGroup")  # subnets of one environment have one VPC
         emptied = [each.properties.get("DefaultSecurityGroupId") for each in self._index.all(_EMPTIED_GROUP)]
-        opened = [each.properties.get("GroupId") for each in self._index.all(_INGRESS)]
+        opened = [each.properties.get("GroupId") for each in self._index.all("AWS::EC2::SecurityGroupIngress")]
         return group in emptied and group not in opened
 
     def _isolated(self, subnets: Value, *, public_address: bool | None) -> Sequence[Reference]:
@@ -154,7 +149,7 @@ class Networks:
         """
         subnets = {each.reference: each.properties.get("VpcId") for each in self._index.all(_SUBNET)}
         tables: dict[Reference | None, Reference | str | None] = {}
-        for each in self._index.all(_ASSOCIATION):
+        for each in self._index.all("AWS::EC2::SubnetRouteTableAssociation"):
             table = self._index.reference(each.properties.get("RouteTableId"), _ROUTE_TABLE)
             subnet = self._index.reference(each.properties.get("SubnetId"), _SUBNET)
             tables[subnet] = table if each.exists is True else tables.get(subnet)
@@ -168,7 +163,7 @@ class Networks:
     @cached_property
     def _targets(self) -> Mapping[Reference | str | None, frozenset[Reference | str | None]]:
         """Where routes lead, by their table; None for one that is not known."""
-        find, routes = self._index.reference, self._index.all(_ROUTE)
+        find, routes = self._index.reference, self._index.all("AWS::EC2::Route")
         tables = grouped(
             (find(each.properties.get("RouteTableId"), _ROUTE_TABLE), self._target(each)) for each in routes
         )
@@ -208,7 +203,7 @@ class Networks:
         off = {each.reference for each in vpcs if Section.of(each, []).flag("EnableDnsSupport") is False}
         found = {subnet: (Blocked.NO_DNS, vpc.logical_id) for subnet, (_, vpc) in self._places.items() if vpc in off}
         filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.others.known
-        some = index.all(_ACL_ASSOCIATION)
+        some = index.all("AWS::EC2::SubnetNetworkAclAssociation")
         for subnet, of_subnet in grouped(
             (index.reference(each.properties.get("SubnetId"), _SUBNET), each) for each in some
         ).items():
@@ -221,7 +216,7 @@ class Networks:
     @cached_property
     def _endpoints(self) -> Mapping[Reference | None, Sequence[tuple[str | None, frozenset[Reference | str | None]]]]:
         """Services with an endpoint that may be reached, and its `_tables`, by VPC; None for what is not known."""
-        there = ((Section.of(each, []), self._tables(each)) for each in self._index.all(_ENDPOINT))
+        there = ((Section.of(each, []), self._tables(each)) for each in self._index.all("AWS::EC2::VPCEndpoint"))
         return grouped(
             (self._index.reference(each.get("VpcId"), _VPC), (_service(each.get("ServiceName")), tables))
             for each, tables in there
