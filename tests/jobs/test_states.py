@@ -135,12 +135,6 @@ def test_a_code_that_the_user_named_keeps_its_own_budget() -> None:
     assert (attempts.error, attempts.count) == ("ExitCode143", 2)
 
 
-@pytest.mark.parametrize("end", WELL)
-def test_what_ended_well_is_not_run_again(end: dict[str, Any] | StateError) -> None:
-    attempts = Attempts(end)
-    assert (attempts.error, attempts.count) == ("", 1)
-
-
 @given(st.lists(st.sampled_from([*KINDS, *(("", end) for end in WELL)]), min_size=1, max_size=40))
 def test_a_job_ends_whatever_happens(ends: list[tuple[str, Any]]) -> None:
     attempts = Attempts(*(end for _, end in ends))

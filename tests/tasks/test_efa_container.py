@@ -8,12 +8,8 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.devices import given_devices, reachable
 from gpu_constructs.tasks.host_share import efa_devices, efa_variables
-from tests.rules.given import a_pool, container, gpu, running_on, said, task_of
-
-RULES = (given_devices, reachable)
+from tests.rules.given import a_pool
 
 
 def efa_pool(*types: str, name: str = "Hosts") -> Pool:
@@ -69,12 +65,3 @@ def test_capacities_with_different_numbers_are_refused() -> None:
     pools = [efa_pool("p4d.24xlarge", name="A"), efa_pool("p5.48xlarge", name="B"), efa_pool("p5e.48xlarge", name="C")]
     with pytest.raises(IncompatibleError, match=r"different numbers of Elastic Fabric Adapters \(A: 4, B, C: 32\)"):
         efa_devices(pools)
-
-
-@pytest.mark.parametrize("name", ["g6.8xlarge", "p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
-def test_the_rules_refuse_nothing_of_what_a_container_gets(name: str) -> None:
-    pool = efa_pool(name)
-    main = container(gpu("1"))
-    task = task_of(type(main)(name="main", requirements=main.requirements, devices=efa_devices([pool])))
-    fleet = running_on(pool, task=type(task)(name=task.name, containers=task.containers, network_mode="host"))
-    assert [each for each in said(RULES, fleet) if each.severity is Severity.ERROR] == []

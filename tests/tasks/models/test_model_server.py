@@ -223,7 +223,6 @@ def test_gpus_that_cannot_share_the_heads_of_a_model_are_refused_with_the_number
         ("vllm", ["--port", "9000"], "port=9000"),
         ("triton", ["--http-port=9000"], "port=9000"),
         ("dlc_vllm", ["--model", "acme/other"], "model='acme/other'"),
-        ("vllm", ["--gpu-memory-utilization", "90"], "--gpu-memory-utilization 0.9"),
         ("vllm", ["--gpu-memory-utilization=1.5"], "--gpu-memory-utilization 0.9"),
         ("vllm", ["--gpu-memory-utilization", "0"], "--gpu-memory-utilization 0.9"),
         ("sglang", ["--context-length 8192"], "two texts, '--context-length' and '8192'"),
