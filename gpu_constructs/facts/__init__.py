@@ -42,7 +42,6 @@ from gpu_constructs.facts.filters import InstanceNeeds as InstanceNeeds
 from gpu_constructs.facts.filters import Offer as Offer
 from gpu_constructs.facts.filters import Range as Range
 from gpu_constructs.facts.filters import choose as choose
-from gpu_constructs.facts.image_table import EXCEPTIONS as EXCEPTIONS
 from gpu_constructs.facts.image_table import IMAGES as IMAGES
 from gpu_constructs.facts.image_table import Image as Image
 from gpu_constructs.facts.image_table import OperatingSystem as OperatingSystem

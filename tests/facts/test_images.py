@@ -11,7 +11,6 @@ import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.facts import (
-    EXCEPTIONS,
     IMAGES,
     Architecture,
     Image,
@@ -21,7 +20,6 @@ from gpu_constructs.facts import (
     accelerated,
     compatibility,
     default_image,
-    families,
     general,
     image,
     instance_type,
@@ -225,17 +223,6 @@ def test_the_families_an_image_drives() -> None:
         assert answers[Verdict.DRIVES] == set(drives.split()), each
         assert answers[Verdict.UNCONFIRMED] == set(unconfirmed.split()), each
         assert not answers[Verdict.CANNOT] & (answers[Verdict.DRIVES] | answers[Verdict.UNCONFIRMED]), each
-
-
-def test_every_exception_is_about_families_that_exist_and_changes_an_answer() -> None:
-    for exception in EXCEPTIONS:
-        assert exception.families <= set(families())
-        assert exception.verdict is not Verdict.DRIVES
-        for name in exception.families:
-            reasons = {
-                compatibility(candidate, each).reason for candidate in IMAGES for each in EVERY if each.family == name
-            }
-            assert exception.reason in reasons, name
 
 
 def test_types_without_accelerators_have_a_default_image_that_can_of_amazon_linux_2023() -> None:

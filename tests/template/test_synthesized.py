@@ -111,9 +111,3 @@ def test_one_template_of_the_app_is_read_alone(synthesized: Path, stacks: Stacks
 def test_a_stage_of_the_app_is_read_alone(synthesized: Path) -> None:
     stage = read_stacks([synthesized / "assembly-Prod"])
     assert service(stage, "Prod-Service", "Strong")["Cluster"] == Reference("Prod-Network", "Cluster")
-
-
-def test_an_arn_keeps_what_it_points_at(stacks: Stacks) -> None:
-    role = only(stacks, "Service", "AWS::IAM::Role")
-    task = only(stacks, "Service", "AWS::ECS::TaskDefinition")
-    assert task.properties["TaskRoleArn"] == Reference("Service", role.logical_id, "Arn")
