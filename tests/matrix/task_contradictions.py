@@ -306,9 +306,16 @@ def _no_words(its: Combination) -> bool:
     )
 
 
+def _all_memory(its: Combination) -> bool:
+    """Shares of all the memory that a GPU has nominally, of which some is never free."""
+    return any(each.gpu_memory_mib == sum(its.ask.shares) for each in its.hosts if each.gpus)
+
+
 REMARKS: Mapping[str, Callable[[Combination], bool]] = {
     # No page says what ALL means on a host with a part of a GPU, nor whether it takes a task that asks for less.
-    "GPU006": _no_words,
+    "GPU006": lambda its: _no_words(its) or _all_memory(its),
+    # MPS limits the memory and the compute of a client from Volta on.
+    "GPU032": lambda its: bool(its.ask.shares) and any(each.gpus and each.capability < (7, 0) for each in its.hosts),
     # Which images but the one of Amazon Linux 2023 have the MPS service, no page says.
     "GPU030": lambda its: bool(its.ask.shares) and any(each.shares_gpus is None for each in its.hosts),
     # A fault of one client of MPS restarts the others.
@@ -318,5 +325,8 @@ REMARKS: Mapping[str, Callable[[Combination], bool]] = {
 }
 """Warnings of a combination that can be, by the rule."""
 
-REMARKS_ON_HOSTS: Mapping[str, Callable[[Host], bool]] = {"GPU001": lambda host: host.is_old}
+REMARKS_ON_HOSTS: Mapping[str, Callable[[Host], bool]] = {
+    # It yields to GPU032, which the shares on these hosts get.
+    "GPU001": lambda host: host.is_old and host.capability >= (7, 0),
+}
 """Warnings of hosts, whatever runs on them."""
