@@ -92,7 +92,7 @@ class Acknowledgements:
             return Acknowledged(finding=finding, reason=written[1])
         root = self._roots.get(origin.file)
         in_app = {} if root is None else self._inputs.acknowledged(root)
-        for path in _upwards(origin.construct_path or ""):
+        for path in upwards(origin.construct_path or ""):
             given = {
                 name.removeprefix(_OURS): why for name, why in in_app.get(path, {}).items() if name.startswith(_OURS)
             }
@@ -124,7 +124,8 @@ def _accepts(written: tuple[str, str], finding: Finding) -> bool:
     return written[0] == finding.rule or finding.severity is not Severity.ERROR
 
 
-def _upwards(path: str) -> Iterator[str]:
+def upwards(path: str) -> Iterator[str]:
+    """The path of a construct, and of each around it."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
-from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements
+from gpu_constructs.check.acknowledgements import Acknowledged, Acknowledgements, upwards
 from gpu_constructs.check.at_places import Changes, settled
 from gpu_constructs.check.described_hosts import with_hosts
 from gpu_constructs.check.other_values import (
@@ -35,8 +35,8 @@ from gpu_constructs.errors import brief, counted
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
 from gpu_constructs.facts.values import dataclass, grouped
-from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.rules import Choice, Finding, Rule, Severity, all_rules, check, narrowed
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.rules import Choice, Finding, Severity, all_rules, check, narrowed
 from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.finding import Text, Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
@@ -234,7 +234,8 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
     stacks = inputs.stacks(asked.given)
     files = asked.files(stacks)
     found, trials, untried = _found(stacks, inputs, files, asked)
-    found += _repeated(inputs, found, asked.rules) if callable(asked.rules) and not asked.at_synth else ()
+    if not asked.at_synth:  # there, CDK shows them
+        found += _repeated(inputs, found, asked.rules)
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
@@ -265,13 +266,22 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
     )
 
 
-def _repeated(inputs: Inputs, found: Sequence[Finding], asks: Callable[[Rule], bool]) -> Iterator[Finding]:
-    """What our constructs said when the app was made, once each, unless a rule says it; at synth CDK shows it."""
-    for at, id_, text in dict.fromkeys(inputs.warnings):
-        of_rule = (f"{each.origin.construct_path}/" for each in found if each.rule == id_ and each.origin is not None)
-        is_said = any(each.startswith(f"{at.resource}/") for each in of_rule)
-        if not is_said and all(asks(each) for each in all_rules() if each.id == id_):
-            yield Finding(rule=id_, severity=Severity.WARNING, subject=at.resource, message=text, origin=at)
+def _repeated(inputs: Inputs, found: Sequence[Finding], rules: Choice) -> Iterator[Finding]:
+    """What our constructs warned of, once each, unless a rule says it; CDK drops what is accepted (annotations.ts)."""
+    by_id = {each.id: each for each in all_rules()}
+    said = {(each.rule, path) for each in found if each.origin for path in upwards(each.origin.construct_path or "")}
+    for each in dict.fromkeys(inputs.warnings):
+        rule, name = by_id.get(each.id), f"{METADATA_KEY}::{each.id}"
+        is_asked = callable(rules) and (rule is None or rules(rule))
+        if is_asked and (each.id, each.origin.construct_path) not in said:
+            yield Finding(
+                rule=name if rule is None else rule.id,
+                severity=Severity.WARNING,
+                subject=each.origin.resource,
+                message=each.text,
+                fix=f"change that in the app, or acknowledge {name} there",
+                origin=each.origin,
+            )
 
 
 def now() -> dt.datetime:

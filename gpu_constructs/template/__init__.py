@@ -2,7 +2,7 @@
 
 ::
 
-    stacks = read_stacks(["cdk.out"])
+    stacks = Inputs(["cdk.out"]).stacks()
     fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
 
 The `model` is between two halves: `Stack`, `Resource`, and what a property can be, such as one of the `texts` of which
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gpu_constructs.template.resources.fleet import fleet_of as fleet_of
     from gpu_constructs.template.stacks import Input as Input
     from gpu_constructs.template.stacks import Inputs as Inputs
-    from gpu_constructs.template.stacks import read_stacks as read_stacks
 
 # Rules that read one section of a file need neither the readers nor the functions.
 _HOME = {
@@ -42,7 +41,6 @@ _HOME = {
     "UnreadableError": "model",
     "files_of": "resources.fleet",
     "fleet_of": "resources.fleet",
-    "read_stacks": "stacks",
 }
 
 __getattr__ = loaded_later(__name__, _HOME)

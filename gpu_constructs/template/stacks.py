@@ -6,9 +6,9 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 
-from gpu_constructs.fleet import Origin
-from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
+from gpu_constructs.template.documents import Document, Files, Source, Warned, found_at, found_in
 from gpu_constructs.template.documents.document import TEMPLATE_ENDINGS, is_plan
 from gpu_constructs.template.documents.node import Node, members, under
 from gpu_constructs.template.documents.node import Path as Keys
@@ -139,11 +139,7 @@ class Inputs:
         return new
 
     def with_values(self, values: Mapping[tuple[str, Keys], Node]) -> Inputs:
-        """The same with other values in some places, each a file with the keys in it.
-
-        Raises:
-            UnreadableError: If a file is no template any more, or is read only because another one names it.
-        """
+        """The same with other values in some places, each a file with the keys in it; see `with_documents`."""
         documents: dict[str, Document] = {}
         for (file, keys), value in values.items():
             old = documents.get(file) or self._files.documents[file]
@@ -175,11 +171,9 @@ class Inputs:
         return sources[0].acknowledged() if sources else {}
 
     @property
-    def warnings(self) -> Iterator[tuple[Origin, str, str]]:
-        """What our constructs warned of when apps were made: where, under which id, and the text."""
-        for each in (one for one in self._found if isinstance(one, Source)):
-            for path, id_, text in each.warnings():
-                yield Origin(resource=path, file=each.document.file), id_, text
+    def warnings(self) -> Iterator[Warned]:
+        """What our constructs warned of when apps were made."""
+        return chain.from_iterable(each.warnings() for each in self._found if isinstance(each, Source))
 
 
 def _raise(error: UnreadableError) -> None:
@@ -230,18 +224,3 @@ def _with(node: Node, keys: Keys, value: Node) -> Node:
     if isinstance(node, list) and isinstance(first, int):
         return [_with(each, tuple(rest), value) if at == first else each for at, each in enumerate(node)]
     return {**members(node), str(first): _with(under(node, str(first)), tuple(rest), value)}
-
-
-def read_stacks(
-    inputs: Sequence[Input],
-    *,
-    stdin: bytes | None = None,
-    parameters: Mapping[str, str] | None = None,
-    region: str | None = None,
-) -> Stacks:
-    """Reads files that belong together, once: see `Inputs` and `Inputs.stacks`.
-
-    Raises:
-        UnreadableError: If one of them cannot be read; no other exception leaves.
-    """
-    return Inputs(inputs, stdin=stdin, region=region).stacks(parameters)

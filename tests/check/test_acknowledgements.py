@@ -111,25 +111,59 @@ def test_check_of_an_assembly_leaves_out_what_its_app_accepts_and_counts_it(
     assert {each["suppressions"][0]["justification"] for each in run["results"]} == {REASON}
 
 
-def test_check_of_an_assembly_repeats_once_what_only_its_constructs_know(
+def test_check_of_an_assembly_keeps_what_is_accepted_of_another_construct(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = {"/Demo/Task/vllm": "cpu-units", "/Demo": "GPU060", "/Demo/L4": "GPU095", "/Demo/Bad": "cpu\nunits"}
-    notes = {
-        path: [{"type": "aws:cdk:warning", "data": f"so\nit is [ack: gpu-constructs::{id_}]"}] * 2
-        for path, id_ in said.items()
-    }
-    notes["/Demo/Other"] = [{"type": "aws:cdk:warning", "data": each} for each in ("x [ack: other::cpu-units]", "y")]
-    folder = app(tmp_path, notes, body=odd())
-    plain = {each.rule for each in report_in([folder]).findings}
-    assert "GPU060" in plain
-    assert plain.isdisjoint({"cpu-units", "GPU095"})  # CDK shows them at synth
-    repeated = [each for each in check_files([folder]).findings if each.message == "so\nit is"]
-    assert [(each.rule, each.severity) for each in repeated] == [(each, "warning") for each in ("GPU095", "cpu-units")]
-    assert [each.origin and each.origin.resource for each in repeated] == ["Demo/L4", "Demo/Task/vllm"]
+    rules = {each.rule for each in check_files([app(tmp_path, {}, body=odd())]).findings}
+    entries = [accepting("/x", f"gpu-constructs::{rule}")["/x"][0] for rule in sorted(rules)]
+    app(tmp_path, {"/Demo/Association": entries}, body=odd())
+    assert main(["check", str(tmp_path)]) == 1
+    assert "acknowledged" not in capsys.readouterr().out
+
+
+def warned(folder: Path, **names: str) -> str:
+    """An app in which constructs of some ids have warned, each twice, as CDK notes it."""
+    return app(
+        folder,
+        {
+            f"/Demo/{id_}": [{"type": "aws:cdk:warning", "data": f"so\nit is [ack: {name}]"}] * 2
+            for id_, name in names.items()
+        },
+        body=odd(),
+    )
+
+
+def test_check_of_an_assembly_repeats_once_what_its_constructs_warned_of(tmp_path: Path) -> None:
+    folder = warned(tmp_path, vllm="gpu-constructs::cpu-units", L4="gpu-constructs::GPU095")
+    found = [each for each in check_files([folder]).findings if each.message == "so\nit is"]
+    assert [(each.rule, each.severity) for each in found] == [
+        ("GPU095", "warning"),
+        ("gpu-constructs::cpu-units", "warning"),
+    ]
+    assert [each.origin and each.origin.construct_path for each in found] == ["Demo/L4", "Demo/vllm"]
+    assert all("acknowledge gpu-constructs::" in each.fix for each in found)
+
+
+def test_at_synth_nothing_is_repeated_as_cdk_shows_it(tmp_path: Path) -> None:
+    folder = warned(tmp_path, vllm="gpu-constructs::cpu-units")
+    assert "so\nit is" not in {each.message for each in report_in([folder]).findings}
+
+
+@pytest.mark.parametrize("name", ["other::cpu-units", "gpu-constructs::cpu\nunits", "gpu-constructs::GPU060"])
+def test_a_warning_of_others_or_one_that_a_rule_has_is_not_repeated(name: str, tmp_path: Path) -> None:
+    folder = warned(tmp_path, Chat=name)
+    assert "GPU060" in {each.rule for each in check_files([folder]).findings}
+    assert "so\nit is" not in {each.message for each in check_files([folder]).findings}
+
+
+def test_a_repeated_warning_of_a_rule_that_is_left_out_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = warned(tmp_path, vllm="gpu-constructs::cpu-units", L4="gpu-constructs::GPU095")
     main(["check", folder, "--ignore", "GPU095"])
     told = capsys.readouterr().out
-    assert "warning  cpu-units  so" in told
+    assert "vllm (Demo/vllm)" in told
+    assert "warning  gpu-constructs::cpu-units  so" in told
     assert "GPU095" not in told
 
 

@@ -30,9 +30,9 @@ from gpu_constructs import (
 )
 from gpu_constructs.check.planning.starts import starts_of
 from gpu_constructs.fleet import Starter
-from gpu_constructs.template import read_stacks
 from gpu_constructs.template.resources.fleet import fleet_of
 from tests.synthesis import Ground, Site, warned
+from tests.template.written import read_stacks
 
 HOURS = cdk.Duration.hours(6)
 NIGHTLY = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))

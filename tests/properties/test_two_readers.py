@@ -33,9 +33,10 @@ from gpu_constructs import (
     WarmHosts,
 )
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.examples import times
 from tests.synthesis import app_in, swallowed
+from tests.template.written import read_stacks
 
 # One list for each shape; every type is offered, so that a default image exists.
 TYPES = (

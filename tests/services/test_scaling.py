@@ -16,9 +16,10 @@ from gpu_constructs import ScaleBy
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.placement.rollout import Rollout, can_go_on
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.services.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
 from tests.synthesis import Ground, Site, app_in
+from tests.template.written import read_stacks
 
 _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

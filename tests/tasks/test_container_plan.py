@@ -17,6 +17,7 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
+from gpu_constructs.check.report import check_files
 from tests.synthesis import Site, Tenant, unwritten
 
 
@@ -131,6 +132,14 @@ def test_cpu_in_vcpus_is_a_warning(site: Site, cpu: int, said: list[str]) -> Non
     site.task().add_gpu_container("train", image=site.image, cpu=cpu)
     found = [each for each in site.warnings() if "CPU units, of which" in each]
     assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
+
+
+def test_check_repeats_no_warning_that_is_acknowledged_which_cdk_drops(site: Site) -> None:
+    site.task().add_gpu_container("train", image=site.image, cpu=4)
+    repeated = "gpu-constructs::cpu-units"
+    assert repeated in {each.rule for each in check_files([site.app.synth().directory]).findings}
+    cdk.Validations.of(site.stack).acknowledge(cdk.Acknowledgment(id=repeated, reason="it waits for the GPU"))
+    assert repeated not in {each.rule for each in check_files([site.app.synth(force=True).directory]).findings}
 
 
 def test_cpu_that_is_little_by_a_share_or_on_purpose_is_not_taken_for_vcpus(site: Site) -> None:

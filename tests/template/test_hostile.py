@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gpu_constructs.facts import budget
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template import Stacks, UnreadableError, read_stacks
+from gpu_constructs.template import Stacks, UnreadableError
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.model import DynamicReference, Reference, Text
 from tests.template.large import large_template
-from tests.template.written import read_text
+from tests.template.written import read_stacks, read_text
 
 QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
 

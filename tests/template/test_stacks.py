@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Origin
-from gpu_constructs.template import UnreadableError, read_stacks
+from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.model import Reference
-from tests.template.written import in_service, not_read, only_stack, read, read_text, save, template
+from tests.template.written import in_service, not_read, only_stack, read, read_stacks, read_text, save, template
 
 YAML = "Resources:\n  Task:\n    Type: AWS::ECS::TaskDefinition\n    Properties:\n      Family: a\n      Family: b\n"
 

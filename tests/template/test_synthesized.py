@@ -10,9 +10,9 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.template import Stacks, read_stacks
+from gpu_constructs.template import Stacks
 from gpu_constructs.template.model import Reference, Resource
-from tests.template.written import only_stack, stack
+from tests.template.written import only_stack, read_stacks, stack
 
 
 class Network(cdk.Stack):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.template import Stacks, read_stacks
+from gpu_constructs.template import Input, Inputs, Stacks
 from gpu_constructs.template.model import Resource, Stack, Value
 
 Template = dict[str, Any]
@@ -20,6 +21,10 @@ def template(value: Any, **sections: Any) -> Template:
         **sections.pop("Resources", {}),
     }
     return {"Resources": resources, **sections}
+
+
+def read_stacks(inputs: Sequence[Input], *, parameters: Mapping[str, str] | None = None, **given: Any) -> Stacks:
+    return Inputs(inputs, **given).stacks(parameters)
 
 
 def read(value: Any, *, region: str | None = None, parameters: dict[str, str] | None = None, **sections: Any) -> Stacks:

@@ -6,6 +6,6 @@ that a template of a stack. Whether it is a plan of Terraform is asked there too
 """
 
 from gpu_constructs.template.documents.assembly import found_at, found_in
-from gpu_constructs.template.documents.document import Document, Files, Source
+from gpu_constructs.template.documents.document import Document, Files, Source, Warned
 
-__all__ = ["Document", "Files", "Source", "found_at", "found_in"]
+__all__ = ["Document", "Files", "Source", "Warned", "found_at", "found_in"]

@@ -13,11 +13,12 @@ from functools import cache, cached_property
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
-from gpu_constructs.fleet import METADATA_KEY, Place, SourceLine
+from gpu_constructs.fleet import METADATA_KEY, Origin, Place, SourceLine
 from gpu_constructs.template.documents.document import (
     Document,
     Files,
     Source,
+    Warned,
     asset_path,
     is_plan,
     last_step,
@@ -111,7 +112,7 @@ class _Assembly:
             is_of_assembly=True,
             platform_of=self._platform_of,
             acknowledged=cache(lambda: _acknowledged(notes())),
-            warnings=lambda: _warnings(notes()),
+            warnings=lambda: _warnings(notes(), document.file),
         )
 
     def _file(self, name: str, properties: Mapping[str, Node], key: str) -> str:
@@ -209,11 +210,11 @@ def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
 _OF_OURS = re.compile(rf"(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}})\]", re.DOTALL)
 
 
-def _warnings(notes: Mapping[str, Node]) -> Iterator[tuple[str, str, str]]:
-    """What our constructs warned of when they were made: the path of the construct, the id and the text."""
+def _warnings(notes: Mapping[str, Node], file: str) -> Iterator[Warned]:
     for path, said in _noted(notes, "aws:cdk:warning"):
         if isinstance(said, str) and (found := _OF_OURS.fullmatch(said)):
-            yield path.removeprefix("/"), found["id"], found["text"]
+            at = Origin(resource=path.rpartition("/")[2], file=file, construct_path=path.removeprefix("/"))
+            yield Warned(origin=at, id=found["id"], text=found["text"])
 
 
 def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Place, SourceLine
+from gpu_constructs.fleet import Origin, Place, SourceLine
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, members, plain_values, under
 from gpu_constructs.template.model import UnreadableError, Value, end_of
@@ -231,6 +231,15 @@ TEMPLATE_ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """What a construct of ours warned of when the app was made; `id` is that of a rule, or, say, ``cpu-units``."""
+
+    origin: Origin
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One template and what is known about its stack.
 
@@ -244,7 +253,7 @@ class Source:
         construct: Finds the path of the CDK construct of a logical id.
         made_at: Finds the line that made a resource, by the path of its construct or else by its logical id.
         acknowledged: Looks up what the app accepts of a stack, by construct path and by id.
-        warnings: Looks up what our constructs warned of: the path of the construct, the id and the text of each.
+        warnings: Looks up what our constructs warned of.
         in_words: Says a piece of a text in the words of the file, given the logical id of what it is about, and whether
             it is the name of a property; None where these are the words of CloudFormation.
         place_of: Finds where one resource is deployed to, where not all of its stack are in one place.
@@ -265,7 +274,7 @@ class Source:
     place_of: Callable[[str], Place | None] = lambda _logical_id: None
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-    warnings: Callable[[], Iterable[tuple[str, str, str]]] = tuple
+    warnings: Callable[[], Iterable[Warned]] = tuple
     platform_of: Callable[[str], str | None] = lambda _tag: None
 
 

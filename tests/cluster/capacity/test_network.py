@@ -13,9 +13,10 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.rules.given import a_pool
 from tests.synthesis import Site
+from tests.template.written import read_stacks
 
 EFA = HostNetwork.efa()
 NO_GROUP = HostNetwork.efa(placement_group=False)

@@ -20,9 +20,10 @@ from gpu_constructs.fleet import Fleet, Task, known
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib, share_of
 from gpu_constructs.placement.prover import prove
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.examples import times
 from tests.synthesis import Site, app_in
+from tests.template.written import read_stacks
 
 NVIDIA = [
     each

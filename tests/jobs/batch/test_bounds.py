@@ -22,10 +22,10 @@ from gpu_constructs import (
     Purchase,
 )
 from gpu_constructs.check.planning.starts import starts_of
-from gpu_constructs.template import read_stacks
 from gpu_constructs.template.resources.fleet import fleet_of
 from tests.jobs.batch.queues import hosts, job, queue, train
 from tests.synthesis import Site, warned
+from tests.template.written import read_stacks
 
 DEFINITION = "AWS::Batch::JobDefinition"
 HOURS_6, TWICE = cdk.Duration.hours(6), BatchRetries(attempts=2)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from gpu_constructs import CapacityChoice, GpuMachineImage, HostNetwork, HostStorage, Purchase
 from gpu_constructs.fleet import Pool, Task
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.examples import times
 from tests.jobs.batch.queues import job, queue
 from tests.synthesis import Site, app_in, swallowed
+from tests.template.written import read_stacks
 
 Given = dict[str, Any]
 

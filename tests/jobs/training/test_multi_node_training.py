@@ -27,9 +27,10 @@ from gpu_constructs import (
 )
 from gpu_constructs.check.report import report_in
 from gpu_constructs.rules import Severity
-from gpu_constructs.template import fleet_of, read_stacks
+from gpu_constructs.template import fleet_of
 from tests.jobs.batch.queues import hosts, queue, train
 from tests.synthesis import Ground, Properties, Site
+from tests.template.written import read_stacks
 
 BLOCK = "cr-0123456789abcdef0"
 STARTS, ENDS = (datetime(2030, 1, day, 11, 30, tzinfo=timezone.utc) for day in (7, 8))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template import UnreadableError, read_stacks
+from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.model import Reference
-from tests.template.written import resource, save, template
+from tests.template.written import read_stacks, resource, save, template
 
 
 def stack_artifact(file: str, region: str = "unknown-region", **more: Any) -> dict[str, Any]:

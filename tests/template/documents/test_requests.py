@@ -13,7 +13,8 @@ from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.cli.check import summary
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.rules import Severity
-from gpu_constructs.template import UnreadableError, fleet_of, read_stacks
+from gpu_constructs.template import UnreadableError, fleet_of
+from tests.template.written import read_stacks
 
 SIZES = [{"type": "GPU", "value": "1"}, {"type": "VCPU", "value": "4"}, {"type": "MEMORY", "value": "12000"}]
 CONTAINER = {"image": "train:1", "resourceRequirements": SIZES, "linuxParameters": {"sharedMemorySize": 64}}

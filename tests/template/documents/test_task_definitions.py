@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.template import UnreadableError, read_stacks
+from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.model import Resource
-from tests.template.written import read_text
+from tests.template.written import read_stacks, read_text
 
 TASK = {
     "family": "chat",

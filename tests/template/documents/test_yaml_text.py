@@ -11,10 +11,10 @@ import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.template import read_stacks
 from gpu_constructs.template.documents.yaml_text import YamlText
 from gpu_constructs.template.model import UnreadableError
 from tests.pace import paces
+from tests.template.written import read_stacks
 
 
 def values(text: str) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.template import REGION, Choice, read_stacks
+from gpu_constructs.template import REGION, Choice
 from tests.template.resources.declared import resource
-from tests.template.written import read, save, template
+from tests.template.written import read, read_stacks, save, template
 
 GPUS = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2]}
 OPEN = {"Type": "String", "Default": "dev"}

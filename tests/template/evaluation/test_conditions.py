@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template import read_stacks
-from tests.template.written import in_service, not_read, only_stack, read, worked_out
+from tests.template.written import in_service, not_read, only_stack, read, read_stacks, worked_out
 
 YES: Any = {"Fn::Equals": ["a", "a"]}
 NO: Any = {"Fn::Equals": ["a", "b"]}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template import Stacks, UnreadableError, read_stacks
+from gpu_constructs.template import Stacks, UnreadableError
 from gpu_constructs.template.model import Reference, Text
 from tests.pace import paces
-from tests.template.written import in_service, not_read, resource, save, stack, template
+from tests.template.written import in_service, not_read, read_stacks, resource, save, stack, template
 
 
 def exporting(value: Any, name: Any = "network:Cluster") -> dict[str, Any]:

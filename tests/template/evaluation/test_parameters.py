@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template import Inputs, UnreadableError, read_stacks
-from tests.template.written import in_service, read, save, template, worked_out
+from gpu_constructs.template import Inputs, UnreadableError
+from tests.template.written import in_service, read, read_stacks, save, template, worked_out
 
 
 def parameter(declaration: Any, given: str | None = None) -> Any:

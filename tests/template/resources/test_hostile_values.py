@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin
 from gpu_constructs.rules.files.metrics import hosts_have_gpu_metrics
-from gpu_constructs.template import read_stacks
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import files_of, fleet_of
 from tests.examples import times
 from tests.pace import paces
 from tests.template.large import large_template
 from tests.template.resources.declared import fleet
+from tests.template.written import read_stacks
 
 TYPES = [
     "AWS::ApplicationAutoScaling::ScalableTarget",
