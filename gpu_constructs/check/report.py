@@ -277,7 +277,7 @@ def _repeated(inputs: Inputs, found: Sequence[Finding], rules: Choice) -> Iterat
             yield Finding(
                 rule=name if rule is None else rule.id,
                 severity=Severity.WARNING,
-                subject=each.origin.resource,
+                subject=str(each.origin.construct_path),
                 message=each.text,
                 fix=f"change that in the app, or acknowledge {name} there",
                 origin=each.origin,

@@ -144,6 +144,11 @@ def test_check_of_an_assembly_repeats_once_what_its_constructs_warned_of(tmp_pat
     assert all("acknowledge gpu-constructs::" in each.fix for each in found)
 
 
+def test_a_repeated_warning_names_the_other_constructs_that_have_it(tmp_path: Path) -> None:
+    folder = warned(tmp_path, **dict.fromkeys(("A/train", "B/train"), "gpu-constructs::cpu-units"))
+    assert "so\nit is (also of Demo/B/train)" in {each.message for each in check_files([folder]).findings}
+
+
 def test_at_synth_nothing_is_repeated_as_cdk_shows_it(tmp_path: Path) -> None:
     folder = warned(tmp_path, vllm="gpu-constructs::cpu-units")
     assert "so\nit is" not in {each.message for each in report_in([folder]).findings}
