@@ -15,7 +15,7 @@ from types import MappingProxyType
 from bench.sizes import hosts_of
 from bench.workloads import Hosts, Share, Workload
 from gpu_constructs.facts import InstanceType, instance_type
-from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib
+from gpu_constructs.placement.pool_profile import cpu_units, planned_memory_mib
 
 __all__ = [
     "BLOCK",
@@ -85,7 +85,7 @@ BLOCK = Block(
 
 def _part(types: Sequence[InstanceType], part: Fraction) -> Share:
     cpu = min(int(cpu_units(each) * part) for each in types)
-    memory = min(int(expected_memory_mib(each) * part) for each in types)
+    memory = min(int(planned_memory_mib(each) * part) for each in types)
     return Share(cpu=cpu, memory_mib=memory, shared_memory_mib=min(memory // 2, 65536))
 
 

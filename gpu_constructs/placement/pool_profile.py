@@ -85,13 +85,13 @@ def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RES
     return instance_type.memory_mib - 1 - reserved_mib
 
 
-def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
-    """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
-    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - reserved_mib
+def planned_memory_mib(instance_type: InstanceType) -> int:
+    """Memory of a host, in MiB, that defaults share out; nothing is judged by it, see `least_memory_mib`."""
+    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - ASSUMED_RESERVE_MIB
 
 
-def least_memory_mib(instance_type: InstanceType, reserved_mib: int) -> int:
-    """What a host of this type registers at least, as far as hosts were measured; what is planned leaves more room."""
+def least_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
+    """What a host of this type is expected to register at least, in MiB: by this, all that is written is judged."""
     share = _GPU_HOST_SHARE_PERCENT if instance_type.vendor is Vendor.NVIDIA else _SYSTEM_SHARE_PERCENT
     return int(instance_type.memory_mib * (100 - share) / 100) - reserved_mib
 
@@ -109,11 +109,11 @@ def cpu_units(instance_type: InstanceType) -> int:
 def share_of(parts: Mapping[InstanceType, Fraction], kept: FairShare = NOTHING_KEPT) -> FairShare:
     """The CPU and memory that go with a part of each type, once daemons have what they keep; the smallest of them.
 
-    Memory is a part of what a host is expected to register, see `expected_memory_mib`.
+    Memory is a part of `planned_memory_mib`.
     """
     return FairShare(
         cpu=min(int((cpu_units(each) - kept.cpu) * part) for each, part in parts.items()),
-        memory_mib=min(int((expected_memory_mib(each) - kept.memory_mib) * part) for each, part in parts.items()),
+        memory_mib=min(int((planned_memory_mib(each) - kept.memory_mib) * part) for each, part in parts.items()),
     )
 
 

@@ -163,7 +163,7 @@ _UNRUN = GOOD[: GOOD.index("  Service:\n")]
 @pytest.mark.parametrize(
     ("text", "changes", "place", "fix"),
     [
-        (_UNRUN, {"4096": "100000"}, "Memory", "memory no higher than 15155 MiB"),
+        (_UNRUN, {"4096": "100000"}, "Memory", "memory no higher than 15400 MiB"),
         (_UNRUN, {"'1'": "'0.25'"}, "Value", "whole GPUs"),
         (_UNRUN, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "a constraint that is true for hosts here"),
         (GOOD, {"RequiresCompatibilities: [EC2]": _OF_G4}, "Expression", "an expression that is true for hosts of"),

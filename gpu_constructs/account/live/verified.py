@@ -15,7 +15,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool
-from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
+from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, least_memory_mib, most_memory_mib
 
 _NOT_IN_CATALOGUE = "its type is not in the catalogue", "a newer gpu-constructs, whose catalogue may have it"
 _NO_TYPE = "its attributes do not say which type it is", ""
@@ -117,7 +117,7 @@ def _memory(seen: _Seen) -> Iterator[_Looked]:
         if host.instance_type is None:
             continue
         reserved = seen.reserved_mib(host)
-        least = expected_memory_mib(host.instance_type, ASSUMED_RESERVE_MIB if reserved is None else reserved)
+        least = least_memory_mib(host.instance_type, ASSUMED_RESERVE_MIB if reserved is None else reserved)
         most = most_memory_mib(host.instance_type, reserved or 0)
         has = host.registered.memory_mib
         fix = ""

@@ -28,12 +28,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.fleet.purchase import RANGES, REQUIREMENTS
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import alternatives, fit
-from gpu_constructs.placement.pool_profile import (
-    expected_memory_mib,
-    expected_shareable_mib,
-    most_memory_mib,
-    profile_of,
-)
+from gpu_constructs.placement.pool_profile import expected_shareable_mib, least_memory_mib, most_memory_mib, profile_of
 from gpu_constructs.placement.query.evaluate import evaluate, host_of
 from gpu_constructs.placement.reasons import Fit, HostResource, ObstacleKind, Shortfall
 from gpu_constructs.rules.evidence.expressions import joined, readable
@@ -242,9 +237,9 @@ def certain_amount(short: Shortfall, pool: Pool) -> int:
         return short.available or 0
     # A host registers less memory than the most that it may have.
     offer, host = profile_of(pool), short.instance_type
-    expected = expected_memory_mib(host, offer.may_reserve_mib)
+    least = least_memory_mib(host, offer.may_reserve_mib)
     taken = most_memory_mib(host, known(offer.reserved_mib)) - (short.available or 0) if short.beside else 0
-    return expected - taken
+    return least - taken
 
 
 def _with_gpus(task: Task, most: int | str) -> Task | None:

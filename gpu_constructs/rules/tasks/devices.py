@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.demand import demand_of, node_type_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib
+from gpu_constructs.placement.pool_profile import cpu_units, least_memory_mib
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, NEURON_ON_EC2
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -83,14 +83,14 @@ def apart(context: Context) -> Problems:
             each
             for destination in assignment.destinations
             for each in destination.types
-            if 2 * demand.cpu <= cpu_units(each) and 2 * demand.memory_mib <= expected_memory_mib(each)
+            if 2 * demand.cpu <= cpu_units(each) and 2 * demand.memory_mib <= least_memory_mib(each)
         ]
         if roomy:
             yield Problem(
                 about=workload,
                 message=f"two copies of {assignment.task.name} fit on one {roomy[0]}, where both are given the same "
                 "Neuron devices by path, which one task at a time can use",
-                fix=f"more than half of the host's memory for the task ({expected_memory_mib(roomy[0]) // 2 + 1} MiB), "
+                fix=f"more than half of the host's memory for the task ({least_memory_mib(roomy[0]) // 2 + 1} MiB), "
                 "or the placement constraint distinctInstance",
             )
 

@@ -18,7 +18,7 @@ from gpu_constructs.cluster.monitoring.options import KEPT
 from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Fleet, Task, known
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.pool_profile import cpu_units, expected_memory_mib, share_of
+from gpu_constructs.placement.pool_profile import cpu_units, planned_memory_mib, share_of
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.template import fleet_of
 from tests.examples import times
@@ -93,7 +93,7 @@ def test_shares_of_a_whole_host_leave_what_the_daemon_takes() -> None:
         share = share_of({instance_type: Fraction(gpus, instance_type.gpus)}, KEPT)
         copies = instance_type.gpus // gpus
         assert copies * share.cpu + KEPT.cpu <= cpu_units(instance_type)
-        assert copies * share.memory_mib + KEPT.memory_mib <= expected_memory_mib(instance_type)
+        assert copies * share.memory_mib + KEPT.memory_mib <= planned_memory_mib(instance_type)
 
 
 @pytest.mark.parametrize("gpus", [1, 4])

@@ -163,7 +163,7 @@ def needing(gpus: str = "1", **needs: Any) -> Task:
             a_pool("g5.xlarge", "g5.4xlarge", kind=PoolKind.MANAGED_INSTANCES),
             "GPU060",
             "memory: 73728 MiB asked, g5.4xlarge has 65536 MiB",
-            "memory no higher than 60620 MiB",
+            "memory no higher than 61603 MiB",
         ),
         (
             a_task("4", cpu_limit=8192, memory_limit_mib=20480),
