@@ -33,6 +33,7 @@ class Release:
     Attributes:
         name: Its day on Amazon Linux, such as ``20260922``, its version on Bottlerocket.
         published: Its day; None if no source says it.
+        agent_version: Version of its ECS agent; None if unknown.
         driver: Its driver, or the branch of that; None where its notes were not found.
         source: Source of the driver; empty if there is none.
     """

@@ -72,6 +72,7 @@ class GroupSettings:
     """What only an Auto Scaling group says about its hosts.
 
     Attributes:
+        warm_pool: The hosts that it keeps prepared; None without.
         update: How a deploy replaces hosts that run; None where they stay as they are.
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.

@@ -55,6 +55,7 @@ class BatchEnvironment(Construct):
 
     Attributes:
         pool: What it can launch, as the value that every check reads.
+        placement_group: The placement group of its hosts; None without.
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
     """
 

@@ -28,6 +28,7 @@ class Parameter:
 
     Attributes:
         type: Such as ``String`` or ``AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>``.
+        default: Its default; None if it has none.
         listed: The values that it allows, as they are written.
         is_secret: Whether CloudFormation hides its value (``NoEcho``), so that nothing here may show it either.
     """
