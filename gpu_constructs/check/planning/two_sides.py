@@ -1,4 +1,4 @@
-"""Two sets of files, one deployed over the other: which resources stay, and which values are others then."""
+"""Two sets of files, one deployed over the other: which resources stay, and which values differ."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Sides:
         self._steps = 0
 
     def stays(self, at: Id) -> bool:
-        """Whether a resource is what it was, after the update as well."""
+        """Whether a resource is on both sides, and the update does not replace it."""
         return at in self.old.by_id and at in self.new.by_id and not self.is_replaced(at)
 
     def is_replaced(self, at: Id) -> bool:
@@ -92,11 +92,11 @@ class Sides:
         return self._replaced.get(at, False)
 
     def changed(self, old: Resource, new: Resource, paths: Iterable[str]) -> Iterator[str]:
-        """Those of some properties that are others on the new side."""
+        """The paths whose values differ."""
         return (path for path in paths if self.differ(value_at(old, path), value_at(new, path)))
 
     def differ(self, old: Value, new: Value) -> bool:
-        """Whether a value is certainly another one on the new side."""
+        """Whether two values certainly differ."""
         if isinstance(old, Unknown) or isinstance(new, Unknown):
             return False
         return self.key(self.old, old) != self.key(self.new, new)

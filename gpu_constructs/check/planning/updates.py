@@ -65,7 +65,7 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
 
     With the fleets of both, what goes and what comes is counted together.
     """
-    found = _Update(old, new)
+    found = _Findings(Sides(old, new))
     refused = tuple(dict.fromkeys((*found.refused(), *(found.crowded(*fleets) if fleets else ()))))
     return Update(
         refused=refused,
@@ -76,11 +76,11 @@ def update_of(old: Stacks, new: Stacks, *fleets: Fleet) -> Update:
     )
 
 
-class _Update(Sides):
+class _Findings:
     """What is said of an update; nothing is told of twice."""
 
-    def __init__(self, old: Stacks, new: Stacks) -> None:
-        super().__init__(old, new)
+    def __init__(self, sides: Sides) -> None:
+        self._sides, self._old, self._new = sides, sides.old, sides.new
         self._told: set[Id] = set()
 
     def refused(self) -> Iterator[Refusal]:
@@ -92,8 +92,8 @@ class _Update(Sides):
     def crowded(self, old: Fleet, new: Fleet) -> Iterator[Refusal]:
         """What waits for room that what goes still has."""
         new = replace(new, workloads=tuple(map(self._begun, new.workloads)))
-        for proof, goes, awaited in crowds(old, new, was=self.old.at, now=self.new.at, stays=self.stays):
-            self._told |= {at for of in awaited if (at := self.new.at(of.origin)) is not None}
+        for proof, goes, awaited in crowds(old, new, was=self._old.at, now=self._new.at, stays=self._sides.stays):
+            self._told |= {at for of in awaited if (at := self._new.at(of.origin)) is not None}
             names = [each.name for each in awaited]
             come = listed(f"the new {each}" if each in goes else each for each in names)
             gone = listed(f"the old {each}" if each in names else each for each in goes)
@@ -111,8 +111,8 @@ class _Update(Sides):
 
         https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
         """
-        at = self.new.at(workload.origin)
-        resource = None if at is None or self.stays(at) else self.new.by_id[at]
+        at = self._new.at(workload.origin)
+        resource = None if at is None or self._sides.stays(at) else self._new.by_id[at]
         is_open = resource is not None and resource.type == SERVICE and "DesiredCount" not in resource.properties
         return replace(workload, desired_count=1) if is_open and workload.daemon is False else workload
 
@@ -121,53 +121,53 @@ class _Update(Sides):
 
         https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
         """
-        for service in self.new.index.all(SERVICE):
-            at = self.new.id_of(service.reference)
-            if service.exists is not True or not self.stays(at):
+        for service in self._new.index.all(SERVICE):
+            at = self._new.id_of(service.reference)
+            if service.exists is not True or not self._sides.stays(at):
                 continue
-            before = self.old.by_id[at]
-            changed = self.changed(before, service, {*before.properties, *service.properties} - {"DesiredCount"})
-            tasks = (_task(side, each) for side, each in ((self.old, before), (self.new, service)))
-            if [*changed] == ["CapacityProviderStrategy"] and not self.differ(*tasks):
+            before = self._old.by_id[at]
+            changed = self._sides.changed(before, service, {*before.properties, *service.properties} - {"DesiredCount"})
+            tasks = (_task(side, each) for side, each in ((self._old, before), (self._new, service)))
+            if [*changed] == ["CapacityProviderStrategy"] and not self._sides.differ(*tasks):
                 yield (
-                    f"the tasks of {self.new.called(service)} that run stay where they are: the files change its "
+                    f"the tasks of {self._new.called(service)} that run stay where they are: the files change its "
                     "CapacityProviderStrategy alone, which starts no deployment; ForceNewDeployment with another nonce "
                     "does, before its old capacity is removed"
                 )
 
     def replaced_services(self) -> Iterator[str]:
         """Services that stay by their id, and are others after the update."""
-        for service in self.new.index.all(SERVICE):
-            at = self.new.id_of(service.reference)
-            before = self.old.by_id.get(at)
+        for service in self._new.index.all(SERVICE):
+            at = self._new.id_of(service.reference)
+            before = self._old.by_id.get(at)
             if before is None or before.type != SERVICE or service.exists is not True or at in self._told:
                 continue
-            surely = [*self.changed(before, service, REPLACED_BY[SERVICE])]
-            paths = surely or [*self.changed(before, service, MAY_REPLACE_SERVICE)]
+            surely = [*self._sides.changed(before, service, REPLACED_BY[SERVICE])]
+            paths = surely or [*self._sides.changed(before, service, MAY_REPLACE_SERVICE)]
             if paths:
                 counts = [value_at(each, "DesiredCount") for each in (before, service)]
                 copies = " ({} and {})".format(*counts) if all(isinstance(each, int) for each in counts) else ""
                 why = f"since {listed(paths)} {'changes' if len(paths) == 1 else 'change'}"
                 yield (
-                    f"{self.new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
+                    f"{self._new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
                     f"all copies of the old and the new one{copies} run at once, for which there must be room"
                 )
 
     def new_balancers(self) -> Iterator[str]:
         """Load balancers that were not there before: their URLs are new, and tasks become healthy behind them anew."""
-        gone = [self.old.called(each) for each in self._balancers(self.old)]
+        gone = [self._old.called(each) for each in self._balancers(self._old)]
         told = f"in place of {listed(gone)}, whose DNS name and listeners go" if gone else "beside what there was"
-        for each in self._balancers(self.new):
+        for each in self._balancers(self._new):
             yield (
-                f"load balancer {self.new.called(each)} is new, {told}: clients and records need its DNS name, and "
+                f"load balancer {self._new.called(each)} is new, {told}: clients and records need its DNS name, and "
                 "it answers once tasks are healthy, for which HealthCheckGracePeriodSeconds leaves time"
             )
 
     def left_stacks(self) -> Iterator[str]:
         """Stacks that are in the old files alone, without nested ones."""
-        names = {each.name for each in self.new.stacks.stacks}
-        for each in self.old.stacks.evaluators:
-            if each.file == each.source.document.file and self.old.stack(each.name) not in names:
+        names = {each.name for each in self._new.stacks.stacks}
+        for each in self._old.stacks.evaluators:
+            if each.file == each.source.document.file and self._old.stack(each.name) not in names:
                 name = brief(each.stack_name or each.name, NAME)
                 yield (
                     f"{brief(each.name, NAME)} is in the old files alone, and no deploy deletes it: what it runs and "
@@ -176,22 +176,22 @@ class _Update(Sides):
                 )
 
     def _balancers(self, side: Side) -> Iterator[Resource]:
-        return (each for at, each in side.by_id.items() if each.type == BALANCER and not self.stays(at))
+        return (each for at, each in side.by_id.items() if each.type == BALANCER and not self._sides.stays(at))
 
     def _taken(self, unique: Unique) -> Iterator[Refusal]:
         """What somebody else has until the update ends."""
-        owners = grouped((key, at) for at, key, _ in self._claims(self.old, unique))
-        for at, key, shown in self._claims(self.new, unique):
-            leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self.stays(each)]
-            if not leaving or (at in owners[key] and self.stays(at)):
+        owners = grouped((key, at) for at, key, _ in self._claims(self._old, unique))
+        for at, key, shown in self._claims(self._new, unique):
+            leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self._sides.stays(each)]
+            if not leaving or (at in owners[key] and self._sides.stays(at)):
                 continue
             self._told.add(at)
-            was, now = self.old.by_id[leaving[0]], self.new.by_id[at]
+            was, now = self._old.by_id[leaving[0]], self._new.by_id[at]
             what = unique.what.format(shown)
             change = (
-                f"{self.new.called(now)} is replaced, and the new one takes {what}"
+                f"{self._new.called(now)} is replaced, and the new one takes {what}"
                 if leaving[0] == at
-                else f"{self.new.called(now)} takes {what} from {self.old.called(was)}, which goes"
+                else f"{self._new.called(now)} takes {what} from {self._old.called(was)}, which goes"
             )
             yield replace(unique.refusal, change=f"{change}; the old one is deleted last")
 
@@ -203,57 +203,58 @@ class _Update(Sides):
             for value in map(_discovered, last) if is_list(last) else [last]:
                 if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
                     shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
-                    key = tuple(self.key(side, each) for each in (value, *around))
+                    key = tuple(self._sides.key(side, each) for each in (value, *around))
                     yield side.id_of(resource.reference), key, shown
 
     def _providers_in_use(self) -> Iterator[Refusal]:
         """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict[Id | str, list[Resource]](list)
-        for service in self.old.index.all(SERVICE):
+        for service in self._old.index.all(SERVICE):
             for item in _list(value_at(service, "CapacityProviderStrategy") or self._default_of(service)):
                 named = item.get("CapacityProvider") if isinstance(item, Mapping) else None
-                provider = self._provider(self.old, named)
+                provider = self._provider(self._old, named)
                 if provider is not None:
                     users[provider].append(service)
         for kind in (ASSOCIATIONS, _CLUSTER):
-            for listing in self.old.index.all(kind):
-                at = self.old.id_of(listing.reference)
-                if not self.stays(at):
+            for listing in self._old.index.all(kind):
+                at = self._old.id_of(listing.reference)
+                if not self._sides.stays(at):
                     continue
-                left = value_at(self.new.by_id[at], "CapacityProviders")
+                left = value_at(self._new.by_id[at], "CapacityProviders")
                 if isinstance(left, Unknown) or any(isinstance(each, Unknown) for each in _list(left)):
                     continue
-                kept = {self._provider(self.new, each) for each in _list(left)}
+                kept = {self._provider(self._new, each) for each in _list(left)}
                 for value in _list(value_at(listing, "CapacityProviders")):
-                    provider = self._provider(self.old, value)
-                    gone = provider not in kept or (isinstance(provider, tuple) and self.is_replaced(provider))
+                    provider = self._provider(self._old, value)
+                    gone = provider not in kept or (isinstance(provider, tuple) and self._sides.is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
                         yield self._leaving(provider, users[provider])
 
     def _clusters_imported(self) -> Iterator[Refusal]:
         """Clusters that are replaced while services of other stacks import them."""
-        for service in self.old.index.all(SERVICE):
-            cluster = self.old.index.find(value_at(service, "Cluster"), _CLUSTER)
-            written = self.old.node(service, "Resources", service.logical_id, "Properties", "Cluster")
+        for service in self._old.index.all(SERVICE):
+            cluster = self._old.index.find(value_at(service, "Cluster"), _CLUSTER)
+            written = self._old.node(service, "Resources", service.logical_id, "Properties", "Cluster")
             is_imported = under(written, "Fn::ImportValue") is not None
-            if cluster is not None and is_imported and self.is_replaced(self.old.id_of(cluster.reference)):
-                self._told.add(self.old.id_of(service.reference))
-                change = f"{self.old.called(cluster)} is replaced, and {self.old.called(service)} imports it until then"
+            if cluster is not None and is_imported and self._sides.is_replaced(self._old.id_of(cluster.reference)):
+                self._told.add(self._old.id_of(service.reference))
+                names = map(self._old.called, (cluster, service))
+                change = "{} is replaced, and {} imports it until then".format(*names)
                 answer = EXPORTED.answer.format("updated", service.stack)
                 yield replace(CLUSTER_EXPORTED, change=change, answer=answer)
 
     def _leaving(self, provider: Id | str, services: Sequence[Resource]) -> Refusal:
-        name = provider if isinstance(provider, str) else self.old.called(self.old.by_id[provider])
+        name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
-        users = listed(map(self.old.called, services))
+        users = listed(map(self._old.called, services))
         change = f"capacity provider {name} leaves its cluster, and {users} {use} it until then"
         for each in services if isinstance(provider, tuple) else ():
-            strategy = self.old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
+            strategy = self._old.node(each, "Resources", each.logical_id, "Properties", "CapacityProviderStrategy")
             imported = [*filter(None, (under(one, "Fn::ImportValue") for one in nodes_in(strategy)))]
             if imported and each.stack != provider[0]:
                 # CloudFormation looks at exports before ECS looks at the list.
-                now = next((of for at, of in self.new.by_id.items() if at[0] == provider[0]), None)
-                outputs = {} if now is None else members(self.new.node(now, "Outputs"))
+                now = next((of for at, of in self._new.by_id.items() if at[0] == provider[0]), None)
+                outputs = {} if now is None else members(self._new.node(now, "Outputs"))
                 is_kept = any(under(of, "Export", "Name") in imported for of in outputs.values())
                 answer = EXPORTED.answer.format("updated" if is_kept else "deleted", each.stack)
                 return replace(EXPORTED, change=change, answer=answer)
@@ -268,9 +269,9 @@ class _Update(Sides):
 
     def _default_of(self, service: Resource) -> Value:
         """The default strategy of the cluster of a service that has neither a strategy nor a launch type."""
-        cluster = self.key(self.old, value_at(service, "Cluster"))
-        for each in self.old.index.all(ASSOCIATIONS):
-            if value_at(service, "LaunchType") is None and self.key(self.old, value_at(each, "Cluster")) == cluster:
+        cluster = self._sides.key(self._old, value_at(service, "Cluster"))
+        for each in self._old.index.all(ASSOCIATIONS) if value_at(service, "LaunchType") is None else ():
+            if self._sides.key(self._old, value_at(each, "Cluster")) == cluster:
                 return value_at(each, "DefaultCapacityProviderStrategy")
         return None
 
