@@ -60,10 +60,10 @@ class Context:
         found = self.resource(thing)
         return found is not None and found.own_metadata.get(EXISTS) is True
 
-    def is_known_to_stacks(self, thing: Pool | Task | Workload) -> bool:
+    def is_exposed(self, thing: Pool | Task | Workload) -> bool:
         """Whether an output or a parameter hands a thing on to stacks or scripts that these files do not show."""
         found = self.resource(thing)
-        return found is not None and found.reference in self.index.others.known_to_stacks
+        return found is not None and found.reference in self.index.others.exposed_to_stacks
 
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from; None where no file that was read says it."""

@@ -116,7 +116,7 @@ def is_open(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One resource of a stack, worked out but for its `metadata`.
+    """One resource of a stack, with all values resolved; `metadata` is as written.
 
     Attributes:
         type: Such as ``AWS::ECS::Service``.
@@ -166,14 +166,14 @@ class Stack:
         resources: Its resources by logical id; those whose condition is false are left out.
         region: Where it is deployed to; None where that is only known at deploy time.
         root: File of the stack around it that is in no other one; its own file where it is not nested.
-        known: Finds what of it stacks and scripts know that are not read.
+        exposed: Finds the resources that stacks and scripts outside these files can read.
     """
 
     name: str
     resources: Mapping[str, Resource] = field(hash=False)
     region: str | None = None
     root: str | None = None
-    known: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
+    exposed: Callable[[], Iterable[Reference]] = field(default=tuple, compare=False, repr=False)
 
 
 class UnreadableError(GpuConstructsError):

@@ -139,7 +139,7 @@ class Balancing:
     def _mentioned_elsewhere(self) -> frozenset[Reference]:
         """What nested stacks and code of somebody are given, which may make listeners."""
         of_stacks = (references_in(each.properties) for each in self._index.all("AWS::CloudFormation::Stack"))
-        return self._index.others.known_to_code.union(*of_stacks)
+        return self._index.others.exposed_to_code.union(*of_stacks)
 
     def has_no_listener(self, group: Resource) -> bool:
         """Whether certainly nothing sends requests to a target group, which nothing outside can before it is made."""

@@ -147,7 +147,7 @@ def _images_of_another(context: Context) -> Iterator[Problem]:
         task, places = route.task, [each for each in route.destinations if each.fit.answer is not False]
         wrong = {each.pool.name: {host: built_for_another(task, host) for host in each.types} for each in places}
         on_none = route.is_closed and all(found and all(found.values()) for found in wrong.values())
-        if route.workload is None and not (on_none and task.wants_accelerator and not context.is_known_to_stacks(task)):
+        if route.workload is None and not (on_none and task.wants_accelerator and not context.is_exposed(task)):
             continue  # who runs it by hand may choose hosts that run it
         for each in places:
             named = {container: host for host, found in wrong[each.pool.name].items() for container in found}

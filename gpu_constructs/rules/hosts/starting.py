@@ -125,7 +125,7 @@ def may_use_the_key(context: Context) -> Problems:
                     "EBS takes only symmetric encryption keys: no host starts",
                     fix="another key, with KeySpec SYMMETRIC_DEFAULT or none: the KeySpec of a key cannot change",
                 )
-            elif key.reference not in index.others.known_to_code and roles.are_left_out(policy):
+            elif key.reference not in index.others.exposed_to_code and roles.are_left_out(policy):
                 yield Problem(
                     about=pool,
                     property_name=_KEY_ID,
@@ -135,6 +135,6 @@ def may_use_the_key(context: Context) -> Problems:
                     "kms:DescribeKey, kms:Encrypt, kms:GenerateDataKey* and kms:ReEncrypt*",
                     is_certain=is_known
                     and pool.kind is not PoolKind.BATCH
-                    and key.reference not in index.others.known_to_stacks
+                    and key.reference not in index.others.exposed_to_stacks
                     and not index.others.may_call("kms:CreateGrant", "kms:PutKeyPolicy", on=key.reference),
                 )

@@ -191,7 +191,7 @@ def _problems(context: Context, route: Route, pool: Pool, system: Resource) -> P
 
 def _without_target(context: Context, route: Route, pool: Pool, system: Resource) -> Problems:
     """See https://github.com/aws/efs-utils/issues/90."""
-    may_be_made = system.reference in context.index.others.known or context.index.others.may_call(
+    may_be_made = system.reference in context.index.others.exposed or context.index.others.may_call(
         "elasticfilesystem:CreateMountTarget", on=system.reference
     )
     if system.exists is True and not may_be_made:

@@ -92,11 +92,11 @@ def stack_of(evaluator: Evaluator) -> Stack:
         if (resource := _resource(evaluator, logical_id, declaration)) is not None
     }
     root = evaluator.source.document.file
-    given = partial(_known_to_others, evaluator)
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root, known=given)
+    exposed = partial(_exposed_by, evaluator)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=root, exposed=exposed)
 
 
-def _known_to_others(evaluator: Evaluator) -> Iterator[Reference]:
+def _exposed_by(evaluator: Evaluator) -> Iterator[Reference]:
     """What exports that were not met give to other stacks, and outputs without a name to whoever reads them."""
     yield from evaluator.shared.exports.left_by(evaluator)
     if evaluator.file == evaluator.source.document.file:  # what a nested one has, the stack around it reads

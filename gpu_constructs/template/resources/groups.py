@@ -216,7 +216,8 @@ _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 _AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
 
-_SET_SIZE = [f"autoscaling:{each}" for each in ("ExecutePolicy", "SetDesiredCapacity", "UpdateAutoScalingGroup")]
+_UPDATE_GROUP = "autoscaling:UpdateAutoScalingGroup"
+_SET_SIZE = ("autoscaling:ExecutePolicy", "autoscaling:SetDesiredCapacity", _UPDATE_GROUP)
 
 
 class Schedules:
@@ -224,6 +225,7 @@ class Schedules:
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
+        self._mentioned = cache(mentioned)  # two questions ask for it
         some = ((each.properties.get("AutoScalingGroupName"), each) for each in index.all(_ACTION))
         groups = ((index.reference(name, AUTO_SCALING_GROUP, each.origin.place), each) for name, each in some)
         self._actions = grouped((group, Section.of(each, notes)) for group, each in groups)
@@ -253,14 +255,14 @@ class Schedules:
         """Whether a scheduled action, a schedule or somebody who is told of a group may set a higher MaxSize of it."""
         sizes = [each.integer("MaxSize") for each in (*self._actions.get(group, ()), *self._of_any)]
         is_higher = any(isinstance(each, Unknown) or (each or 0) > known(most or 0) for each in sizes)
-        return is_higher or group in self._index.others.known_to_stacks or not self._resized.isdisjoint({group, None})
+        return is_higher or group in self._index.others.exposed_to_stacks or not self._resized.isdisjoint({group, None})
 
     @cached_property
     def _resized(self) -> frozenset[Reference | None]:
         """Groups of which a schedule, or a function, sets a MaxSize; None for one that is not known."""
         found: set[Reference | None] = set()
-        for _, text, references in self._said:
-            if names_one_of(_SET_SIZE[-1:], text) and "maxsize" in text.lower():
+        for text, references in map(self._mentioned, self._index.all(*_EVENT_BRIDGE, _FUNCTION)):
+            if names_one_of([_UPDATE_GROUP], text) and "maxsize" in text.lower():
                 groups = (self._index.at(one, AUTO_SCALING_GROUP) for one in references)
                 found |= {each.reference for each in groups if each is not None} or {None}
         return frozenset(found)
@@ -282,13 +284,10 @@ class Schedules:
     @cached_property
     def _may_be_emptied(self) -> bool:
         """Whether a schedule of EventBridge calls Auto Scaling, or a function of these files, which may."""
-        scheduled = [(text, some) for each, text, some in self._said if "ScheduleExpression" in each.properties]
-        calls = any(self._index.at(one, _FUNCTION) for _, some in scheduled for one in some)
+        rules = self._index.all(*_EVENT_BRIDGE)
+        scheduled = [self._mentioned(each) for each in rules if "ScheduleExpression" in each.properties]
+        calls = any(self._index.at(one, _FUNCTION) for _, references in scheduled for one in references)
         return calls or any(_AUTO_SCALING in text.lower() for text, _ in scheduled)
-
-    @cached_property
-    def _said(self) -> list[tuple[Resource, str, list[Reference]]]:
-        return [(each, *mentioned(each)) for each in self._index.all(*_EVENT_BRIDGE, _FUNCTION)]
 
 
 def _time(actions: Iterable[Section]) -> str | Unknown | None:

@@ -88,8 +88,8 @@ class Index:
 
     @cached_property
     def others(self) -> Others:
-        """Who else may change what is here."""
-        return Others(self._by_key, self._stacks)
+        """What code and other stacks can reach of what is here."""
+        return Others(self._by_key.values(), self._stacks, self.all, self.at)
 
     def where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.

@@ -104,7 +104,7 @@ class Networks:
             blocker=blocker,
             missing_endpoints=() if None in there else tuple(each for each in _NEEDED if each not in there),
             may_be_opened=blocked_by is Blocked.NO_DNS
-            or not self._index.others.known_to_stacks.isdisjoint({*tables, vpc}),
+            or not self._index.others.exposed_to_stacks.isdisjoint({*tables, vpc}),
         )
 
     def have_emptied_group(self, subnets: Value) -> bool:
@@ -202,7 +202,7 @@ class Networks:
         vpcs = () if any(index.all(*_RESOLVERS, *_RESOLVER_RULES)) else index.all(_VPC)
         off = {each.reference for each in vpcs if Section.of(each, []).flag("EnableDnsSupport") is False}
         found = {subnet: (Blocked.NO_DNS, vpc.logical_id) for subnet, (_, vpc) in self._places.items() if vpc in off}
-        filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.others.known
+        filled = index.named_by(index.all(_ACL_ENTRY), "NetworkAclId", _ACL) | index.others.exposed
         some = index.all("AWS::EC2::SubnetNetworkAclAssociation")
         for subnet, of_subnet in grouped(
             (index.reference(each.properties.get("SubnetId"), _SUBNET), each) for each in some
@@ -226,7 +226,7 @@ class Networks:
     def _tables(self, endpoint: Resource) -> frozenset[Reference | str | None]:
         """The route tables of a gateway endpoint, which serves their subnets alone; None for any."""
         tables, kind = endpoint.properties.get("RouteTableIds"), endpoint.properties.get("VpcEndpointType")
-        is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in self._index.others.known
+        is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in self._index.others.exposed
         if is_open or kind not in {None, "Gateway"} or not (is_list(tables) or (tables is None and kind)):
             return frozenset({None})
         return frozenset(self._index.reference(each, _ROUTE_TABLE) for each in tables or ())

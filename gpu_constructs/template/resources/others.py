@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.template.model import (
     STATE_MACHINES,
     Reference,
@@ -47,31 +48,33 @@ _FULL_ACCESS: Mapping[str, Sequence[str]] = {
 _HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
+@dataclass(frozen=True, eq=False)
 class Others:
-    """What others know of these files, and may therefore add to, and what they may do to it."""
+    """What code and other stacks can reach of these resources, and which calls they may make."""
 
-    def __init__(self, resources: Mapping[tuple[str, str], Resource], stacks: Sequence[Stack]) -> None:
-        self._resources = resources
-        self._stacks = stacks
-        self._calls: dict[tuple[str, ...], set[Reference | None]] = {}
-
-    @cached_property
-    def known(self) -> frozenset[Reference]:
-        """What code or other stacks know."""
-        return self.known_to_code | self.known_to_stacks
+    _resources: Iterable[Resource]
+    _stacks: Sequence[Stack]
+    _all: Callable[..., Iterable[Resource]]
+    _at: Callable[[Reference], Resource | None]
+    _calls: dict[tuple[str, ...], set[Reference | None]] = field(default_factory=dict)
 
     @cached_property
-    def known_to_code(self) -> frozenset[Reference]:
+    def exposed(self) -> frozenset[Reference]:
+        """What code or other stacks can reach."""
+        return self.exposed_to_code | self.exposed_to_stacks
+
+    @cached_property
+    def exposed_to_code(self) -> frozenset[Reference]:
         """What code of somebody is given, be it by an alias, a function or its role."""
         return frozenset(one for each in self._code for one in references_in(each.properties))
 
     @cached_property
-    def known_to_stacks(self) -> frozenset[Reference]:
+    def exposed_to_stacks(self) -> frozenset[Reference]:
         """What outputs and parameters give to stacks and scripts that these files do not show."""
         stored = (
             one for each in self._all("AWS::SSM::Parameter") for one in references_in(each.properties.get("Value"))
         )
-        return frozenset(chain(stored, (one for each in self._stacks for one in each.known())))
+        return frozenset(chain(stored, (one for each in self._stacks for one in each.exposed())))
 
     def may_call(self, *operations: str, on: Reference | None = None) -> bool:
         """Whether code of somebody, or a role of these files, may call one of some operations, as policies name them.
@@ -82,12 +85,9 @@ class Others:
         if operations not in self._calls:  # as each group of hosts is asked about the same
             wanted = [each.lower() for each in operations]
             found = {of for action, of in self._allowed if any(fnmatchcase(each, action) for each in wanted)}
-            self._calls[operations] = found | ({None} if names_one_of(operations, self._said) else set())
+            self._calls[operations] = found | ({None} if names_one_of(operations, self._texts) else set())
         of_some = self._calls[operations]
         return None in of_some or (bool(of_some) if on is None else on in of_some)
-
-    def _all(self, *types: str) -> Iterator[Resource]:
-        return (each for each in self._resources.values() if each.type in types)
 
     @cached_property
     def _allowed(self) -> frozenset[tuple[str, Reference | None]]:
@@ -99,7 +99,8 @@ class Others:
         return frozenset((each.lower() if isinstance(each, str) else "*", of) for each, of in (*of_aws, *allowed))
 
     @cached_property
-    def _said(self) -> str:
+    def _texts(self) -> str:
+        """What whoever may call an API says, without comments."""
         rules = self._all("AWS::Events::Rule", *_FUNCTIONS, *STATE_MACHINES)
         callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
         return "\n".join(_COMMENT.sub("", mentioned(each)[0]) for each in callers.values())
@@ -111,11 +112,11 @@ class Others:
             (one, each) for each in self._all("AWS::IAM::Policy") for one in references_in(each.properties.get("Roles"))
         )
         found: dict[Reference, None] = {}
-        waiting = [each for each in self._resources.values() if _is_of_somebody(each)]
+        waiting = [each for each in self._resources if _is_of_somebody(each)]
         for each in waiting:
             new = dict.fromkeys(one for one in references_in(each.properties) if one not in found)
             found.update(new)
-            for one in filter(None, (self._resources.get((of.stack, of.logical_id)) for of in new)):
+            for one in filter(None, map(self._at, new)):
                 waiting += [one] if one.type in _HANDED_ON else []
                 waiting += policies.get(one.reference, ()) if one.type == _ROLE else ()
         return waiting

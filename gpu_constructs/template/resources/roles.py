@@ -95,7 +95,7 @@ class Roles:
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:
         """The roles that a policy or somebody else may give more to; None for one that is not known."""
-        roles: set[Reference | None] = {*self._index.others.known}
+        roles: set[Reference | None] = {*self._index.others.exposed}
         for policy in self._index.all(*_POLICIES):
             named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
             names = [each for each in named if each is not None] if is_list(named) else [UNKNOWN]

@@ -120,11 +120,11 @@ class SecurityGroups:
 
     def _rules(self, groups: Groups, direction: str) -> Sequence[_Rule] | None:
         """The rules of some groups in a direction; None where others may add some, or one is for an unknown group."""
-        given, alone = self._index.others.known, self._alone(direction)
+        exposed, alone = self._index.others.exposed, self._alone(direction)
         # A dynamic block of Terraform may write rules of which its plan says nothing, but not beside others.
         bare = [each for each in groups if direction not in each.properties and each.reference not in alone]
         names = [each.reference for each in groups]
-        may_change = any(each in given or self._index.others.may_call(*_CHANGES_GROUPS, on=each) for each in names)
+        may_change = any(each in exposed or self._index.others.may_call(*_CHANGES_GROUPS, on=each) for each in names)
         may_change = may_change or any("." in each.logical_id for each in bare)
         if may_change or None in alone:
             return None
