@@ -15,7 +15,7 @@ from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, over_budget, summary
 from gpu_constructs.check.report import report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
-from gpu_constructs.rules import Finding, Rule, Severity, all_rules
+from gpu_constructs.rules import Finding, Severity, all_rules
 from gpu_constructs.rules.files.unread_input import understood
 from gpu_constructs.rules.finding import in_arguments
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
@@ -31,7 +31,9 @@ def report_of(
     directories: Sequence[str], context: cdk.IPolicyValidationContext, budget: float | None
 ) -> tuple[cdk.PolicyValidationPluginReport, tuple[str, ...]]:
     """What is found in the templates of an app, and lines about hosts, prices and what was not checked."""
-    report = report_in(directories, rules=_is_shown)
+    # What needs an answer, a part that was not understood, and in one line what was not checked.
+    kept = {understood.id, UNCHECKED}
+    report = report_in(directories, rules=lambda each: each.severity is not Severity.INFO or each.id in kept)
     notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
     found = plan(report.fleet)
     lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
@@ -42,11 +44,6 @@ def report_of(
     violations = [_violation(each, context.app_construct) for each in findings if each.rule != UNCHECKED]
     success = not any(each.severity is Severity.ERROR for each in findings)
     return cdk.PolicyValidationPluginReport(success=success, violations=violations), lines
-
-
-def _is_shown(rule: Rule) -> bool:
-    """What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
-    return rule.severity is not Severity.INFO or rule.id in {understood.id, UNCHECKED}
 
 
 def _violation(finding: Finding, app: IConstruct) -> cdk.PolicyViolation:

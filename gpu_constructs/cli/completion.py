@@ -72,10 +72,6 @@ def _bash(commands: Mapping[str, tuple[argparse.Action, ...]]) -> str:
     return _BASH.format(commands=_quoted(commands), values="\n".join(values), options="\n".join(options))
 
 
-def _zsh(commands: Mapping[str, tuple[argparse.Action, ...]]) -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(commands)}"
-
-
 def _fish(commands: Mapping[str, tuple[argparse.Action, ...]]) -> str:
     start, lines = "complete -c gpu-constructs -n", []
     for name, actions in commands.items():
@@ -91,4 +87,5 @@ def _quoted(words: Iterable[str]) -> str:
     return shlex.quote(" ".join(words))
 
 
-_SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+_ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+_SHELLS = {"bash": _bash, "zsh": lambda each: f"{_ZSH}{_bash(each)}", "fish": _fish}

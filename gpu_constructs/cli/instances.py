@@ -7,14 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 
-from gpu_constructs.check.planning.model_memory import (
-    CONTEXT,
-    MEMORY_FRACTION,
-    ModelMemory,
-    gpus_that_hold,
-    memory_of_model,
-)
-from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from
 from gpu_constructs.cli.options import add_configuration, add_format, declared_types
 from gpu_constructs.cli.output import Line, pieces, table, write_report
@@ -23,6 +15,14 @@ from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceNeeds, 
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.drivers import gib_of
 from gpu_constructs.facts.filters import SORT_ORDERS, Condition, Step, needs_like
+from gpu_constructs.facts.model_memory import (
+    CONTEXT,
+    MEMORY_FRACTION,
+    ModelMemory,
+    gpus_that_hold,
+    memory_of_model,
+)
+from gpu_constructs.facts.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 from gpu_constructs.facts.prices import Price
 from gpu_constructs.facts.values import dataclass
 

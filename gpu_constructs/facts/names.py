@@ -160,11 +160,6 @@ EC2_VALUES: Mapping[str, frozenset[str]] = {
 """Values that the EC2 API has for the fields of `gpu_constructs.fleet.InstanceRequirements`."""
 
 
-def accelerator_name(model: str) -> str:
-    """The API's name of a model: lower case with hyphens, ``radeon-pro-v520``."""
-    return model.lower().replace(" ", "-")
-
-
 REGIONS = frozenset(
     """
     af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1

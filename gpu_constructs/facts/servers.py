@@ -105,10 +105,6 @@ class ServerFacts:
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
         return None
 
-    def is_told_of_gpus(self, arguments: Iterable[str]) -> bool:
-        """Whether arguments say how it uses several GPUs."""
-        return not arguments_in(arguments).keys().isdisjoint(self.parallel or self.gpu_arguments[:1])
-
 
 def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
     """The arguments of a command, each with the word that follows it or its ``=``."""

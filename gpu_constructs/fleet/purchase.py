@@ -9,7 +9,7 @@ from functools import lru_cache
 from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
 from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
-from gpu_constructs.facts.names import MANUFACTURERS, TYPES, accelerator_name, matches
+from gpu_constructs.facts.names import MANUFACTURERS, TYPES, matches
 from gpu_constructs.facts.values import Named, dataclass
 from gpu_constructs.fleet.origin import Subnet
 from gpu_constructs.fleet.unknown import Unknown
@@ -224,7 +224,7 @@ def _accelerators(instance_type: InstanceType, wanted: InstanceRequirements) -> 
         )
         and _among(MANUFACTURERS.get(devices.vendor), wanted.accelerator_manufacturers)
         and _among(TYPES.get(devices.vendor), wanted.accelerator_types)
-        and _among(accelerator_name(devices.model), wanted.accelerator_names)
+        and _among(devices.model.lower().replace(" ", "-"), wanted.accelerator_names)  # such as radeon-pro-v520
     )
 
 

@@ -163,11 +163,6 @@ class PoolLoad:
         return self.pool.kind is PoolKind.MANAGED_INSTANCES
 
     @property
-    def has_only_this(self) -> bool:
-        """Whether tasks without a strategy come that no other pool can run."""
-        return any(each.least and not each.is_bound for each in self.tenants)
-
-    @property
     def is_settled(self) -> bool:
         """Whether all that comes was certainly placed."""
         return not self.is_crowded and all(

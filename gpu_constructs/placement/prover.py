@@ -169,7 +169,9 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
             tenant.placed = (tenant.most or 0) if tenant.fits is True else 0
     answer: bool | Unknown = True if shared.is_settled else UNKNOWN
     at_least: Bound | None = _NO_HOSTS
-    if not shared.is_made_to_measure and (answer is not True or shared.has_only_this):
+    # Tasks without a strategy that no other pool can run.
+    has_only_this = any(each.least and not each.is_bound for each in shared.tenants)
+    if not shared.is_made_to_measure and (answer is not True or has_only_this):
         at_least = _hosts_at_least(shared)
         most = hosts_of(shared.pool, Assumption.BEST)
         if at_least is None or (most is not None and at_least.hosts > most):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.check.planning.model_memory import (
-    CONTEXT,
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, counted, shown
+from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
+from gpu_constructs.facts.drivers import cuda_memory_mib
+from gpu_constructs.facts.model_memory import (
+    MARGIN,
     MEMORY_FRACTION,
     ModelMemory,
     gpus_that_hold,
     may_split,
     memory_of_model,
+    said_of,
+    served,
     vllm_takes,
 )
-from gpu_constructs.check.planning.model_shapes import model_named
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, counted, shown
-from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
-from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.servers import arguments_in
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
@@ -30,17 +31,7 @@ from gpu_constructs.tasks.models.model_server import ModelServer
 _RULE = "GPU064"
 _VLLM = frozenset({"vllm", "dlc_vllm"})
 _SHORTER = (65_536, 32_768, 16_384, 8192, 4096, 2048)  # contexts, tried in order
-# Weights elsewhere than on the GPUs, or options that are not in the command.
-_CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load[-_]format|torchao.*)")
-_QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
-_CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
-_FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
-# With it, vLLM does not use --gpu-memory-utilization (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
-_CACHE_SIZE = re.compile(r"--kv[-_]cache[-_]memory")
-_CACHE = re.compile(r"--kv[-_]cache")
 _TENSOR_PARALLEL = frozenset({"--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--num-shard"})
-# By how much the parameters of a model times its bytes were more than what was published.
-_MARGIN = 1.02
 
 
 def with_memory(
@@ -62,38 +53,25 @@ def with_memory(
 
 def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> tuple[Finding | None, float | None]:
     """What may not fit or is not known, and the memory in GiB that each GPU must have for the weights alone."""
-    memory = _memory(server)
+    is_open = any(map(is_token, (server.model, *server.command)))
+    memory = None if is_open else served(server.model or "", arguments_in(server.command), by_vllm=server.name in _VLLM)
     if memory is None:
         unknown = f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known"
         fix = "state gpu_memory_gib for what each of its GPUs must have"
         return Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
-    finding, most_gpus = None, 0
-    told, has_cache_size = _value(server.command, _FRACTION) or "", any(map(_CACHE_SIZE.match, server.command))
-    fraction = float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
+    finding, most_gpus, fraction = None, 0, memory.fraction
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
-        count, most, usable = _gpus(gpus, instance_type)
-        if not count or most is None or usable is None:
+        count, usable = _gpus(gpus, instance_type)
+        if not count or usable is None:
             continue
         _require_able(server, memory, gpus, instance_type, count)
         most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
-        has = most if isinstance(gpus, GpuShare) else instance_type.gpu_memory_mib or most
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
-        there = f"{counted(count, 'GPU')} of {instance_type}"
-        used, too_small = count * usable * fraction, ""
-        if isinstance(gpus, GpuShare):
-            # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
-            used = min(usable, fraction * (cuda_memory_mib(instance_type) or usable))
-        if weights * 1024 > count * most * _MARGIN:
-            too_small = f"{there} {'has' if count == 1 else 'have'} {gib_of(count * has):g} GiB"
-        elif server.name in _VLLM and not has_cache_size and weights * 1024 > used * _MARGIN:
-            # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
-            part = f"--gpu-memory-utilization {fraction:g}"
-            too_small = f"vLLM takes {used / 1024:.1f} GiB of {there} for weights and cache ({part})"
-        if too_small:
+        if why := memory.too_large_for(instance_type, count, usable if isinstance(gpus, GpuShare) else None):
             default = f"--gpu-memory-utilization {MEMORY_FRACTION}, the default"
-            is_enough = weights * 1024 * _MARGIN <= count * usable * MEMORY_FRACTION
+            is_enough = weights * 1024 <= count * usable * MEMORY_FRACTION
             raise DoesNotFitError(
-                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {too_small}",
+                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {why}",
                 argument="gpus",
                 value=gpus,
                 fix=default if is_enough else _fix(memory, instance_type, count),
@@ -104,13 +82,12 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 rule=_RULE,
                 severity=Severity.WARNING,
                 subject=name,
-                message=f"{shown(server.model)} of container {name} needs about {needed:.1f} GiB on each of {there} "
-                f"with one sequence of {memory.context:,} tokens, and a server uses {usable * fraction / 1024:.1f} GiB "
-                "of it",
+                message=f"{shown(server.model)} of container {name} needs about {needed:.1f} GiB on each of "
+                f"{counted(count, 'GPU')} of {instance_type} with one sequence of {memory.context:,} tokens, and a "
+                f"server uses {usable * fraction / 1024:.1f} GiB of it",
                 fix=_shorter(server, memory, count, usable * fraction) + _fix(memory, instance_type, count),
             )
-    least = int(memory.parts[0].gib * 1024 / most_gpus / _MARGIN) / 1024 if most_gpus else None
-    return finding, least
+    return finding, int(memory.parts[0].gib * 1024 / most_gpus / MARGIN) / 1024 if most_gpus else None
 
 
 def _require_able(
@@ -123,7 +100,7 @@ def _require_able(
     """
     shape, model = memory.shape, shown(server.model)
     words = (*server.command, *(each.replace("{gpus}", str(count)) for each in server.gpu_arguments))
-    told = _value(words, _TENSOR_PARALLEL) or ""
+    told = str(said_of(arguments_in(words), _TENSOR_PARALLEL) or "")
     # With attention that is data parallel, SGLang divides heads among fewer GPUs.
     is_count = re.fullmatch(r"[1-9][0-9]{0,3}", told) and "--enable-dp-attention" not in words
     if is_count and shape.heads and not may_split(shape, int(told)):
@@ -144,41 +121,17 @@ def _require_able(
         )
 
 
-def _memory(server: ModelServer) -> ModelMemory | None:
-    """What the model needs; None where its name or the command of its server leaves that open."""
-    model = server.model or ""
-    found = None if is_token(model) else model_named(model)
-    if found is None or any(is_token(each) or _CHANGES_SIZE.fullmatch(each.split("=")[0]) for each in server.command):
-        return None
-    shape, precision = found
-    # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
-    if (_value(server.command, _QUANTIZATION) or precision).partition("_")[0] != precision:
-        return None
-    told, context = _value(server.command, _CONTEXT), CONTEXT
-    if told is None and server.name in _VLLM and not any(map(_CACHE.match, server.command)):
-        context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
-    elif re.fullmatch(r"[1-9][0-9]{0,7}", told or ""):
-        context = int(told or "")
-    return memory_of_model(shape, precision=precision, context=context)
-
-
-def _value(command: Iterable[str], options: frozenset[str]) -> str | None:
-    """The word behind the last of some options."""
-    return next((value for option, value in reversed([*arguments_in(command).items()]) if option in options), None)
-
-
-def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None, float | None]:
-    """How many GPUs a container gets on a host, the most memory in MiB that each can have, and what programs find."""
+def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None]:
+    """How many GPUs a container gets on a host, and the memory in MiB that programs find on each."""
     if isinstance(gpus, GpuShare):
-        memory = None if is_token(gpus.memory_mib) else gpus.memory_mib
-        return 1, memory, memory
+        return 1, None if is_token(gpus.memory_mib) else gpus.memory_mib
     there = max(instance_type.gpus, 1)  # a part of one is a device too
     count = 0
     if gpus == "ALL":
         count = there
     elif isinstance(gpus, (int, float)) and not is_token(gpus) and 0 < gpus <= there:
         count = max(int(gpus), 1)
-    return count, most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type)
+    return count, cuda_memory_mib(instance_type)
 
 
 def _shorter(server: ModelServer, memory: ModelMemory, count: int, mib: float) -> str:

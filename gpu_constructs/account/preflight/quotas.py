@@ -88,18 +88,15 @@ def _host(row: Row) -> RunningHost:
     tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
     name = row.text("InstanceType")
     known = known_type(name)
+    cpu = row.row("CpuOptions")
     return RunningHost(
         type=name,
-        vcpus=_vcpus(row.row("CpuOptions")) if known is None else known.vcpus,
+        vcpus=int(cpu.number("CoreCount") * cpu.number("ThreadsPerCore")) if known is None else known.vcpus,
         way=_WAYS.get(row.text("InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
         reservation=row.text("CapacityReservationId"),
     )
-
-
-def _vcpus(options: Row) -> int:
-    return int(options.number("CoreCount") * options.number("ThreadsPerCore"))
 
 
 def _questions(scope: Scope) -> Iterator[Question]:

@@ -12,27 +12,20 @@
 What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
 `host_price` says hosts cost and how many there are, and `starts` says what one start of a job takes. `plan_difference`
 compares two plans, and `in_words` puts one into words and holds it against a budget. `updates` says what AWS refuses or
-replaces. `model_shapes` has published shapes of models, and `model_memory` the GPU memory that they need.
+replaces. What GPU memory a model needs is a fact, of `facts.model_memory`, and has a name here as well.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpu_constructs.facts.model_memory import gpus_that_hold as gpus_that_hold
+from gpu_constructs.facts.model_memory import memory_of_model as memory_of_model
+from gpu_constructs.facts.model_shapes import model_shape as model_shape
 from gpu_constructs.facts.values import loaded_later
 
 if TYPE_CHECKING:
     from gpu_constructs.check.planning.fleet_plan import plan as plan
-    from gpu_constructs.check.planning.model_memory import gpus_that_hold as gpus_that_hold
-    from gpu_constructs.check.planning.model_memory import memory_of_model as memory_of_model
-    from gpu_constructs.check.planning.model_shapes import model_shape as model_shape
 
 # A plan takes all rules with it, which take longer than a whole list of instance types.
-_HOME = {
-    "gpus_that_hold": "model_memory",
-    "memory_of_model": "model_memory",
-    "model_shape": "model_shapes",
-    "plan": "fleet_plan",
-}
-
-__getattr__ = loaded_later(__name__, _HOME)
+__getattr__ = loaded_later(__name__, {"plan": "fleet_plan"})

@@ -165,7 +165,7 @@ def _totals(old: FleetPlan, new: FleetPlan, changed: Sequence[_Pair]) -> Iterato
         sides = [[None if each is None else getattr(each, level) for each in pair] for pair in changed]
         for what, fact in _NUMBERS.items():
             more = [[0 if each is None else fact(each) for each in side] for side in sides]
-            show = _more if what in _COUNTS else _more_dollars
+            show = _more if what in _COUNTS else lambda each: f"{'-' if each < 0 else '+'}{dollars(abs(each))}"
             yield Compared(what=f"{what} {words}", old=before[what], new=after[what], change=_change(more, show))
     if old.unplanned or new.unplanned:
         was, now = (listed(brief(of.name, LABEL) for of in each.unplanned) for each in (old, new))
@@ -197,10 +197,6 @@ def _change(sides: Iterable[Sequence[float | Unknown | None]], show: Callable[[f
 
 def _more(change: float) -> str:
     return f"{change:+,.0f}"
-
-
-def _more_dollars(change: float) -> str:
-    return f"{'-' if change < 0 else '+'}{dollars(abs(change))}"
 
 
 def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Compared]:

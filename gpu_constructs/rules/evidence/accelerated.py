@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
 from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
+from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.rule import Context, Problems, Rule
+
+_Found = TypeVar("_Found")
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
@@ -51,6 +55,26 @@ def _asks_anew(defined: Task, task: Task) -> bool:
     """Whether a task asks for GPUs in other entries than its definition."""
     known = {id(each) for container in defined.containers for each in container.requirements}
     return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
+
+
+def failing_pairs(
+    context: Context, known: Callable[[Container], _Found | None], fails: Callable[[_Found, Destination], object]
+) -> Iterator[tuple[Route, Container, _Found, Destination]]:
+    """Every container of which something is known, with each pool on which it fails, once.
+
+    A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
+    """
+    seen: set[tuple[int, str, int]] = set()
+    for route in context.routed(lambda task: any(map(known, task.containers))):
+        hosts = [each for each in route.destinations if each.types]
+        for container in route.task.containers:
+            found = known(container)
+            failing = [] if found is None else [each for each in hosts if fails(found, each)]
+            for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
+                key = (id(route.task), container.name, id(each.pool))
+                if found is not None and key not in seen:
+                    seen.add(key)
+                    yield route, container, found, each
 
 
 def gangs(context: Context) -> Iterator[tuple[Task, tuple[Pool, ...]]]:

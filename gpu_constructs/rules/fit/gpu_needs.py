@@ -1,6 +1,7 @@
 """What containers need of their GPUs besides the number: memory, compute capability, number format, NVLink.
 
-The author of a task states it. It is a warning, because ECS places tasks without looking at it.
+The author of a task states it, which is a warning, because ECS places tasks without looking at it; or the command of a
+model server names a model whose size is known.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.drivers import gib_of
-from gpu_constructs.fleet import Container, Pool, Task
+from gpu_constructs.facts.model_memory import ModelMemory, served
+from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task, known
 from gpu_constructs.placement.machine import NeedKind, UnmetNeed, unmet_needs
+from gpu_constructs.placement.route import Destination
+from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
+from gpu_constructs.rules.evidence.server_commands import arguments_of, server_of_entry_point, words_of
 from gpu_constructs.rules.finding import Text, Way, Word, and_list
-from gpu_constructs.rules.rule import Context, Problem, Problems, warning
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
 _SAID_TOGETHER: tuple[frozenset[NeedKind], ...] = (
@@ -24,22 +29,63 @@ _SAID_TOGETHER: tuple[frozenset[NeedKind], ...] = (
 )
 
 
-@warning(
+@error(
     "GPU064",
     question="do the GPUs have the memory, compute capability, number format and NVLink that containers need?",
     because="ECS looks at the number of GPUs, not at their model: a program fails with a CUDA out-of-memory error, "
     "finds no kernel for its GPU, has its number format emulated or refused, or runs its collective operations over "
-    "PCIe at a fraction of the speed",
+    "PCIe at a fraction of the speed; a model server whose GPUs do not hold the weights of its model does not start",
+    softer="where what a container needs is stated, or where it may get other GPUs",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
     stops_work=True,
 )
 def gpus_serve_their_containers(context: Context) -> Problems:
+    yield from _larger_models(context)
     for kinds in _SAID_TOGETHER:
         for task, pool, types in context.once(_unmet_anywhere):
             by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
             missing = [(each, unmet) for each, unmet in by_type if unmet]
             if missing:
                 yield _problem(task, pool, missing, others=len(missing) < len(by_type))
+
+
+def _larger_models(context: Context) -> Problems:
+    for route, container, model, each in failing_pairs(context, _served_by, _lack_memory):
+        weights = model[0].parts[0].gib
+        needs = GpuNeeds(memory_mib=int(weights * 1024 / known(container.gpus, otherwise=1)))
+        with_needs = with_container(route.task, container, replace(container, needs=needs))
+        yield Problem(
+            about=route.task,
+            container=container,
+            involves=(each.pool,),
+            message=f"container {container.name} of {route.task.name} serves {model[0].name}, whose weights are "
+            f"{weights:.1f} GiB, and {_lack_memory(model, each)[0][1]} ({each.pool.name}): it does not start",
+            fix="more GPUs in this container, or a smaller model",
+            ways=(hosts_for(with_needs(), each.pool, "hosts of a type"),),
+            property_name="Command",
+            is_shortage=True,
+            is_certain=route.is_closed
+            and not context.has_unknown_variables(route.task, container)
+            and all(len(_lack_memory(model, to)) == len(to.types) for to in route.destinations),
+        )
+
+
+def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
+    """The model that a container serves with whole GPUs, where its command says which memory that takes."""
+    server, words = server_of_entry_point(container), words_of(container)
+    if server is None or not server.gpu_arguments or words is None or container.mps or not container.wants_gpu:
+        return None
+    said = arguments_of(server, container, words)
+    name = str(said.get(server.argument_for("{model}"), (*words, "")[0]))
+    found = served(name, said, by_vllm="vllm" in server.entry_point)
+    return None if found is None else (found, container)
+
+
+def _lack_memory(model: tuple[ModelMemory, Container], there: Destination) -> list[tuple[InstanceType, str]]:
+    """The types of a pool whose GPUs do not hold a model, with why."""
+    has = [(each, max(each.gpus, 1)) for each in there.types]
+    counts = [(each, min(known(model[1].gpus, otherwise=most) or 1, most)) for each, most in has]
+    return [(each, why) for each, count in counts if (why := model[0].too_large_for(each, count))]
 
 
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
@@ -87,6 +133,7 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
         property_name=_PROPERTIES[worst.need],
         value=worst.asked,
         is_shortage=True,
+        is_certain=False,
     )
 
 

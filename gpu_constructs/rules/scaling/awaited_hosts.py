@@ -64,7 +64,9 @@ def launch_is_completed(context: Context) -> Problems:
             *((each.logical_id, Section.of(each, [])) for each in separate.get(group.reference, ())),
         ]
         for otherwise, hook in hooks:
-            if not _ends_launch(hook) or context.index.others.may_call(*_COMPLETES):
+            is_held = hook.text("LifecycleTransition") == "autoscaling:EC2_INSTANCE_LAUNCHING"
+            is_abandoned = hook.text("DefaultResult") in {None, "ABANDON"} and not hook.has("NotificationTargetARN")
+            if not (is_held and is_abandoned) or context.index.others.may_call(*_COMPLETES):
                 continue
             name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), _DEFAULT_SECONDS)
             waits = "" if isinstance(seconds, Unknown) else f" after {seconds} seconds"
@@ -108,12 +110,3 @@ def _awaits_signals(group: Resource) -> tuple[str, bool]:
 def _separate_hooks(context: Context) -> dict[Reference | None, list[Resource]]:
     named = ((each, each.properties.get("AutoScalingGroupName")) for each in context.index.all(_HOOK))
     return grouped((context.index.reference(name, _GROUP, each.origin.place), each) for each, name in named)
-
-
-def _ends_launch(hook: Section) -> bool:
-    """Whether the hook holds a launch, abandons it by default and notifies no target."""
-    return (
-        hook.text("LifecycleTransition") == "autoscaling:EC2_INSTANCE_LAUNCHING"
-        and hook.text("DefaultResult") in {None, "ABANDON"}
-        and not hook.has("NotificationTargetARN")
-    )

@@ -160,10 +160,12 @@ def shared_memory(task: Task) -> Problems:
         if not container.takes_all_gpus and (isinstance(gpus, Unknown) or gpus <= 1):
             continue
         mounts = any(each.lower().endswith("tmpfs") for each in container.used_keys)
-        if container.shared_memory_mib is None and task.ipc_mode is None and not mounts:
+        given, most = container.shared_memory_mib or _DEFAULT_SHARED_MEMORY_MIB, _DEFAULT_SHARED_MEMORY_MIB
+        if not isinstance(given, Unknown) and given <= most and task.ipc_mode is None and not mounts:
+            whose = "Docker's " if container.shared_memory_mib is None else ""
             yield Problem(
                 container=container,
-                message=f"container {container.name} has {several} and Docker's {_DEFAULT_SHARED_MEMORY_MIB} MiB of "
+                message=f"container {container.name} has {several} and {whose}{given} MiB of "
                 f"{_SHARED_MEMORY}, through which NCCL and the workers of a DataLoader pass data",
                 fix="ECS Managed Instances cannot enlarge it; EC2 hosts can, with LinuxParameters.SharedMemorySize"
                 if MANAGED_INSTANCES in task.compatibilities

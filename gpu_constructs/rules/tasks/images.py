@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import Drivers, drivers_of, image
@@ -26,7 +26,8 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
-from gpu_constructs.placement.route import Destination, Route
+from gpu_constructs.placement.route import Destination
+from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, server_of_entry_point, words_of
@@ -38,7 +39,6 @@ _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _DIGITS = 5
 _PYTHON = ("python", "python3")
-_Found = TypeVar("_Found")
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
 
@@ -51,7 +51,7 @@ _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aw
     unless=("GPU235",),
 )
 def recent_driver(context: Context) -> Problems:
-    for route, container, found, each in _pairs(context, _cuda_of, _lacks_driver):
+    for route, container, found, each in failing_pairs(context, _cuda_of, _lacks_driver):
         there, first = each.pool.image, first_branch(found.cuda)
         drivers = _drivers(each)
         if not isinstance(there, Unknown) and drivers is not None:
@@ -84,7 +84,7 @@ def recent_driver(context: Context) -> Problems:
 )
 def still_compiled(context: Context) -> Problems:
     yield from _refused_gpus(context)
-    for route, container, found, each in _pairs(context, _cuda_of, _lacks_kernels):
+    for route, container, found, each in failing_pairs(context, _cuda_of, _lacks_kernels):
         if each.is_certain or (route.workload is None and route.is_closed):
             first = _newer_cuda(found, each)
             cuda, sample, other = _OLDER, "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04", "newer"
@@ -113,7 +113,7 @@ def still_compiled(context: Context) -> Problems:
 
 
 def _refused_gpus(context: Context) -> Problems:
-    for route, container, target, each in _pairs(context, _target_of, _refused):
+    for route, container, target, each in failing_pairs(context, _target_of, _refused):
         first, _, argument = target
         needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}, or "
         if not argument:
@@ -153,26 +153,6 @@ def _refused(target: _Target, there: Destination) -> list[str]:
         for each, has in known
         if has is not None and not runs_on(has, target.first, target.features)
     ]
-
-
-def _pairs(
-    context: Context, known: Callable[[Container], _Found | None], fails: Callable[[_Found, Destination], object]
-) -> Iterator[tuple[Route, Container, _Found, Destination]]:
-    """Every container of which something is known, with each pool on which it fails, once.
-
-    A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
-    """
-    seen: set[tuple[int, str, int]] = set()
-    for route in context.routed(lambda task: any(map(known, task.containers))):
-        hosts = [each for each in route.destinations if each.types]
-        for container in route.task.containers:
-            found = known(container)
-            failing = [] if found is None else [each for each in hosts if fails(found, each)]
-            for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
-                key = (id(route.task), container.name, id(each.pool))
-                if found is not None and key not in seen:
-                    seen.add(key)
-                    yield route, container, found, each
 
 
 def _lacks_driver(found: CudaImage, there: Destination) -> bool:

@@ -39,11 +39,6 @@ _ANY = frozenset({"", "unknown-account", "unknown-region"})
 _LONGEST = 5000  # characters of a frame in a stack trace
 
 
-def is_manifest(data: Node) -> bool:
-    """Whether a file is the manifest of a cloud assembly."""
-    return isinstance(data, dict) and "artifacts" in data and "version" in data and "Resources" not in data
-
-
 _Refuse = Callable[[UnreadableError], None]
 
 
@@ -252,7 +247,8 @@ def found_at(
         )
     else:
         document = files.read(path)
-        if os.path.basename(path) == MANIFEST and is_manifest(document.data):
+        data = document.data if os.path.basename(path) == MANIFEST else None
+        if isinstance(data, dict) and "artifacts" in data and "version" in data and "Resources" not in data:
             yield from _of_assembly(os.path.dirname(path) or ".", files, region, refuse)
         else:
             yield found_in(document, name=stack_name_of(path), region=region, files=files)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.check.planning.model_memory import (
+from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.facts import instance_type
+from gpu_constructs.facts.model_memory import (
     BITS,
     Basis,
     ModelMemory,
@@ -15,9 +17,7 @@ from gpu_constructs.check.planning.model_memory import (
     may_split,
     memory_of_model,
 )
-from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, model_named, model_shape, shape_of_size
-from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.facts import instance_type
+from gpu_constructs.facts.model_shapes import MODEL_SHAPES, model_named, model_shape, shape_of_size
 
 GIB = 1 << 30
 GB = 1e9 / GIB

@@ -7,13 +7,15 @@ defaults are taken.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import field, replace
 
-from gpu_constructs.check.planning.model_shapes import ModelShape
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.facts import InstanceType, Vendor
-from gpu_constructs.facts.drivers import cuda_memory_mib
+from gpu_constructs.errors import InvalidValueError, counted, shown
+from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import precision as number_format
+from gpu_constructs.facts.model import InstanceType, Vendor
+from gpu_constructs.facts.model_shapes import ModelShape, model_named
 from gpu_constructs.facts.values import StrEnum, dataclass
 
 CONTEXT = 8192
@@ -21,6 +23,9 @@ CONTEXT = 8192
 
 MEMORY_FRACTION = 0.92
 """The part of a GPU's memory that vLLM uses: ``--gpu-memory-utilization`` of vLLM 0.33, which was 0.9 before."""
+
+MARGIN = 1.02
+"""By how much the parameters of a model times its bytes were more than what was published."""
 
 # A scale for each block is part of a format: 8 bits for 32 values of MXFP4, 8 for 16 of NVFP4
 # (https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf,
@@ -58,6 +63,14 @@ _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on 
 _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
+# Weights elsewhere than on the GPUs, parts of them on other hosts, or options that are not in the command.
+_CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load-format|torchao.*|data-parallel-.*)|-dp.+")
+_QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
+_CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
+_FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
+# With it, vLLM does not use --gpu-memory-utilization (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
+_CACHE_SIZE = re.compile(r"--kv-cache-memory")
+_CACHE = re.compile(r"--kv-cache")
 _MOST_TOKENS = 100_000_000
 _MOST_SEQUENCES = 100_000
 
@@ -93,13 +106,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """The memory of a model, part by part."""
+    """The memory of a model, part by part; of one that is served with `said`, the arguments, and whether vLLM does."""
 
     shape: ModelShape
     precision: str
     context: int
     sequences: int
     parts: tuple[Part, ...]
+    said: Mapping[str, object] = field(default_factory=dict)
+    by_vllm: bool = False
+
+    @property
+    def fraction(self) -> float:
+        """The part of a GPU's memory that its server uses."""
+        told = str(said_of(self.said, _FRACTION))
+        return float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
 
     @property
     def name(self) -> str:
@@ -111,6 +132,23 @@ class ModelMemory:
     def gib_on_each(self, gpus: int = 1) -> float:
         """What each GPU must hold in GiB, of so many that share the model."""
         return sum(each.on_each(gpus) for each in self.parts)
+
+    def too_large_for(self, instance_type: InstanceType, count: int, share: float | None = None) -> str:
+        """Why so many GPUs of a host, or a share of one in MiB, do not hold its weights; empty where they may."""
+        most, usable = share or most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type) or 0
+        weights, there = self.parts[0].gib * 1024 / MARGIN, f"{counted(count, 'GPU')} of {instance_type}"
+        # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
+        used = count * usable * self.fraction if share is None else min(share, usable * self.fraction)
+        if most is None:
+            return ""
+        if weights > count * most:
+            has = count * min(most, instance_type.gpu_memory_mib or most)
+            return f"{there} {'has' if count == 1 else 'have'} {gib_of(has):g} GiB"
+        if self.by_vllm and not any(map(_CACHE_SIZE.match, self.said)) and weights > used:
+            # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
+            part = f"--gpu-memory-utilization {self.fraction:g}"
+            return f"vLLM takes {used / 1024:.1f} GiB of {there} for weights and cache ({part})"
+        return ""
 
 
 def memory_of_model(
@@ -177,6 +215,28 @@ def may_split(shape: ModelShape, gpus: int) -> bool:
         return gpus == 1
     is_even = shape.kv_heads % gpus == 0 or gpus % shape.kv_heads == 0
     return shape.heads % gpus == 0 and is_even
+
+
+def served(model: str, said: Mapping[str, object], *, by_vllm: bool) -> ModelMemory | None:
+    """A model with the arguments of its server; None where its name or one of them leaves open what it needs."""
+    found = model_named(model)
+    if found is None or any(map(_CHANGES_SIZE.fullmatch, said)):
+        return None
+    shape, precision = found
+    # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
+    if str(said_of(said, _QUANTIZATION) or precision).partition("_")[0] != precision:
+        return None
+    told, context = said_of(said, _CONTEXT), CONTEXT
+    if told is None and by_vllm and not any(map(_CACHE.match, said)):
+        context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
+    elif re.fullmatch(r"[1-9][0-9]{0,7}", str(told)):
+        context = int(str(told))
+    return replace(memory_of_model(shape, precision=precision, context=context), said=said, by_vllm=by_vllm)
+
+
+def said_of(said: Mapping[str, object], options: frozenset[str]) -> object:
+    """What the last of some options is followed by."""
+    return next((value for option, value in reversed([*said.items()]) if option in options), None)
 
 
 def _require_count(argument: str, value: int, most: int) -> None:
