@@ -65,7 +65,7 @@ class Others:
 
     @cached_property
     def exposed_to_code(self) -> frozenset[Reference]:
-        """What code of somebody is given, be it by an alias, a function or its role."""
+        """What code of somebody can reach, be it by an alias, a function or its role."""
         return frozenset(one for each in self._code for one in references_in(each.properties))
 
     @cached_property

@@ -114,6 +114,6 @@ def cluster(
 def _resources(gpus: tuple[str, ...]) -> list[Answer]:
     return [
         {"name": "CPU", "type": "INTEGER", "integerValue": 4096},
-        {"name": "MEMORY", "type": "INTEGER", "integerValue": 15259},
+        {"name": "MEMORY", "type": "INTEGER", "integerValue": 15144},  # what GPU006 counts on
         {"name": "GPU", "type": "STRINGSET", "stringSetValue": list(gpus)},
     ]

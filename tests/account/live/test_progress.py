@@ -110,3 +110,4 @@ def test_failures_are_shown_last_and_alone_where_asked(
     assert main(["verify", "Demo", "--format", "json"]) == 1
     checks = json.loads(capsys.readouterr().out)["clusters"][0]["checks"]
     assert {(each["passed"], each["verdict"]) for each in checks} == {(True, "ok"), (False, "fails")}
+    assert "registered 15144 MiB; 15144 to 16383 MiB are expected" in {each["text"] for each in checks}
