@@ -78,7 +78,7 @@ def _seconds_to_load(image: object) -> int:
     "ComfyUI at 127.0.0.1, which nothing outside of its container or host reaches; the target never becomes healthy, "
     "and ECS replaces its task again and again",
     softer="where another container of the task may listen there, or the proxy of Service Connect, and for images of "
-    "ComfyUI, which anybody makes",
+    "ComfyUI, which anybody may publish",
     source="https://github.com/sgl-project/sglang/issues/1927",
     unless=("GPU204", "GPU394"),
 )

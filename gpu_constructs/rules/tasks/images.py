@@ -255,8 +255,9 @@ def _public_registry(image: str | Unknown | None) -> str:
 @error(
     "GPU397",
     question="do the images of tasks have the tags that are named?",
-    because="an image without a tag is latest; NVIDIA has deleted latest of nvidia/cuda and all tags of CUDA 10 and "
-    "before, and makes no latest of tritonserver: every task stops with CannotPullContainerError",
+    because="an image without a tag is latest; NVIDIA has deleted latest of nvidia/cuda, all tags of CUDA 10 and "
+    "before and those of CUDA 11 without a patch version, such as 11.0-base, and makes no latest of tritonserver: the "
+    "tasks stop with CannotPullContainerError",
     softer="where hosts may have the image already, or are not known",
     source="https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/README.md",
     unless=("GPU208",),
@@ -268,8 +269,9 @@ def can_be_pulled(context: Context) -> Problems:
         is_pulled = all(each.is_closed for each in found) and not any(map(context.may_have_images, there))
         for container in task.containers:
             if tag := tag_instead_of(str(container.image)):
-                fix = f"{named(str(container.image))[0]}:{tag}"
-                problem = _problem(task, container, "has an image that does not exist", fix)
+                repository, written = named(str(container.image))
+                what = f"names the tag {written or 'latest'}, which {repository} does not have"
+                problem = _problem(task, container, what, f"a tag that exists, such as {repository}:{tag}")
                 yield replace(problem, about=task, property_name="Image", is_certain=is_pulled and bool(there))
 
 

@@ -120,8 +120,8 @@ def exec_may_write(context: Context) -> Problems:
             if each.origin in with_gpus and each.flag("ReadonlyRootFilesystem") is True and not has_room:
                 yield Problem(
                     about=task,
-                    message=f"the root file system of {container_name(each)} is read-only, and {workload.name} has ECS "
-                    "Exec enabled",
+                    message=f"container {container_name(each)} of {task.name} has a read-only root file system, and "
+                    f"{workload.name} has ECS Exec enabled",
                     fix="leave out ReadonlyRootFilesystem, or EnableExecuteCommand of the service",
                     property_name="ReadonlyRootFilesystem",
                     origin=each.origin,
