@@ -87,11 +87,10 @@ def logical_id(pool: Pool) -> str | None:
 def _host(row: Row) -> RunningHost:
     tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
     name = row.text("InstanceType")
-    known = known_type(name)
-    cpu = row.row("CpuOptions")
+    kind = known_type(name) or row.row("CpuOptions")  # which an answer may lack
     return RunningHost(
         type=name,
-        vcpus=int(cpu.number("CoreCount") * cpu.number("ThreadsPerCore")) if known is None else known.vcpus,
+        vcpus=int(kind.number("CoreCount") * kind.number("ThreadsPerCore")) if isinstance(kind, Row) else kind.vcpus,
         way=_WAYS.get(row.text("InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
