@@ -61,8 +61,9 @@ def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int 
     except TypeError:
         number = None
     if number is None or not smallest <= number <= largest:
-        if isinstance(value, str) and value.isdecimal() and len(value) < len(str(largest)) and int(value) >= smallest:
-            fix = f"{argument}={int(value)}"
+        written, is_one = f"{value:g}" if isinstance(value, float) else value, not fix.endswith(("]", "}"))
+        if is_one and isinstance(written, str) and written.isdecimal() and smallest <= int(written[:20]) <= largest:
+            fix = f"{argument}={int(written)}"
         if isinstance(value, float) and 0 < value < 1 and limits.get("unit") == "percent":
             fix = f"{argument}={min(round(value * 100), largest)}"
         is_large = number is not None and number > largest
@@ -182,7 +183,7 @@ def of_form(
 def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
     """A list of text; text alone would be taken letter by letter, and a set has no order."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-        split = value.split() if isinstance(value, str) else []
+        split = value.split() if isinstance(value, str) and value[:1] != "[" else []
         raise unexpected(argument, value, "a list of text", fix=shown(split) if split else example)
     for each in value:
         _require_no_nul(argument, value, each, shown(each), fix=example)
@@ -207,8 +208,9 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
                 f"{shown(key)} is not the name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
             )
         if not isinstance(each, of):
+            kind = f"{of.__module__.rpartition('.')[2].removeprefix('aws_')}.{of.__name__}"
             raise InvalidValueError(
-                f"{key} expects {'text' if of is str else of.__name__}, got {shown(each)}",
+                f"{key} expects {'text' if of is str else kind}, got {shown(each)}",
                 argument=argument,
                 value=each,
                 fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",

@@ -45,6 +45,7 @@ _EXAMPLES: Mapping[str, str] = {
     "ec2.SubnetSelection": "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
     "ecs.CapacityProviderStrategy": "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
     "ecs.ContainerImage": _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
+    "batch.Secret": "batch.Secret.from_secrets_manager(secret)",
     "ecs.ICluster": "ecs.Cluster(self, 'Cluster', vpc=vpc)",
     "ecs.LogDriver": "ecs.LogDrivers.aws_logs(stream_prefix='train')",
     "ecs.Secret": "ecs.Secret.from_secrets_manager(secret)",

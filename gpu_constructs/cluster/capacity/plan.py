@@ -309,7 +309,8 @@ def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> Gp
 def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
     """The instance types as given, each once, and what is known of them."""
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
-        split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
+        # A list in the context of CDK may have been written as JSON.
+        split = [each.strip('[]" ') for each in instance_types.split(",")] if isinstance(instance_types, str) else None
         raise unexpected(
             "instance_types",
             instance_types,

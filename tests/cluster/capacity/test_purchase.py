@@ -92,12 +92,12 @@ def test_a_base_above_all_hosts_is_a_warning(site: Site, base: int, said: list[s
     assert [words in each for words, each in zip(said, found, strict=True)] == [True] * len(said)
 
 
-@pytest.mark.parametrize("wrong", [-1, 100, 101, 0.5, True, "50"])
+@pytest.mark.parametrize("wrong", [-1, 100, 101, 0.5, True, "50", 50.0])
 def test_a_percentage_leaves_something_to_spot(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="on_demand_percentage") as error:
         Purchase.spot(on_demand_percentage=wrong)
     assert error.value.allowed == "0 to 99"
-    assert ("on_demand_percentage=50" if wrong == 0.5 else "Purchase.on_demand()") in str(error.value.fix)
+    assert ("on_demand_percentage=50" if wrong in (0.5, "50", 50.0) else "Purchase.on_demand()") in str(error.value.fix)
 
 
 def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) -> None:

@@ -48,7 +48,9 @@ REFUSED: list[Any] = [
     pytest.param({"scaling": {"warm_hosts": 1}}, InvalidValueError, r"HostScaling\(warm_hosts=1\)", id="a mapping"),
     pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
     pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
-    pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),
+    pytest.param(
+        {"instance_types": '["g6.xlarge", "g6.2xlarge"]'}, InvalidValueError, r" 'g6\.2xlarge'\]", id="two in one"
+    ),
     pytest.param(
         {"instance_types": [ec2.InstanceType("g6.xlarge")]}, InvalidValueError, r"fix: 'g6\.xlarge'", id="CDK's type"
     ),
