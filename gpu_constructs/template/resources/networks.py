@@ -225,7 +225,7 @@ class Networks:
 
     def _tables(self, endpoint: Resource) -> frozenset[Reference | str | None]:
         """The route tables of a gateway endpoint, which serves their subnets alone; None for any."""
-        tables, kind = endpoint.properties.get("RouteTableIds"), endpoint.properties.get("VpcEndpointType")
+        tables, kind = endpoint.properties.get("RouteTableIds"), Section.of(endpoint, []).text("VpcEndpointType")
         is_open = any(self._index.all(_TABLE_OF_ENDPOINT)) or endpoint.reference in self._index.others.exposed
         if is_open or kind not in {None, "Gateway"} or not (is_list(tables) or (tables is None and kind)):
             return frozenset({None})
