@@ -68,7 +68,7 @@ REFUSED: list[Any] = [
     pytest.param(
         {"memory_mib": 16384},
         DoesNotFitError,
-        "16384 MiB asked, g6.xlarge has 16128.*allowed: up to 14899 MiB; fix: ",
+        "16384 MiB asked, g6.xlarge has 16128.*allowed: up to 15144 MiB; fix: ",
         id="all of the memory",
     ),
     pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 or more", id="no shared memory"),
