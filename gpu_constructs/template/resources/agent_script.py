@@ -70,8 +70,8 @@ _ASKS = re.compile(
     r"| /(?!(?:bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var)\b|\S*(?:\.\.|//))[\w./-]+)+\Z",
     re.DOTALL,
 )
-_SHOWS = frozenset({"cat", "cut", "docker", "grep", "head", "jq", "logger", "sort", "tail", "tee", "tr", "wc"})
-_NOT_RUN = re.compile(r"/var/log/[^$]+|/dev/(?:console|null|stderr|stdout)")
+_SHOWS = frozenset({"cat", "cut", "docker", "grep", "head", "jq", "logger", "tail", "tee", "tr", "wc"})
+_NOT_RUN = re.compile(r"/var/log/(?!.*\.\.)[^$]+|/dev/(?:console|null|stderr|stdout)")
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _EDITS = frozenset({"ln", "sed"})
 _DEPENDS = frozenset({"&&", "||", "|", "|&"})

@@ -119,13 +119,13 @@ def test_what_goes_to_another_file_is_no_setting(script: str) -> None:
 
 SETS_MORE = [
     f"aws s3 cp s3://b/ecs.config {F}",
-    f"aws ssm get-parameter --name a --output text > {F}",
+    "curl https://example.com/x | sort -o /etc/cron.d/job",
     f"cp /opt/conf/ecs.config {F}",
     "aws s3 cp s3://b/b.sh /tmp/b.sh\nbash /tmp/b.sh",
     "aws s3 cp s3://b/b.sh - | bash -s",
     ". /etc/profile.d/setup",
     "wget -O /tmp/../etc/ecs/more https://example.com/x",
-    "curl https://example.com/x | tee /etc/systemd/system/x.service",
+    "curl https://example.com/x | tee /var/log/../../etc/systemd/system/x.service",
     "curl https://example.com/x | env A=1 bash",
     'add() { echo "$1=$2" >> /etc/ecs/ecs.config; }\nadd ECS_CLUSTER a',
     "docker run -d --net host -e ECS_CLUSTER=a amazon/amazon-ecs-agent",
