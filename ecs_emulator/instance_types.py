@@ -52,9 +52,9 @@ class InstanceType:
 
         Always less than nominal, because the kernel and firmware keep a part
         (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html). AWS publishes no
-        figures; a sixteenth is on the careful side of what hosts of 4 GiB and more register.
+        figures; Karpenter measured up to 5.1 % on hosts with GPUs, and an eighteenth is more.
         """
-        return self.memory_mib - self.memory_mib // 16
+        return self.memory_mib - self.memory_mib // 18
 
 
 RETIRED = {
