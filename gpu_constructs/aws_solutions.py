@@ -31,7 +31,7 @@ from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.monitoring.gpu_monitoring import GpuMonitoring
 from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
-from gpu_constructs.facts.servers import variables_of_servers
+from gpu_constructs.facts.servers import known_servers
 from gpu_constructs.jobs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
@@ -254,12 +254,8 @@ def _of_data(role: iam.IRole, data: Sequence[JobData]) -> Iterator[_Finding]:
 @cache
 def _settings() -> frozenset[str]:
     """Variables that containers get from this library, and the region, which CDK writes for Managed Instances."""
-    return variables_of_servers() | {
-        "AWS_REGION",
-        "FI_EFA_USE_DEVICE_RDMA",
-        "FI_PROVIDER",
-        "NVIDIA_DRIVER_CAPABILITIES",
-    }
+    of_servers = (name for each in known_servers().values() for name in (*each.environment, *each.cache_variables))
+    return frozenset({*of_servers, "AWS_REGION", "FI_EFA_USE_DEVICE_RDMA", "FI_PROVIDER", "NVIDIA_DRIVER_CAPABILITIES"})
 
 
 def _defined(scope: IConstruct, kind: type[_Resource], *names: str) -> Iterator[_Resource]:

@@ -61,8 +61,9 @@ def whole_number(argument: str, value: object, **limits: Unpack[Limits]) -> int 
     except TypeError:
         number = None
     if number is None or not smallest <= number <= largest:
-        written, is_one = f"{value:g}" if isinstance(value, float) else value, not fix.endswith(("]", "}"))
-        if is_one and isinstance(written, str) and written.isdecimal() and smallest <= int(written[:20]) <= largest:
+        written = value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else ""
+        is_whole = not fix.endswith(("]", "}"))  # and no element of a list or a mapping, whose fix is that
+        if is_whole and written.isdecimal() and smallest <= int(written[:20]) <= largest:
             fix = f"{argument}={int(written)}"
         if isinstance(value, float) and 0 < value < 1 and limits.get("unit") == "percent":
             fix = f"{argument}={min(round(value * 100), largest)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.values import dataclass
 
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
@@ -103,7 +104,6 @@ _OF_AWS = re.compile(
 _WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
 _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
-_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
 # The compute capability of the GPUs that an image of text-embeddings-inference is for: README.md and
 # backends/candle/src/compute_cap.rs of https://github.com/huggingface/text-embeddings-inference.
@@ -124,20 +124,13 @@ _FIRST_CUDA: Mapping[int, Cuda] = {8: (11, 0), 9: (11, 8), 10: (12, 8), 12: (12,
 _FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
 
 
-def named(image: str) -> tuple[str, str]:
-    """The repository of an image, without the name of Docker Hub, which is the default, and the tag; empty without."""
-    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
-    head, colon, tag = name.rpartition(":")
-    return (head, tag) if colon and "/" not in tag else (name, "")
-
-
 def cuda_image(image: str) -> CudaImage | None:
     """The CUDA of a container image, as far as its name says it.
 
     Returns:
         None where no source says it: images of one's own, mirrors, a digest, tags such as ``latest``.
     """
-    repository, tag = named(image)
+    repository, tag = image_name(image)
     if repository in _TOOLKITS:
         leading = _LEADING.match(tag)
         if leading is None:

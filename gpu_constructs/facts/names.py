@@ -1,4 +1,4 @@
-"""Names of instance types, accelerators and regions: their forms, and which known name a wrong one may stand for.
+"""Names of instance types, accelerators, regions and images: their forms, and the known name that a wrong one may mean.
 
 https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html. How the APIs of EC2 and ECS call
 accelerators: the enumerations ``AcceleratorManufacturer``, ``AcceleratorType`` and ``AcceleratorName`` of both as of
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from typing import NamedTuple
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.budget import NAME
@@ -46,9 +47,24 @@ IN_BOTTLEROCKET: Mapping[str, str] = {
 https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 """
 
+_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
 _MOST = 3
 _ALIKE = 0.8
+
+
+class ImageName(NamedTuple):
+    """A container image without the name of Docker Hub, which is the default; the tag is empty without one."""
+
+    repository: str
+    tag: str
+
+
+def image_name(image: str) -> ImageName:
+    """The name of a container image, without its digest."""
+    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return ImageName(head, tag) if colon and "/" not in tag else ImageName(name, "")
 
 
 def is_family_name(name: str) -> bool:

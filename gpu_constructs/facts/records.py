@@ -71,7 +71,7 @@ class InstanceTypes(Mapping[str, InstanceType]):
             architecture=Architecture(row["architecture"]),
             accelerators=devices
             and Accelerators(
-                **{"logical_count": devices["count"], **_frozen(devices), "vendor": Vendor(devices["vendor"])}
+                **{"logical_count": devices["count"], **frozen(devices), "vendor": Vendor(devices["vendor"])}
             ),
             network=_network(row.get("network", {})),
             local_disks=tuple(LocalDisk(count=count, size_gb=size) for count, size in row.get("local_disks", ())),
@@ -94,9 +94,10 @@ def _network(row: Row) -> Network:
     # Where something of a network is recorded and nothing of Elastic Fabric Adapters, it takes none.
     takes_efa = row.get("efa_supported", False if row else None)
     return Network(
-        **{"efa_supported": takes_efa, "max_efa_interfaces": 0 if takes_efa is False else None, **_frozen(row)}
+        **{"efa_supported": takes_efa, "max_efa_interfaces": 0 if takes_efa is False else None, **frozen(row)}
     )
 
 
-def _frozen(row: Row) -> dict[str, Any]:
+def frozen(row: Row) -> dict[str, Any]:
+    """The values of a row, where lists are tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}

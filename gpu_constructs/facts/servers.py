@@ -2,7 +2,8 @@
 
 ``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
 not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.
-Of the servers below ``others`` it has what a check reads, and no preset.
+Of the servers ``without_preset`` it has what a check reads. ``data/missing_tags.json`` has tags that do not exist: a
+regular expression for each image, and a tag instead.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from math import inf
 from typing import Any
 
 from gpu_constructs.facts import records
-from gpu_constructs.facts.cuda import cuda_image, named
+from gpu_constructs.facts.cuda import cuda_image
+from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.values import dataclass
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
@@ -33,7 +35,8 @@ class ServerFacts:
     Texts with ``{model}``, ``{port}``, ``{gpus}`` and ``{cache}`` are filled in for one container.
 
     Attributes:
-        repository: Its image without the tag; None where only the community publishes some.
+        repository: Its image without the tag, or with ``/`` at its end what all its images are below; None where only
+            the community publishes some.
         tag: A tag that is known to exist; None where no source names a recent one.
         entry_point: What the entry point of its image starts, and a command does not; empty where the command does.
         address: The only address at which it listens; None for all of them.
@@ -52,6 +55,7 @@ class ServerFacts:
             server from which that is so.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         cache_variables: Environment variables that name the directory where it keeps what it downloads.
+        is_small: Whether its image takes few GiB, of CUDA without its libraries.
     """
 
     repository: str | None = None
@@ -74,6 +78,7 @@ class ServerFacts:
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None
     cache_variables: Mapping[str, str] = field(default_factory=dict)
+    is_small: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
@@ -124,60 +129,43 @@ def _pair(version: str) -> tuple[int, int]:
 
 def _version_in(image: str) -> tuple[float, float]:
     """The version in the tag of an image; one that is no version counts as new."""
-    found = _VERSION.match(named(image)[1])
+    found = _VERSION.match(image_name(image).tag)
     return (inf, inf) if found is None else (int(found[1]), int(found[2]))
 
 
-def server_facts(name: str) -> ServerFacts:
-    """What is known of one server."""
-    return _servers()[name]
+@cache
+def known_servers() -> Mapping[str, ServerFacts]:
+    """What is known of each server, by its name."""
+    file = records.read("servers")
+    return {name: _facts(row) for name, row in (file["servers"] | file["without_preset"]).items()}
 
 
 def server_of_image(image: str) -> ServerFacts | None:
     """The server that a container image runs, as far as its name, or the group of names that it is in, says so."""
-    name = named(image)[0]
-    found = _by_repository().get(name) or _by_repository().get(name.rpartition("/")[0])
-    return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
+    name = image_name(image).repository
+    found = _by_repository().get(name) or _by_repository().get(f"{name.rpartition('/')[0]}/")
+    return known_servers()["comfyui"] if found is None and _COMFYUI.search(image) else found
 
 
 def is_large(image: str) -> bool:
-    """Whether a container image is known to take many GiB: a server of models, or CUDA with its libraries.
-
-    Of CUDA itself, the images with ``base`` in their tag have little more than its runtime
-    (https://hub.docker.com/r/nvidia/cuda).
-    """
-    server = server_of_image(image)
-    if server is server_facts("cuda"):
-        found = cuda_image(image)
-        return found is not None and found.has_libraries
-    return server not in (None, server_facts("tei"))
-
-
-def variables_of_servers() -> frozenset[str]:
-    """Names of the environment variables that servers are given, whatever they are set to."""
-    return frozenset(name for each in _servers().values() for name in (*each.environment, *each.cache_variables))
+    """Whether a container image is known to take many GiB: a server of models, or CUDA with its libraries."""
+    server, cuda = server_of_image(image), cuda_image(image)
+    return server is not None and (not server.is_small or (cuda is not None and cuda.has_libraries))
 
 
 def tag_instead_of(image: str) -> str:
     """A tag that exists, where its registry certainly has not the tag of an image, ``latest`` if none is written."""
-    name, tag = named(image)
-    row = records.read("servers")["missing_tags"].get(name) if "@" not in image else None
-    return row["instead"] if row and re.fullmatch(row["value"], tag or "latest") else ""
-
-
-@cache
-def _servers() -> Mapping[str, ServerFacts]:
-    known = records.read("servers")
-    return {name: _facts(row) for name, row in (known["servers"] | known["others"]).items()}
+    name, tag = image_name(image)
+    rows = records.read("missing_tags")["images"] if "@" not in image else ()
+    missing = (each for each in rows if name in each["names"] and re.fullmatch(each["pattern"], tag or "latest"))
+    return next((each["instead"] for each in missing), "")
 
 
 @cache
 def _by_repository() -> Mapping[str, ServerFacts]:
-    return {each.repository: each for each in _servers().values() if each.repository is not None}
+    return {each.repository: each for each in known_servers().values() if each.repository is not None}
 
 
 def _facts(row: Mapping[str, Any]) -> ServerFacts:
-    values: dict[str, Any] = {
-        key: tuple(each["value"]) if isinstance(each["value"], list) else each["value"] for key, each in row.items()
-    }
+    values = records.frozen({key: each["value"] for key, each in row.items()})
     return ServerFacts(**values, sources={key: each["source"] for key, each in row.items()})

@@ -80,16 +80,19 @@ class Context:
         disks = () if data is None else data.sections("BlockDeviceMappings")
         return not pool.never_sets(_PULLS) or any(each.section("Ebs").has("SnapshotId") for each in disks)
 
-    def has_unknown_variables(self, task: Task, container: Container) -> bool:
-        """Whether a container gets variables from files, or some whose names are not known."""
+    def written(self, task: Task, container: Container) -> Section | None:
+        """A container of a task definition as the files have it."""
         section = self.section(task)
         listed = () if section is None else section.sections("ContainerDefinitions")
-        return any(
-            each.has("EnvironmentFiles")
-            or isinstance(each.get("Environment"), Unknown)
-            or any(not isinstance(one.get("Name"), str) for one in each.sections("Environment"))
-            for each in listed
-            if each.origin == container.origin
+        return next((each for each in listed if each.origin == container.origin), None)
+
+    def has_unknown_variables(self, task: Task, container: Container) -> bool:
+        """Whether a container gets variables from files, or some whose names are not known."""
+        written = self.written(task, container)
+        return written is not None and (
+            written.has("EnvironmentFiles")
+            or isinstance(written.get("Environment"), Unknown)
+            or any(not isinstance(each.get("Name"), str) for each in written.sections("Environment"))
         )
 
     def group(self, pool: Pool) -> Resource | None:

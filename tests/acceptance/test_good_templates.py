@@ -34,10 +34,6 @@ LINES_OF_A_WARNING = 8
 """The file, the resource, an empty line, and what is wrong and would help, each in two lines or three."""
 
 
-def test_there_are_at_least_a_hundred_and_twenty() -> None:
-    assert len(GOOD) >= 120
-
-
 def test_none_gets_an_error() -> None:
     errors = [
         f"{path.stem}: {each.rule} {each.message}"

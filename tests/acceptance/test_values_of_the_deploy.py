@@ -14,7 +14,6 @@ from gpu_constructs.facts import image
 from gpu_constructs.rules import Severity
 from tests.acceptance.stored_values import AMI, REF, STORED, WRITTEN, changed, errors, part
 
-SECURE = "{{resolve:ssm-secure:/my/text:3}}"
 OF_SECRETS_MANAGER = "{{resolve:secretsmanager:mine:SecretString:key}}"
 LOOKED_UP = "dummy-value-for-/my/text"
 
@@ -137,7 +136,7 @@ POSITIONS: list[tuple[str, Any]] = [
     (DATA + "InstanceType", LOOKED_UP),
     (DATA + "ImageId", {"Ref": "StoredAmi"}),
     (DATA + "ImageId", REF),
-    (DATA + "ImageId", SECURE),
+    (DATA + "ImageId", "{{resolve:ssm-secure:/my/text:3}}"),
     (DATA + "ImageId", part("{{resolve:ssm:/images/${AWS::Region}/gpu}}")),
     (DATA + "UserData", REF),
     (DATA + "UserData", {"Fn::Base64": part("#!/bin/bash\necho ECS_CLUSTER=${StoredText} >> /etc/ecs/ecs.config\n")}),

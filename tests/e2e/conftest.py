@@ -11,7 +11,6 @@ from ecs_emulator.local import Ask, Local, local
 from gpu_constructs.cli.program import main
 
 from .deployed import Stacks
-from .recovery_world import table  # noqa: F401 - a fixture
 from .stage import Stage, stage
 
 
@@ -21,6 +20,21 @@ def cloud() -> Iterator[Local]:
     with local() as cloud:
         yield cloud
         assert cloud.inventory() == frozenset()
+
+
+@pytest.fixture
+def table(cloud: Local) -> Iterator[None]:
+    """The table that a `World` of `recovery_world` counts in."""
+    tables = cloud.account.client("dynamodb")
+    key = {"AttributeName": "Id"}
+    tables.create_table(
+        TableName="counts",
+        KeySchema=[{**key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{**key, "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield
+    tables.delete_table(TableName="counts")
 
 
 @pytest.fixture(scope="session")

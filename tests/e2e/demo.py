@@ -34,13 +34,12 @@ The CDK command line is the real one. Nothing leaves this machine and nothing co
 A minute of AWS passes each time the cluster is looked at."""
 
 INTERRUPTED = 130
-WIDTH = 120
 
 
 def main() -> int:
     """Run the demo; returns the exit status."""
     # Wide enough for 8 GPU ids on lines of 4; a terminal that is narrower wraps by itself.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     console.print(Panel(HEADER, title="gpu_constructs on an emulator", expand=False))
     if not Cdk.is_installed():
         console.print("[red]no `cdk` on the PATH; run `make setup` first")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import pytest
-from ecs_emulator.local import Local
 from ecs_emulator.process import ACCOUNT, REGION
 from ecs_emulator.resource import Region
 from ecs_emulator.sdk_calls import CALLS
 from ecs_emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.cluster.monitoring.recovery_states import RecoveryRun, recovery_definition
 
-__all__ = ["DAEMON", "World", "table"]
+__all__ = ["DAEMON", "World"]
 
 DAEMON = "daemon"
 _days = (f"{year}-{month:02}-{day:02}" for year in range(2026, 2126) for month in range(1, 13) for day in range(1, 29))
@@ -110,18 +108,3 @@ class World:
 
     def _publish(self, asked: Any) -> Any:
         self.told.append(asked["Message"])
-
-
-@pytest.fixture
-def table(cloud: Local) -> Iterator[None]:
-    """The table that a `World` counts in."""
-    tables = cloud.account.client("dynamodb")
-    key = {"AttributeName": "Id"}
-    tables.create_table(
-        TableName="counts",
-        KeySchema=[{**key, "KeyType": "HASH"}],
-        AttributeDefinitions=[{**key, "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield
-    tables.delete_table(TableName="counts")

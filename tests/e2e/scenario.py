@@ -26,7 +26,6 @@ _WAITING_MINUTES = 25  # after 30, the emulator gives a task up, as ECS does aft
 
 CONSTRAINT = "MemberOf placement constraint unsatisfied."
 GPU = "RESOURCE:GPU"
-PAST_THE_LIBRARY = "past-the-library"
 
 
 class UnexpectedError(AssertionError):
@@ -188,7 +187,7 @@ class Scenario:
     def _run_past_the_library(self) -> Findings:
         ecs = self.account.client("ecs")
         definition = ecs.register_task_definition(
-            family=PAST_THE_LIBRARY,
+            family="past-the-library",
             requiresCompatibilities=["EC2"],
             containerDefinitions=[
                 {

@@ -34,8 +34,6 @@ from tests.stacks.stories import ON_REQUEST, STORIES
 from tests.stacks.told import template_of
 from tests.synthesis import ROOT, Site, synth_the_app
 
-_TEMPLATES = "*.template.json"
-
 VALIDATED = r"""
 import json, pathlib, re, runpy, sys
 import aws_cdk as cdk
@@ -175,9 +173,8 @@ def test_cdk_preflight_finds_what_is_doubted_and_nothing_else(
     monkeypatch.chdir(tmp_path)
     given = [*BLOCKS, *((page, "\n".join(blocks_of(page))) for page in APPS)]
     documented = [each for block in given for each in templates_of(names_of(*block))]
-    stacks = [
-        each for app in ("reference", "on request", "page", "shared") for each in (ended[0] / app).glob(_TEMPLATES)
-    ]
+    apps = ("reference", "on request", "page", "shared")
+    stacks = [each for app in apps for each in (ended[0] / app).glob("*.template.json")]
     assert len(documented) > 30
     assert len(stacks) > 10
 

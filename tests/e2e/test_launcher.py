@@ -218,12 +218,9 @@ def test_what_no_tool_takes_is_refused(make: Callable[[], object], argument: str
     assert refused.value.argument == argument
 
 
-NO_NAME = "#!/bin/sh\nexit 2\n"
-
-
 def _where_it_has_no_name(tmp_path: Path, addresses: str) -> tuple[int, str, str]:
     """How a main node ends in a VPC without DNS hostnames, where the hosts file has no line for it."""
-    bin_ = written(tmp_path, torchrun=RECORD, getent=NO_NAME)
+    bin_ = written(tmp_path, torchrun=RECORD, getent="#!/bin/sh\nexit 2\n")
     kernel = tmp_path / "fib_trie"
     kernel.write_text(addresses)
     command = [

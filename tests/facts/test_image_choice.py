@@ -22,14 +22,10 @@ from gpu_constructs.facts import (
     instance_type,
 )
 
-AL2023_GPU = "al2023-gpu"
-NEURON = "al2023-neuron"
-ARM_GPU = "bottlerocket-ecs-2-nvidia-arm64"
-
 _FAMILIES = {
-    AL2023_GPU: "g3 g3s g4dn g5 g6 g6e g6f g7 g7e gr6 gr6f p3 p3dn p4d p4de p5 p5e p5en p6-b200 p6-b300",
-    NEURON: "inf1 inf2 trn1 trn1n trn2",
-    ARM_GPU: "g5g",
+    "al2023-gpu": "g3 g3s g4dn g5 g6 g6e g6f g7 g7e gr6 gr6f p3 p3dn p4d p4de p5 p5e p5en p6-b200 p6-b300",
+    "al2023-neuron": "inf1 inf2 trn1 trn1n trn2",
+    "bottlerocket-ecs-2-nvidia-arm64": "g5g",
 }
 CHOICE = {name: chosen for chosen, names in _FAMILIES.items() for name in names.split()}
 """The image of each family that has one."""

@@ -30,7 +30,6 @@ __all__ = ["KIND_OF", "Kind", "Place", "case_of"]
 
 _BUCKET = "matrix-in"
 _GANG: Mapping[str, Any] = MappingProxyType({"hosts": GANG, "command": ["train.py"]})
-_LIMIT_HOURS = 6
 
 Outputs = Mapping[str, str]
 
@@ -80,7 +79,7 @@ class Place:
                 f"{name}Job",
                 cluster=self.cluster,
                 task_definition=task,
-                timeout=cdk.Duration.hours(_LIMIT_HOURS),
+                timeout=cdk.Duration.hours(6),
             )
             self._tasks[its.task] = job
         return self._tasks[its.task]

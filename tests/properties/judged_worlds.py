@@ -22,7 +22,6 @@ _ROOM = frozenset(
 )
 """Rules that say that something has no room, or may have none."""
 _NEVER_SCALES = "GPU072"
-_FIRST_HOST = "GPU218"
 _UNCHECKED = "GPU229"
 _ASKED = tuple(
     each for each in RULES if each.severity is Severity.ERROR or each.id in {*_ROOM, _NEVER_SCALES, _UNCHECKED}
@@ -265,7 +264,7 @@ def _has_reason(error: Finding, judged: Judgement) -> bool:
 
 def _is_of_a_first_host(finding: Finding, design: Design) -> bool:
     """Whether only a person starts hosts of a group, which the search allows and the check takes for nothing."""
-    return finding.rule == _FIRST_HOST and any(not each.has_provider and not each.least for each in design.hosts)
+    return finding.rule == "GPU218" and any(not each.has_provider and not each.least for each in design.hosts)
 
 
 def _is_about_daemon(finding: Finding) -> bool:

@@ -80,6 +80,7 @@ def beside(what: Task, pool: Pool, **changes: Any) -> Fleet:
 
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
+SERVES = {"image": "vllm/vllm-openai:v0.19.1", "command": ("--model", "meta-llama/Llama-3.1-70B-Instruct")}
 LARGE = task(gpu(), needs=GpuNeeds(memory_mib=40_000))
 WINDOWS = replace(task(gpu()), operating_system="WINDOWS_SERVER_2022_CORE")
 CONTRADICTION = where("attribute:ecs.instance-type == g6.xlarge and attribute:ecs.instance-type == g5.xlarge")
@@ -102,7 +103,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU014", on(hosts(), task(gpu(UNKNOWN))), id="GPUs of the deploy"),
         pytest.param("GPU014", on(hosts(), task(gpu(), memory_limit_mib=UNKNOWN)), id="memory of the deploy"),
         pytest.param("GPU020", on(hosts(), task(gpu("banana"))), id="a number of GPUs that is none"),
-        pytest.param("GPU020", on(hosts(), task(gpu("0"))), id="no GPU"),
+        pytest.param("GPU020", on(hosts(), task(gpu("0"), **SERVES)), id="no GPU"),
         pytest.param("GPU020", on(hosts(), task(ResourceRequirement(type="gpu", value="1"))), id="lower case"),
         pytest.param("GPU020", on(hosts(), task(gpu(None))), id="GPUs without a number"),
         pytest.param("GPU023", on(hosts("g6.12xlarge"), both(gpu("ALL"), gpu())), id="ALL and one"),
@@ -139,6 +140,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU063", on(hosts(), NOBODY_HAS), id="GPUs that no host has"),
         pytest.param("GPU063", Fleet(pools=(hosts(),), tasks=(NOBODY_HAS,)), id="GPUs that no host has, by hand"),
         pytest.param("GPU064", on(hosts(), LARGE), id="memory of the GPU"),
+        pytest.param("GPU064", on(hosts("g6f.large"), task(gpu("0.125"), **SERVES)), id="memory of a part of a GPU"),
         pytest.param("GPU067", on(hosts(), replace(task(gpu()), architecture=Architecture.ARM64)), id="arm64"),
         pytest.param("GPU069", on(hosts("g6.xlarge", "g6.12xlarge", min_instances=1), FOUR), id="a smaller type"),
         pytest.param("GPU070", on(hosts(), where("attribute:ecs.instance-type == p5.48xlarge")), id="other types"),

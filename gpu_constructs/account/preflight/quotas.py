@@ -87,15 +87,20 @@ def logical_id(pool: Pool) -> str | None:
 def _host(row: Row) -> RunningHost:
     tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
     name = row.text("InstanceType")
-    kind = known_type(name) or row.row("CpuOptions")  # which an answer may lack
+    known = known_type(name)
     return RunningHost(
         type=name,
-        vcpus=int(kind.number("CoreCount") * kind.number("ThreadsPerCore")) if isinstance(kind, Row) else kind.vcpus,
+        vcpus=_vcpus(row) if known is None else known.vcpus,
         way=_WAYS.get(row.text("InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
         reservation=row.text("CapacityReservationId"),
     )
+
+
+def _vcpus(row: Row) -> int:
+    options = row.row("CpuOptions")  # which an answer may lack
+    return int(options.number("CoreCount") * options.number("ThreadsPerCore"))
 
 
 def _questions(scope: Scope) -> Iterator[Question]:

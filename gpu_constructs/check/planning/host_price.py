@@ -13,8 +13,6 @@ from gpu_constructs.placement.reasons import listed
 HOURS_A_MONTH = 730
 """A year of 8,760 hours by twelve, as AWS Pricing Calculator counts (https://docs.aws.amazon.com/pricing-calculator/)."""
 
-# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
-
 _FEE = "the management fee of AWS, which no price list here has"
 # For each hour of an instance; https://aws.amazon.com/ecs/pricing/ gives the amount of an example type alone.
 
@@ -122,6 +120,7 @@ def _price(name: str, pool: Pool) -> Price | None:
 def _why_unknown(pool: Pool) -> str:
     option, tenancy = pool.bought.option, pool.tenancy
     reasons = (
+        # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
         (option is PurchaseOption.CAPACITY_BLOCK, "the hours of a Capacity Block are paid in advance"),
         (not pool.types_are_known, "its instance types are not all known before the deploy"),
         (bool(pool.batch_words), f"AWS Batch also chooses from the types of {listed(pool.batch_words)}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.servers import server_facts, server_of_image
+from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.rules.clusters.balancing import targets_of
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
@@ -87,7 +87,7 @@ def served_where_requests_go(context: Context) -> Problems:
         task, container, port = target.task, target.container, target.port
         if container is None or not isinstance(port, int) or context.has_unknown_variables(task, container):
             continue
-        found = listens_elsewhere(container, port)
+        server, found = server_of_image(str(container.image)), listens_elsewhere(container, port)
         others = [each for each in task.containers if each is not container and task.network_mode != "bridge"]
         mapped = [each.port_mappings for each in others]
         if found is None or any(isinstance(each, Unknown) or port in {inside for inside, _ in each} for each in mapped):
@@ -103,5 +103,5 @@ def served_where_requests_go(context: Context) -> Problems:
             fix=found.fix,
             is_certain=not others
             and not target.service.has("ServiceConnectConfiguration")
-            and server_of_image(str(container.image)) is not server_facts("comfyui"),
+            and (server is None or server.repository is not None),
         )

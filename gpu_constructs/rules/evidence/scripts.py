@@ -96,7 +96,7 @@ def ends_at(lacking: str, data: UserData) -> bool | None:
     """Whether a script ends at a command that is not there before it names a cluster; None where none comes to it."""
     ends: bool | None = None
     call = re.compile(rf"(?:sudo[ \t]+)?{lacking}\b[^\n|&;]*([|&;].*)?")
-    if re.search(rf"\binstall\b.*\b{lacking}\b", data.text):
+    if any(re.search(rf"\b{lacking}\b", line.partition(" install ")[2]) for line in data.text.splitlines()):
         return ends
     is_once = sum("ECS_CLUSTER=" in each for each in data.scripts) == 1
     for script in data.scripts:

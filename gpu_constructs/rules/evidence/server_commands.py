@@ -22,6 +22,8 @@ _OPENING = re.compile(r"-p\d*|--uds|--allow-.*|.*\bports?\b.*", re.DOTALL)
 _PORT = re.compile(r"[0-9]{1,5}")
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+# Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
+_OTHER_PORT = re.compile("PORT|SAGEMAKER")
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
 
@@ -88,19 +90,19 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
 
 
 def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> Elsewhere | None:
-    """The same of a server that a variable tells where to listen, such as OLLAMA_HOST, and its image everywhere."""
+    """Where a server listens whose address is in a variable, such as OLLAMA_HOST; by default at all addresses."""
     said, form = dict(container.environment), server.environment[name]
     written = said.pop(name, "")
     if form == "{port}" and isinstance(written, str) and written:
         written = f":{written}"
     bound = _BOUND.fullmatch(written) if isinstance(written, str) else None
-    there = server.port if bound is None or bound[2] is None else int(bound[2])
-    fix, may_open = f"{name} {form.format(port=port)}", any(re.search("PORT|SAGEMAKER", each) for each in said)
-    if bound is None or may_open or (there == port and bound[1] not in _LOOPBACK):
+    if bound is None or any(map(_OTHER_PORT.search, said)):
         return None
-    if there == port:
-        return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment")
-    return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment")
+    there = server.port if bound[2] is None else int(bound[2])
+    fix = f"{name} {form.format(port=port)}"
+    if there != port:
+        return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment")
+    return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment") if bound[1] in _LOOPBACK else None
 
 
 def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:

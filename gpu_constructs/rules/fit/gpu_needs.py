@@ -52,7 +52,7 @@ def gpus_serve_their_containers(context: Context) -> Problems:
 def _larger_models(context: Context) -> Problems:
     for route, container, model, each in failing_pairs(context, _served_by, _lack_memory):
         weights = model[0].parts[0].gib
-        needs = GpuNeeds(memory_mib=int(weights * 1024 / known(container.gpus, otherwise=1)))
+        needs = GpuNeeds(memory_mib=int(weights * 1024 / max(known(container.gpus, otherwise=1), 1)))
         with_needs = with_container(route.task, container, replace(container, needs=needs))
         yield Problem(
             about=route.task,
@@ -71,9 +71,10 @@ def _larger_models(context: Context) -> Problems:
 
 
 def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
-    """The model that a container serves with whole GPUs, where its command says which memory that takes."""
+    """The model that a container serves, not with a share, where its command says which memory that takes."""
     server, words = server_of_entry_point(container), words_of(container)
-    if server is None or not server.gpu_arguments or words is None or container.mps or not container.wants_gpu:
+    has_gpus = not container.mps and (known(container.gpus, otherwise=1) or container.gpu_part)
+    if server is None or not server.gpu_arguments or words is None or not has_gpus:
         return None
     said = arguments_of(server, container, words)
     name = str(said.get(server.argument_for("{model}"), (*words, "")[0]))

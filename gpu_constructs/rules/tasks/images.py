@@ -18,11 +18,11 @@ from gpu_constructs.facts.cuda import (
     first_branch,
     is_dropped,
     made_for,
-    named,
     newer_cuda_for,
     runs_on,
     tag_made_for,
 )
+from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
@@ -258,7 +258,8 @@ def _public_registry(image: str | Unknown | None) -> str:
     because="an image without a tag is latest; NVIDIA has deleted latest of nvidia/cuda, all tags of CUDA 10 and "
     "before and those of CUDA 11 without a patch version, such as 11.0-base, and makes no latest of tritonserver: the "
     "tasks stop with CannotPullContainerError",
-    softer="where hosts may have the image already, or are not known",
+    softer="where hosts or a mirror may have the image already, or are not known, and for a container that is not "
+    "essential",
     source="https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/README.md",
     unless=("GPU208",),
 )
@@ -266,13 +267,16 @@ def can_be_pulled(context: Context) -> Problems:
     routes = context.routed(lambda task: any(tag_instead_of(str(each.image)) for each in task.containers))
     for found in grouped((id(route.task), route) for route in routes).values():
         task, there = found[0].task, [each.pool for route in found for each in route.destinations]
-        is_pulled = all(each.is_closed for each in found) and not any(map(context.may_have_images, there))
+        kept = any(context.may_have_images(each) or "mirror" in each.user_data.text for each in there)
+        is_pulled = bool(there) and all(each.is_closed for each in found) and not kept
         for container in task.containers:
             if tag := tag_instead_of(str(container.image)):
-                repository, written = named(str(container.image))
+                repository, written = image_name(str(container.image))
                 what = f"names the tag {written or 'latest'}, which {repository} does not have"
                 problem = _problem(task, container, what, f"a tag that exists, such as {repository}:{tag}")
-                yield replace(problem, about=task, property_name="Image", is_certain=is_pulled and bool(there))
+                section = context.written(task, container)
+                is_certain = is_pulled and (section is None or section.flag("Essential") is not False)
+                yield replace(problem, about=task, property_name="Image", is_certain=is_certain)
 
 
 @error(

@@ -18,7 +18,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.facts.cuda import Cuda, cuda_image
-from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_facts
+from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers
 
 Preset: TypeAlias = Literal[
     "vllm",
@@ -193,7 +193,7 @@ class ModelServer:
                 nearest=tuple(get_close_matches(shown(name), get_args(Preset), n=2)),
                 otherwise=f"one of {', '.join(get_args(Preset))}, or ModelServer(name=…, image=…) for your own",
             )
-        facts = server_facts(name)
+        facts = known_servers()[name]
         if "{model}" in "".join(facts.command):
             model = facts.model if model is None else model
             _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")

@@ -66,7 +66,7 @@ _ASKS = re.compile(
     r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
     r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))"
     r"|docker (?:images|info|login|ps|pull|tag|version)\b"
-    r"|(?:aws s3 (?:cp|sync)|cp|curl|mv|wget)(?=.* /)(?: -[\w=-]+| [\w-]+| \w+://\S+"
+    r"|(?:aws s3 (?:cp|sync)|cp|curl|mv|wget)(?=.* /)(?: -[\w=-]*| \w[\w-]*| \w+://\S+"
     r"| /(?!(?:bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var)\b|\S*(?:\.\.|//))[\w./-]+)+\Z",
     re.DOTALL,
 )

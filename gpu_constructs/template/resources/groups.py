@@ -32,7 +32,6 @@ from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, m
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.networks import Networks
-from gpu_constructs.template.resources.others import names_one_of
 from gpu_constructs.template.resources.purchases import and_also, bought_by_group, bought_by_policy, types_asked_for
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 from gpu_constructs.template.resources.user_data import CLUSTER
@@ -225,7 +224,6 @@ class Schedules:
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
-        self._mentioned = cache(mentioned)  # two questions ask for it
         some = ((each.properties.get("AutoScalingGroupName"), each) for each in index.all(_ACTION))
         groups = ((index.reference(name, AUTO_SCALING_GROUP, each.origin.place), each) for name, each in some)
         self._actions = grouped((group, Section.of(each, notes)) for group, each in groups)
@@ -252,20 +250,11 @@ class Schedules:
         )
 
     def may_raise(self, group: Reference, most: int | Unknown | None) -> bool:
-        """Whether a scheduled action, a schedule or somebody who is told of a group may set a higher MaxSize of it."""
+        """Whether a scheduled action, or whoever may call Auto Scaling or reach a group, may set a higher MaxSize."""
         sizes = [each.integer("MaxSize") for each in (*self._actions.get(group, ()), *self._of_any)]
         is_higher = any(isinstance(each, Unknown) or (each or 0) > known(most or 0) for each in sizes)
-        return is_higher or group in self._index.others.exposed_to_stacks or not self._resized.isdisjoint({group, None})
-
-    @cached_property
-    def _resized(self) -> frozenset[Reference | None]:
-        """Groups of which a schedule, or a function, sets a MaxSize; None for one that is not known."""
-        found: set[Reference | None] = set()
-        for text, references in map(self._mentioned, self._index.all(*_EVENT_BRIDGE, _FUNCTION)):
-            if names_one_of([_UPDATE_GROUP], text) and "maxsize" in text.lower():
-                groups = (self._index.at(one, AUTO_SCALING_GROUP) for one in references)
-                found |= {each.reference for each in groups if each is not None} or {None}
-        return frozenset(found)
+        others = self._index.others
+        return is_higher or group in others.exposed_to_stacks or others.may_call(_UPDATE_GROUP, on=group)
 
     @cached_property
     def _is_asked(self) -> bool:
@@ -285,7 +274,7 @@ class Schedules:
     def _may_be_emptied(self) -> bool:
         """Whether a schedule of EventBridge calls Auto Scaling, or a function of these files, which may."""
         rules = self._index.all(*_EVENT_BRIDGE)
-        scheduled = [self._mentioned(each) for each in rules if "ScheduleExpression" in each.properties]
+        scheduled = [mentioned(each) for each in rules if "ScheduleExpression" in each.properties]
         calls = any(self._index.at(one, _FUNCTION) for _, references in scheduled for one in references)
         return calls or any(_AUTO_SCALING in text.lower() for text, _ in scheduled)
 

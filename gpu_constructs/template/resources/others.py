@@ -101,7 +101,7 @@ class Others:
     @cached_property
     def _texts(self) -> str:
         """What whoever may call an API says, without comments."""
-        rules = self._all("AWS::Events::Rule", *_FUNCTIONS, *STATE_MACHINES)
+        rules = self._all("AWS::Events::Rule", "AWS::Scheduler::Schedule", *_FUNCTIONS, *STATE_MACHINES)
         callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
         return "\n".join(_COMMENT.sub("", mentioned(each)[0]) for each in callers.values())
 

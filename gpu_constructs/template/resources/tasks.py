@@ -20,7 +20,7 @@ from gpu_constructs.facts.aws_limits import (
     VOLUME_SETTINGS_REFUSED,
     WRITABLE_ON_MANAGED,
 )
-from gpu_constructs.facts.cuda import named
+from gpu_constructs.facts.names import image_name
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import (
@@ -92,7 +92,7 @@ def built_for(resource: Resource, container: Section) -> Architecture | None:
     """What the image of a container is built for, where its name or the app that builds it says so."""
     image = container.get("Image")
     if isinstance(image, str):
-        return _OF_DOCKER_HUB.get(named(image)[0].partition("/")[0])
+        return _OF_DOCKER_HUB.get(image_name(image).repository.partition("/")[0])
     platform = resource.platform_of(end_of(image).rpartition(":")[2]) if isinstance(image, Text) else None
     return _OF_DOCKER.get("/".join(platform.split("/")[:2])) if platform is not None else None
 

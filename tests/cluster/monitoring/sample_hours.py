@@ -33,12 +33,11 @@ SPOT = _pool("Spot", "g6e.xlarge", "g6e.2xlarge", option=PurchaseOption.SPOT)
 CLUSTER = WatchedCluster(name="gpus", region="us-east-1", event_log="gpus-events", gpu_log="gpus-log", pools=(L4, SPOT))
 
 _LOST = "Host EC2 (instance i-1234567890abcdef0) terminated."
-_NO_HOST = "Timeout waiting for capacity"
 # When, the metric that counts it, and what was reported.
 _REPORTED: tuple[tuple[float, str, dict[str, Any]], ...] = (
     (5.25, "LostTasks", task_stopped("TerminationNotice", _LOST)),
     (5.25, "LostTasks", task_stopped("TerminationNotice", _LOST)),
-    (6.3, "TasksNotStarted", task_stopped("TaskFailedToStart", _NO_HOST)),
+    (6.3, "TasksNotStarted", task_stopped("TaskFailedToStart", "Timeout waiting for capacity")),
     *((at, "PlacementFailures", service_action("SERVICE_TASK_PLACEMENT_FAILURE")) for at in (8.5, 8.6, 8.8)),
     (11.9, "PlacementFailures", service_action("SERVICE_TASK_PLACEMENT_FAILURE", reason="RESOURCE:MEMORY")),
 )

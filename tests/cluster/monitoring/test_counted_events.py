@@ -12,7 +12,6 @@ from . import recorded_events as recorded
 from .log_queries import Event, counts
 from .watched_site import Watched, watched
 
-SPOT_END = "Your Spot Task was interrupted."
 HOST_END = "Host EC2 (instance i-1234567890abcdef0) terminated."
 
 
@@ -42,7 +41,7 @@ def _counted(watched: Watched, event: Event) -> set[str]:
         (recorded.service_action("SERVICE_TASK_PLACEMENT_FAILURE"), {"PlacementFailures"}),
         (recorded.service_action("SERVICE_STEADY_STATE", kind="INFO"), set()),
         (recorded.task_stopped("TaskFailedToStart", "RESOURCE:GPU"), {"TasksNotStarted"}),
-        (recorded.task_stopped("SpotInterruption", SPOT_END), {"LostTasks"}),
+        (recorded.task_stopped("SpotInterruption", "Your Spot Task was interrupted."), {"LostTasks"}),
         (recorded.task_stopped("TerminationNotice", HOST_END), {"LostTasks"}),
         (recorded.task_stopped("EssentialContainerExited", "Essential container in task exited"), set()),
         (recorded.task_stopped("UserInitiated", "Task stopped by user"), set()),

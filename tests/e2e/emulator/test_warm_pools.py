@@ -10,7 +10,6 @@ from ecs_emulator.local import Local, NotDeployedError
 
 from tests.e2e.templates import Template, cluster_template, resource
 
-CHECKED = "ECS_WARM_POOLS_CHECK=true"
 BLOCK = {
     "InstanceType": "p5.48xlarge",
     "AvailabilityZone": "us-east-1a",
@@ -26,7 +25,7 @@ def warm(template: Template, *, told: bool = True, **settings: Any) -> Template:
         "AutoScaling::WarmPool", AutoScalingGroupName={"Ref": "Group"}, **settings
     )
     if told:
-        data(template)["UserData"]["Fn::Base64"]["Fn::Sub"] += f"\necho {CHECKED} >> /etc/ecs/ecs.config"
+        data(template)["UserData"]["Fn::Base64"]["Fn::Sub"] += "\necho ECS_WARM_POOLS_CHECK=true >> /etc/ecs/ecs.config"
     return template
 
 

@@ -260,12 +260,17 @@ def test_a_scheduled_action_of_their_group_may_bring_the_hosts(group: str, size:
     assert found == [severity]
 
 
-@pytest.mark.parametrize(("field", "severity"), [("MaxSize", "warning"), ("MinSize", "error")])
-def test_a_schedule_of_their_group_may_bring_the_hosts(field: str, severity: str) -> None:
-    given = {"Fn::Sub": f'{{"AutoScalingGroupName": "${{Hosts}}", "{field}": 8}}'}
-    target = {"Arn": "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup", "Input": given}
-    schedule = {"Type": "AWS::Scheduler::Schedule", "Properties": {"Target": target}}
-    assert severities("GPU009", {"Hosts": {"MaxSize": 1}}, Morning=schedule) == [severity]
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("AWS::Scheduler::Schedule", {"Target": {"Arn": ":::aws-sdk:autoscaling:updateAutoScalingGroup"}}),
+        ("Custom::AWS", {"Create": '{"service":"AutoScaling","action":"updateAutoScalingGroup"}'}),
+        ("AWS::IAM::Policy", {"PolicyDocument": {"Statement": [{"Action": "autoscaling:Update*", "Resource": "*"}]}}),
+    ],
+)
+def test_whoever_may_call_auto_scaling_may_bring_the_hosts(kind: str, properties: dict[str, Any]) -> None:
+    caller = {"Type": kind, "Properties": properties}
+    assert severities("GPU009", {"Hosts": {"MaxSize": 1}}, Caller=caller) == ["warning"]
 
 
 def test_a_stack_that_is_told_of_their_group_may_bring_the_hosts() -> None:

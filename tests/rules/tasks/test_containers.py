@@ -160,6 +160,12 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
     assert words in only(all_used, fleet).message
 
 
+@pytest.mark.parametrize(("mib", "count"), [(64, 1), (65, 0)])
+def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -> None:
+    found = said(shared_memory, fleet_of(task_of(replace(container(gpu("8")), shared_memory_mib=mib))))
+    assert [f"has 8 GPUs and {mib} MiB of /dev/shm" in each.message for each in found] == [True] * count
+
+
 @pytest.mark.parametrize(
     ("rule", "fleets"),
     [

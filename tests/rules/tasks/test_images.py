@@ -220,15 +220,17 @@ def test_hosts_may_have_the_image_or_a_proxy(line: str, expected: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("image", "template", "expected"),
+    ("image", "more", "launch", "expected"),
     [
-        ("docker.io/nvidia/cuda:latest", {}, ["error"]),
-        ("nvcr.io/nvidia/cuda:10.2-base-ubuntu18.04", {}, ["error"]),
-        ("nvcr.io/nvidia/tritonserver", {}, ["error"]),
-        ("nvidia/cuda:11.0.3-base-ubuntu20.04", {}, []),
-        ("nvidia/cuda:latest", {"LaunchTemplateData": {"ImageId": "ami-0123456789abcdef0"}}, ["warning"]),
+        ("docker.io/nvidia/cuda:latest", {}, {}, ["error"]),
+        ("nvcr.io/nvidia/cuda:10.2-base-ubuntu18.04", {}, {}, ["error"]),
+        ("nvcr.io/nvidia/tritonserver", {}, {}, ["error"]),
+        ("nvidia/cuda:11.0.3-base-ubuntu20.04", {}, {}, []),
+        ("nvidia/cuda", {"Essential": False}, {}, ["warning"]),
+        ("nvidia/cuda", {}, {"LaunchTemplateData": {"ImageId": "ami-0123456789abcdef0"}}, ["warning"]),
+        ("nvidia/cuda", {}, {"LaunchTemplateData": {"UserData": {"Fn::Base64": "# mirrors"}}}, ["warning"]),
     ],
 )
-def test_a_tag_that_is_gone_cannot_be_pulled(image: str, template: dict[str, Any], expected: list[str]) -> None:
+def test_a_tag_that_is_gone_cannot_be_pulled(image: str, more: Any, launch: Any, expected: list[str]) -> None:
     work = {"Name": "work", "Image": image, "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
-    assert severities("GPU397", {"Task": {"ContainerDefinitions": [work]}, "Template": template}) == expected
+    assert severities("GPU397", {"Task": {"ContainerDefinitions": [work | more]}, "Template": launch}) == expected

@@ -196,7 +196,6 @@ def test_a_role_makes_volumes(service: Any, policies: Any, others: dict[str, Any
 
 
 _ROLE = {"AWS": {"Fn::GetAtt": ["Task", "Role"]}}
-_WRITE = "elasticfilesystem:ClientWrite"
 
 
 def _statement(action: Any, principal: Any = "*", effect: Any = "Allow") -> dict[str, Any]:
@@ -207,7 +206,7 @@ def _statement(action: Any, principal: Any = "*", effect: Any = "Allow") -> dict
     ("policy", "expected"),
     [
         ({"Statement": [_statement("elasticfilesystem:*", _ROLE)]}, ["error"]),
-        ({"Statement": [_statement("*", effect="Deny"), _statement(_WRITE)]}, ["error"]),
+        ({"Statement": [_statement("*", effect="Deny"), _statement("elasticfilesystem:ClientWrite")]}, ["error"]),
         ({"Statement": [_statement("elasticfilesystem:Client*")]}, []),
         ({"Statement": [_statement("*", {"AWS": ["*"]})]}, []),
         ({"Statement": [_statement("*", {"AWS": {"Fn::ImportValue": "Who"}})]}, []),

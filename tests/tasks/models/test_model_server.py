@@ -24,7 +24,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import records
-from gpu_constructs.facts.servers import arguments_in, server_facts
+from gpu_constructs.facts.servers import arguments_in, known_servers
 from gpu_constructs.rules import Severity
 from gpu_constructs.tasks.models.model_server import Preset
 from tests.synthesis import Ground, Site
@@ -51,9 +51,9 @@ def _environment(container: dict[str, Any]) -> dict[str, str]:
 
 
 def test_every_fact_has_a_source_and_every_server_of_the_data_is_a_preset() -> None:
-    rows = records.read("servers")["servers"]
-    assert rows.keys() == SERVERS.keys() == set(get_args(Preset))
-    for name, row in rows.items():
+    file = records.read("servers")
+    assert file["servers"].keys() == SERVERS.keys() == set(get_args(Preset))
+    for name, row in (file["servers"] | file["without_preset"]).items():
         for field, fact in row.items():
             assert fact.keys() == {"value", "source"}, (name, field)
             assert "https://" in fact["source"] or fact["source"].startswith("UNCONFIRMED: "), (name, field)
@@ -72,7 +72,7 @@ def test_all_of_them_are_one_good_app(site: Site) -> None:
     found = check_files([site.app.synth().directory]).findings
     assert [each.message for each in found if each.severity is not Severity.INFO] == []
     targets = site.properties("AWS::ElasticLoadBalancingV2::TargetGroup")
-    paths = [facts.health_path or "" for facts in map(server_facts, SERVERS) if facts.port]
+    paths = [facts.health_path or "" for facts in map(known_servers().__getitem__, SERVERS) if facts.port]
     assert sorted(each["HealthCheckPath"] for each in targets) == sorted(paths)
 
 
@@ -80,7 +80,7 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
     task = site.task(site.capacity("g6.12xlarge"))
     task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, arguments=["--max-model-len", "8192"]), gpus=4)
     container = site.container()
-    assert container["Image"] == f"vllm/vllm-openai:{server_facts('vllm').tag}"
+    assert container["Image"] == f"vllm/vllm-openai:{known_servers()['vllm'].tag}"
     assert container["Command"] == [
         *(_QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
         *("--max-model-len", "8192", "--tensor-parallel-size", "4"),

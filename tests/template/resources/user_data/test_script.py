@@ -131,6 +131,7 @@ SETS_MORE = [
     "docker run -d --net host -e ECS_CLUSTER=a amazon/amazon-ecs-agent",
     f"sed -i s/a/b/ {F}",
     f"cat /opt/more >> {F}",
+    f"cp{' -a' * 40} ! /x",  # which a pattern of two forms for one word does not end on
     "echo 'never closed",
 ]
 
