@@ -23,8 +23,7 @@ COMPARED = [
     # The larger ones only repeat these capacities, several types and eight GPUs among them, and are compared when they
     # are measured.
     WORKLOADS["tensorflow-benchmark"],
-    replace(WORKLOADS["10 capacities"], name="5 capacities", clusters=((5,),)),
-    replace(WORKLOADS["100 over 5 stacks"], name="2 over 2 stacks", clusters=((1,),) * 2),
+    replace(WORKLOADS["100 over 5 stacks"], name="6 over 2 stacks", clusters=((1,), (5,))),
     *(replace(each, clusters=((1,),)) for each in KINDS.values()),
 ]
 

@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
-import pytest
 from gpu_constructs.cli.program import main
 
 from tests.kernel import COMPILED
 from tests.synthesis import ROOT
 
-RUN = f"env -u NODE_COMPILE_CACHE {sys.executable} app.py"
-APP = """
-    import aws_cdk as cdk
-    from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
-    from gpu_constructs import GpuCluster, GpuTaskDefinition
-
-    app = cdk.App()
-    cdk.Stack(app, "Top")
-    stack = cdk.Stack(cdk.Stage(app, "Prod"), "Train")
+MORE = """
+    stack = Stack(Stage(app, "Prod"), "Train")
     cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
     old = cluster.add_capacity("Old", instance_types=["p3.2xlarge"], max_instances=1)
     task = GpuTaskDefinition(stack, "Task", capacity=[old])
@@ -34,11 +25,17 @@ APP = """
 """
 
 
-def cdk(*words: str, at: Path, compiled: str = str(COMPILED)) -> tuple[int, str]:
+def cdk(*words: str, at: Path) -> tuple[int, str]:
     ended = subprocess.run(
         ["cdk", *words, "--no-notices"],
         cwd=at,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NODE_COMPILE_CACHE": compiled},
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PYTHONPATH": str(ROOT),
+            # jsii would keep what it compiles of the app.
+            "NODE_COMPILE_CACHE": "" if words[0] == "synth" else str(COMPILED),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -46,15 +43,18 @@ def cdk(*words: str, at: Path, compiled: str = str(COMPILED)) -> tuple[int, str]
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_errors_and_warnings_are_shown_where_they_are_and_an_error_in_a_stage_fails_synth_and_deploy(
+def test_an_app_that_was_written_is_synthesized_and_an_error_in_a_stage_fails_synth_and_deploy(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "app.py").write_text(textwrap.dedent(APP))
+    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
+    written = (tmp_path / "app.py").read_text(encoding="utf-8")
+    with_error = written.replace("    app.synth()\n", MORE).replace("Stack, aws_ec2", "Stack, Stage, aws_ec2")
+    (tmp_path / "app.py").write_text(with_error, encoding="utf-8")
     # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option; its own
     # rules take seconds to load, and `test_cdks_own_validation` has them.
     without = "@aws-cdk/core:validateAgainstDefaultRules=false"
-    code, said = cdk("synth", "--quiet", "--validation", "--context", without, "--app", RUN, at=tmp_path)
-    assert code == 1, said
+    code, said = cdk("synth", "--quiet", "--validation", "--context", without, at=tmp_path)
+    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (1, True), said
     error = ["ERROR", "gpu-constructs::GPU020", "Prod/Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Prod/Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
@@ -63,12 +63,3 @@ def test_errors_and_warnings_are_shown_where_they_are_and_an_error_in_a_stage_fa
     assert (code, "gpu-constructs::GPU020" in said) == (1, True), said
     code, said = cdk("ls", "--app", "cdk.out", at=tmp_path)
     assert (code, "GPU020" in said) == (0, False), said
-
-
-def test_an_app_that_was_written_is_synthesized_as_its_own_settings_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    code, said = cdk("synth", "--quiet", at=tmp_path, compiled="")  # jsii would keep what it compiles of the app
-    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (0, True), said

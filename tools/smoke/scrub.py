@@ -94,6 +94,7 @@ class _Scrubber:
         as_name = rf"^(?:{short})$|(?<=[/:'\"=])(?:{short})(?![A-Za-z0-9-])"
         self._secret = re.compile(f"{_FROM}(?P<name>{named}){_TO}|{as_name}|{forms}")
         self._others: dict[str, str] = {}
+        self._texts: dict[str, str] = {}  # each that was seen: most stand in many answers
 
     def value(self, value: Json, key: str = "") -> Json:
         """A value, all that is in it, and its keys but for the words that AWS or a report names its parts by."""
@@ -111,6 +112,11 @@ class _Scrubber:
         return name if _WORD.fullmatch(name) else self._text(name)
 
     def _text(self, text: str) -> str:
+        if text not in self._texts:
+            self._texts[text] = self._changed(text)
+        return self._texts[text]
+
+    def _changed(self, text: str) -> str:
         parts = _QUOTED.split(text) if "%" in text else [text]
         for number, each in enumerate(parts[1::2]):
             said = self._secret.sub(self._other, unquote(each))
