@@ -77,7 +77,7 @@ def test_the_program_runs_as_it_is_shipped(tmp_path: Path) -> None:
 def test_a_program_that_is_stuck_ends_so_that_ecs_starts_it_again(tmp_path: Path) -> None:
     host = Host(tmp_path, Ecs())
     os.mkfifo(host.environment["METRICS_FILE"])
-    text = PROGRAM.read_text().replace("SECONDS_STUCK = 600 ", "SECONDS_STUCK = 1 ")
+    text = PROGRAM.read_text().replace("SECONDS_STUCK = 600 ", "SECONDS_STUCK = 0.5 ")
     environment = {**host.environment, "AGENT_ADDRESS": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
     ended = subprocess.run(
         [sys.executable, "-I", "-c", text], env=environment, capture_output=True, timeout=20, check=False

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
+from ecs_emulator.account import Account
 from ecs_emulator.process import Emulator
 
 from tests.e2e.cdk_cli import ROOT
@@ -75,6 +78,17 @@ def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> N
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
 
 
+@pytest.mark.parametrize(("about", "problem"), [({"version": "1"}, ""), ({}, "'version' is a required property")])
+def test_a_validator_that_is_loaded_when_it_is_needed_says_what_is_wrong(
+    account: Account, about: dict[str, str], problem: str
+) -> None:
+    api = {"openapi": "3.0.0", "info": {"title": "chat", "description": "", **about}, "paths": {}}
+    gateway = account.client("apigateway")
+    with pytest.raises(ClientError, match=problem) if problem else nullcontext():
+        made = gateway.import_rest_api(body=json.dumps(api).encode(), failOnWarnings=True)
+        gateway.delete_rest_api(restApiId=made["id"])
+
+
 def git_status() -> set[str]:
     command = ["git", "status", "--porcelain", "--untracked-files=all"]
     return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines())
@@ -88,7 +102,7 @@ def test_an_interrupted_demo_leaves_no_server_and_no_file() -> None:
     ) as demo:
         assert demo.stdout is not None
         port = next(int(line.split("127.0.0.1:")[1].split(",")[0]) for line in demo.stdout if "127.0.0.1:" in line)
-        time.sleep(1)  # into the first command of the CDK
+        time.sleep(0.3)  # into the first command of the CDK
         os.killpg(demo.pid, signal.SIGTERM)
         printed = demo.stdout.read()
 
