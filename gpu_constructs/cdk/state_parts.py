@@ -10,8 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from gpu_constructs.cdk.policies import allowed
-from gpu_constructs.cdk.same_place import service_of_this_account
+from gpu_constructs.cdk.policies import allowed, service_of_this_account
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch

@@ -29,6 +29,7 @@ from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.errors import InvalidValueError, __version__, shown, unexpected
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.catalogue import OfConstructs
 from gpu_constructs.rules.finding import in_arguments
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
@@ -164,10 +165,10 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
         if each.severity is Severity.INFO:
             cdk.Annotations.of(construct).add_info(text)
         else:
-            warn(construct, each.rule, text)
+            cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
 
 
-def warn(construct: IConstruct, name: str, text: str) -> None:
+def warn(construct: IConstruct, name: OfConstructs, text: str) -> None:
     """Warns at a construct of what no rule finds; acknowledged as ``gpu-constructs::`` and the name."""
     cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{name}", text)
 

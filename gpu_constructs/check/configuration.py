@@ -34,7 +34,7 @@ from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TA
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.facts.names import may_be_region
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.rules import Severity, known_id
+from gpu_constructs.rules import Severity, told_id
 from gpu_constructs.rules.retired import id_now
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.documents.node import Path, Position
@@ -101,14 +101,14 @@ def configuration_of(file: str) -> Configuration:
         content = {} if document.data is None else document.object()  # it may hold comments alone
     except UnreadableError as error:
         raise UnreadableError(
-            error.reason, file=file, line=error.line, column=error.column, allowed=_allowed_keys(), fix=error.fix
+            error.reason, file=file, line=error.line, column=error.column, allowed=_KEYS_IN_WORDS, fix=error.fix
         ) from None
     for key in document.twice:
         raise UnreadableError(f"{shown(key)} is written twice", file=file, line=document.line((key,)))
     read = _Reader(document)
     for key in content:
         if key not in _ALLOWED:
-            read.refuse(f"a configuration has no {shown(key)}", key, allowed=_allowed_keys(), fix=_near(key, _ALLOWED))
+            read.refuse(f"a configuration has no {shown(key)}", key, allowed=_KEYS_IN_WORDS, fix=_near(key, _ALLOWED))
     # The types first: hosts may be of them.
     types = {key: read.value(key, content[key]) for key in content if key == _TYPES}
     with for_one_check(types.get(_TYPES, {})):
@@ -186,17 +186,17 @@ class _Reader:
     def ignored(self, place: int, value: Any, found: dict[int, Any]) -> None:  # noqa: ANN401 - JSON
         """A rule that is left out, or findings of one that are accepted with a reason."""
         if isinstance(value, str):
-            found[place] = known_id(value)
+            found[place] = told_id(value)
             return
         for key in value:
             if key not in _OF_ACCEPTANCE:
                 problem = f"what is accepted has no {shown(key)}"
-                self.refuse(problem, "ignore", place, key, allowed=_of_acceptance(), fix=_near(key, _OF_ACCEPTANCE))
+                self.refuse(problem, "ignore", place, key, allowed=_ACCEPTANCE_IN_WORDS, fix=_near(key, _OF_ACCEPTANCE))
         texts = {key: str(each).strip() for key, each in value.items() if not isinstance(each, (dict, list, bool))}
         missing = [each for each in ("rule", "reason") if not texts.get(each)]
         if missing or len(texts) < len(value):
             what = f"{missing[0]} is missing" if missing else "expects texts"
-            self.refuse(what, "ignore", place, allowed=_of_acceptance(), fix="{rule: GPU002, reason: …}")
+            self.refuse(what, "ignore", place, allowed=_ACCEPTANCE_IN_WORDS, fix="{rule: GPU002, reason: …}")
         until = texts.pop("until", None)
         try:
             last = None if until is None else dt.date.fromisoformat(until)
@@ -204,12 +204,12 @@ class _Reader:
             self.refuse(f"got {shown(until)}", "ignore", place, "until", allowed="a day such as 2027-01-31")
         line = self._document.line(("ignore", place))
         where = self._document.file if line is None else f"{self._document.file}:{line}"
-        found[place] = Acceptance(**{**texts, "rule": known_id(texts["rule"])}, until=last, place=where)
+        found[place] = Acceptance(**{**texts, "rule": told_id(texts["rule"])}, until=last, place=where)
 
     def severity(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
         if value not in list(map(str, Severity)):
             self.refuse(f"got {shown(value)}", "severity", name, allowed=", ".join(Severity))
-        found[id_now(known_id(name))] = Severity(value)
+        found[id_now(told_id(name))] = Severity(value)
 
 
 def _is_list(value: Any, *of: type) -> bool:  # noqa: ANN401 - JSON
@@ -217,10 +217,7 @@ def _is_list(value: Any, *of: type) -> bool:  # noqa: ANN401 - JSON
 
 
 _OF_ACCEPTANCE = ("rule", "reason", "path", "resource", "until")
-
-
-def _of_acceptance() -> str:
-    return f"{', '.join(_OF_ACCEPTANCE)}, of which the first two are needed"
+_ACCEPTANCE_IN_WORDS = f"{', '.join(_OF_ACCEPTANCE)}, of which the first two are needed"
 
 
 def _near(key: str, names: Iterable[str]) -> str | None:
@@ -249,6 +246,7 @@ _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "together": _YES_OR_NO,
 }
 """What each key may say."""
+_KEYS_IN_WORDS = f"{', '.join(_ALLOWED)} in YAML, JSON or TOML"
 
 _ENTRIES: Mapping[str, Callable[[_Reader, Any, Any, dict[Any, Any]], None]] = {
     "hosts": _Reader.hosts,
@@ -258,10 +256,6 @@ _ENTRIES: Mapping[str, Callable[[_Reader, Any, Any, dict[Any, Any]], None]] = {
     "severity": _Reader.severity,
 }
 """What reads each entry of a key that has several, into what is returned."""
-
-
-def _allowed_keys() -> str:
-    return f"{', '.join(_ALLOWED)} in YAML, JSON or TOML"
 
 
 # -- where it is said: in a file of its own, or in a table of pyproject.toml -------------------------------------------

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
@@ -31,14 +31,14 @@ from gpu_constructs.check.other_values import (
     tables,
     warnings,
 )
+from gpu_constructs.check.shown import in_row, in_words_of_file, located, once_a_parameter, order
 from gpu_constructs.errors import brief, counted
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region
-from gpu_constructs.facts.values import dataclass, grouped
-from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import METADATA_KEY, Fleet
 from gpu_constructs.rules import Choice, Finding, Severity, all_rules, check, narrowed
 from gpu_constructs.rules.catalogue import every
-from gpu_constructs.rules.finding import Text, Word, and_list, parts_of
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
@@ -245,14 +245,14 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
         if accepted is None:
             kept.append(finding)
         else:
-            acknowledged.append(replace(accepted, finding=replace(_in_words_of_file(finding, stacks), ways=())))
-    kept = list(_once_a_parameter(kept))
+            acknowledged.append(replace(accepted, finding=replace(in_words_of_file(finding, stacks), ways=())))
+    kept = list(once_a_parameter(kept))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     files_read = (each.origin.file for each in _resources(stacks))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=files.fleet,
-        findings=tuple(_in_words_of_file(_in_row(each, rows), stacks) for each in kept),
+        findings=tuple(in_words_of_file(in_row(each, rows), stacks) for each in kept),
         acknowledged=tuple(acknowledged),
         files=tuple(dict.fromkeys(filter(None, files_read))) or (() if inputs.is_empty else inputs.named),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
@@ -316,14 +316,14 @@ def _found(
         except UnreadableError:
             return None
 
-    found = [_located(each, places) for each in settled(first, files.fleet, places, judged)]
+    found = [located(each, places) for each in settled(first, files.fleet, places, judged)]
     known = {place(each) for each in found if each.is_grave}
 
     def tried(other: OtherValue) -> Trial:
         there = other.read(inputs, asked.given)
         places, found_there = Places(there), found_again(there)
         left_open = frozenset(place(each) for each in found_there if each.rule in _RULES_ABOUT_UNKNOWNS)
-        now = tuple(_located(each, places) for each in found_there if each.is_grave)
+        now = tuple(located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
         return Trial(tried=other, found=now, new=new, left_open=left_open)
 
@@ -334,37 +334,6 @@ def _found(
     return kept, trials, untried
 
 
-def _located(finding: Finding, places: Places) -> Finding:
-    if finding.origin is None:
-        return finding
-    return replace(
-        finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.about or finding.origin
-    )
-
-
-def _once_a_parameter(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Of what a rule says of the value of one parameter, or twice of one place, the first, with the others' names."""
-
-    def said(each: Finding) -> Hashable:
-        origin = each.origin
-        if each.parameter or origin is None:
-            return id(each)
-        words = "" if origin.path[:1] == ("Parameters",) else each.message
-        return each.rule, each.severity, origin.file, origin.path, each.fix, words
-
-    for first, *others in grouped((said(each), each) for each in findings).values():
-        names = [each for each in dict.fromkeys(each.subject for each in others) if each not in first.message]
-        also = f" (also of {and_list(names)})" if names else ""
-        yield replace(first, message=Text(first.message, also)) if also else first
-
-
-def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) -> Finding:
-    """What only another value brings, where the table of the values is."""
-    if finding.origin is None or not finding.parameter:
-        return finding
-    return replace(finding, origin=rows.get((finding.origin, finding.parameter, finding.subject), finding.origin))
-
-
 def _skipped_jobs(fleet: Fleet, stacks: Stacks) -> int:
     read = {(each.origin.file, each.origin.resource) for each in fleet.tasks if each.origin is not None}
     jobs = (each.origin for each in _resources(stacks) if each.type == JOB_DEFINITION and each.properties)
@@ -373,25 +342,3 @@ def _skipped_jobs(fleet: Fleet, stacks: Stacks) -> int:
 
 def _resources(stacks: Stacks) -> Iterator[Resource]:
     return chain(*(stack.resources.values() for stack in stacks.stacks), stacks.tasks)
-
-
-def order(finding: Finding) -> tuple[int, str, int, str, str]:
-    """The most serious first, and then by file and line of what is shown."""
-    origin = finding.origin
-    _, _, resource, file = place(finding)
-    return finding.severity.rank, file or "", 0 if origin is None else origin.line or 0, resource, finding.rule
-
-
-def _in_words_of_file(finding: Finding, stacks: Stacks) -> Finding:
-    """A finding in the words of its file: rules name properties of CloudFormation, and Terraform has arguments."""
-    about = finding.about or finding.origin
-    say = None if about is None or about.file is None else stacks.words.get(about.file)
-    if say is None or about is None:
-        return finding
-    resource = about.resource if finding.origin is None else finding.origin.resource
-    texts = (
-        "".join(say(part, resource, isinstance(part, Word)) for part in parts_of(text))
-        for text in (finding.message, finding.fix, finding.allowed)
-    )
-    message, fix, allowed = texts
-    return replace(finding, message=message, fix=fix, allowed=allowed, ways=(), otherwise="")

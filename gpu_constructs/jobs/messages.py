@@ -27,8 +27,7 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import in_words, known_number
 from gpu_constructs.cdk.calls import stack_of
-from gpu_constructs.cdk.policies import allowed, policy_of
-from gpu_constructs.cdk.same_place import service_of_this_account
+from gpu_constructs.cdk.policies import allowed, policy_of, service_of_this_account
 from gpu_constructs.cdk.state_parts import (
     State,
     call,

@@ -21,7 +21,7 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
-from gpu_constructs.cdk.same_place import service_of_this_account
+from gpu_constructs.cdk.policies import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected

@@ -129,7 +129,10 @@ def plan_neuron_container(
     """Checks a container against the smallest host of every pool, and says which devices it gets."""
     _require_neuron(pools)
     require_container_name(name, options)
-    count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
+    if is_token(devices):
+        raise InvalidValueError("a list of devices needs a number that is known at synth", argument="devices", fix=_FIX)
+    is_all = isinstance(devices, str) and devices == _ALL
+    count = None if is_all else known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))
     managed = _are_managed(pools)
     before = [each.name for each in task.containers if each.wants_neuron]
     if before and count is None and not managed:
@@ -158,12 +161,6 @@ def plan_neuron_container(
     if managed:
         return replace(plan, requirement={"Type": NEURON_DEVICE, "Value": _ALL})
     return replace(plan, capabilities=_CAPABILITIES)
-
-
-def _number(devices: NeuronDevices) -> int:
-    if is_token(devices):
-        raise InvalidValueError("a list of devices needs a number that is known at synth", argument="devices", fix=_FIX)
-    return known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))
 
 
 def _require_neuron(pools: Sequence[Pool]) -> None:

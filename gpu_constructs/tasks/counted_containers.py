@@ -157,6 +157,7 @@ class CountedContainers:
         """Adds one with GPUs, see `GpuTaskDefinition.add_gpu_container`."""
         needs = plan_needs(options)
         self._require_addable(construct_id, options)
+        with_daemons = (each.hosts for each in self._capacity if each.hosts.runs_daemons_on(each.pool))
         plan = plan_gpu_container(
             options.get("container_name") or construct_id,
             task=self.task,
@@ -164,7 +165,7 @@ class CountedContainers:
             gpus=gpus,
             needs=needs,
             options=options,
-            kept=self._kept_by_daemons,
+            kept=next((each.kept for each in with_daemons), NOTHING_KEPT),
         )
         return self._add(construct_id, image, plan, options)
 
@@ -240,11 +241,6 @@ class CountedContainers:
             "shared_memory_mib": default_shared_memory_mib(memory),
         }
         return replace(container, **{name: size for name, size in sizes.items() if name in by_default})
-
-    @property
-    def _kept_by_daemons(self) -> FairShare:
-        hosts = (each.hosts for each in self._capacity if each.hosts.runs_daemons_on(each.pool))
-        return next((each.kept for each in hosts), NOTHING_KEPT)
 
     @cached_property
     def _resource(self) -> ecs.CfnTaskDefinition:

@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.calls import called_like, naming, require_construct_id, written_if_refused
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.same_place import trust_this_account
+from gpu_constructs.cdk.policies import trust_this_account
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Task

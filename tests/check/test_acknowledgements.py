@@ -16,7 +16,7 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs
 from gpu_constructs.template.documents.yaml_text import YamlText
 from tests.acceptance.recall import BROKEN
-from tests.cli.templates import app, template
+from tests.cli.templates import app, template, written
 
 REASON = "a capacity block is ours"
 
@@ -106,9 +106,6 @@ def test_check_of_an_assembly_leaves_out_what_its_app_accepts_and_counts_it(
     report = json.loads(capsys.readouterr().out)
     assert report["findings"] == []
     assert {(each["rule"], each["reason"]) for each in report["acknowledged"]} == {(rule, REASON) for rule in rules}
-    main(["check", str(tmp_path), "--format", "sarif", "-v"])
-    (run,) = json.loads(capsys.readouterr().out)["runs"]
-    assert {each["suppressions"][0]["justification"] for each in run["results"]} == {REASON}
 
 
 def test_check_of_an_assembly_keeps_what_is_accepted_of_another_construct(
@@ -165,11 +162,16 @@ def test_a_repeated_warning_of_a_rule_that_is_left_out_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = warned(tmp_path, vllm="gpu-constructs::cpu-units", L4="gpu-constructs::GPU095")
-    main(["check", folder, "--ignore", "GPU095"])
+    main(["check", folder, "--ignore", "gpu-constructs::gpu095"])
     told = capsys.readouterr().out
     assert "vllm (Demo/vllm)" in told
     assert "warning  gpu-constructs::cpu-units  so" in told
     assert "GPU095" not in told
+    accepted = {"ignore": [{"rule": "gpu-constructs::cpu-units", "reason": "we know"}]}
+    for leaving_out in (["--ignore", "cpu-units"], ["--config", written(accepted, tmp_path / "c.json")]):
+        main(["check", folder, *leaving_out])
+        told = capsys.readouterr().out
+        assert ("GPU095" in told, "warning  gpu-constructs::cpu-units" in told) == (True, False)
 
 
 @pytest.mark.parametrize("resource", ["GpuGroup", "Trainer"])

@@ -31,9 +31,12 @@ def test_scanners_get_every_rule_with_its_help() -> None:
 
 
 def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
-    run = sarif(REPORT)
-    result = run["results"][1]
-    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "GPU009"
+    warned = replace(FOUND, rule="gpu-constructs::cpu-units")
+    run = sarif(replace(REPORT, findings=(*REPORT.findings, warned, warned)), verbose=True)
+    rules, result = [each["id"] for each in run["tool"]["driver"]["rules"]], run["results"][1]
+    assert [rules[each["ruleIndex"]] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
+    assert len({*rules}) == len(rules) == len(RULES) + 1
+    assert result["ruleId"] == "GPU009"
     assert result["locations"] == [
         {
             "logicalLocations": [{"name": "Hosts", "kind": "resource", "fullyQualifiedName": "Demo/Hosts"}],

@@ -8,6 +8,7 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.facts import accelerated
 from gpu_constructs.facts.cuda import Cuda, cuda_image, first_branch, is_dropped, newer_cuda_for
 from gpu_constructs.facts.gpu_features import PRECISIONS, precision
+from gpu_constructs.facts.servers import is_large
 
 # The first GPU of EC2 that has each, by NVIDIA's architecture whitepapers.
 FIRST = {"tf32": "A100", "bf16": "A100", "fp8": "L4", "fp4": "B200", "int8": "V100", "mxfp4": "T4", "gptq": "V100"}
@@ -56,6 +57,12 @@ def test_weights_alone_may_be_in_a_format_that_the_gpu_does_not_compute_in() -> 
 def test_every_format_is_listed_once_with_a_source() -> None:
     assert len({each.name for each in PRECISIONS}) == len(PRECISIONS)
     assert all("https://" in each.source for each in PRECISIONS)
+
+
+def test_images_of_servers_and_of_cuda_with_its_libraries_are_large() -> None:
+    large = "vllm/vllm-openai@sha256:0123", "nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04", "pytorch/pytorch"
+    small = "nvidia/cuda:12.8.1-base-ubuntu24.04", "nvidia/cuda@sha256:0123", "python:3.12"
+    assert [each for each in (*large, *small) if is_large(each)] == [*large]
 
 
 @pytest.mark.parametrize(

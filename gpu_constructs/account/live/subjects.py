@@ -72,7 +72,11 @@ def described_as(answers: Answers, name: str) -> Thing:
     if not services and not tasks:
         services = [each for each in services_of(answers) if is_of_construct(text(each, "serviceName"), wanted)]
     if not services and not tasks:
-        _require_not_deleted(answers, name)
+        for each in answers.of("services"):
+            if text(each, "serviceName") == wanted and text(each, "status") in _GONE:
+                raise UnknownNameError(
+                    f"the service {shown(name)} is deleted: it is {text(each, 'status')}", argument="NAME", value=name
+                )
         there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
         there = [brief(each, NAME) for each in there if each]
@@ -102,14 +106,6 @@ def services_of(answers: Answers) -> tuple[Thing, ...]:
     DescribeServices still describes those that are (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeleteService.html).
     """
     return tuple(each for each in answers.of("services") if text(each, "status") not in _GONE)
-
-
-def _require_not_deleted(answers: Answers, name: str) -> None:
-    for each in answers.of("services"):
-        if text(each, "serviceName") == short_name(name) and text(each, "status") in _GONE:
-            raise UnknownNameError(
-                f"the service {shown(name)} is deleted: it is {text(each, 'status')}", argument="NAME", value=name
-            )
 
 
 def cluster_of(answers: Answers, described: Thing) -> str:

@@ -138,14 +138,11 @@ def _results(scope: Scope, ask: Ask, checks: Sequence[Check]) -> Iterator[Result
     for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):
         questions = list(check.questions(scope if check is ACCOUNT else there))
         for subject, read in questions:
-            yield replace(_answer(read, ask), check=check.id, region=scope.region, subject=subject)
+            try:
+                found = read(ask)
+            except UnansweredError as problem:
+                found = unchecked(problem.problem, problem.fix or "")
+            yield replace(found, check=check.id, region=scope.region, subject=subject)
         if not questions and there.pools:
             nothing = Verdict.NOTHING_TO_CHECK
             yield Result(check=check.id, region=scope.region, verdict=nothing, text=check.without, word=nothing.value)
-
-
-def _answer(read: Callable[[Ask], Result], ask: Ask) -> Result:
-    try:
-        return read(ask)
-    except UnansweredError as problem:
-        return unchecked(problem.problem, problem.fix or "")

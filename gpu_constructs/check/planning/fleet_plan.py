@@ -92,15 +92,9 @@ class PoolPlan:
     @property
     def why_unpriced(self) -> str:
         """Why what its hosts cost is not in an amount."""
-        return self.price.unknown or self.why_no_hosts
-
-    @property
-    def why_no_hosts(self) -> str:
-        """Why a number of its hosts is not known."""
-        if self.misfits:
-            verb = "does" if len(self.misfits) == 1 else "do"
-            return f"{listed(self.misfits)} {verb} not fit on its hosts"
-        return "how many hosts there are is not known before the deploy"
+        verb = "does" if len(self.misfits) == 1 else "do"
+        misfit = f"{listed(self.misfits)} {verb} not fit on its hosts" if self.misfits else ""
+        return self.price.unknown or misfit or "how many hosts there are is not known before the deploy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

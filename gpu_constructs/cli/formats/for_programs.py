@@ -6,9 +6,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -99,11 +97,6 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _Object = dict[str, object]
 
 
-@cache
-def _places() -> Mapping[str, int]:
-    return {each.id: place for place, each in enumerate(all_rules())}
-
-
 def as_sarif(checked: Checked) -> str:
     """A check as SARIF; with ``--verbose``, what was accepted in a template is there as well, as suppressed.
 
@@ -114,7 +107,12 @@ def as_sarif(checked: Checked) -> str:
     for each in checked.review.acknowledged if checked.verbose else ():
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding, seen), "suppressions": [suppression]})
-    driver = {"name": "gpu-constructs", "version": __version__, "rules": [_rule(each) for each in all_rules()]}
+    rules = {each.id: _rule(each) for each in all_rules()}
+    told = [str(each["ruleId"]) for each in results]
+    rules |= {id_: _warning_of_constructs(id_) for id_ in told if id_ not in rules}
+    places = {id_: place for place, id_ in enumerate(rules)}
+    results = [{**each, "ruleIndex": places[id_]} for each, id_ in zip(results, told, strict=True)]
+    driver = {"name": "gpu-constructs", "version": __version__, "rules": list(rules.values())}
     unread = [{"level": "error", "message": {"text": str(each)}} for each in checked.review.unreadable]
     notified = {"toolExecutionNotifications": unread} if unread else {}
     run: _Object = {
@@ -139,6 +137,11 @@ def _rule(rule: Rule) -> _Object:
     return described
 
 
+def _warning_of_constructs(id_: str) -> _Object:
+    text = {"text": f"A construct of the app warned of it; acknowledge {id_} there."}
+    return {"id": id_, "shortDescription": text, "fullDescription": text, "help": text}
+
+
 def _result(finding: Finding, seen: Counter[str]) -> _Object:
     result: _Object = {
         "ruleId": finding.rule,
@@ -146,8 +149,6 @@ def _result(finding: Finding, seen: Counter[str]) -> _Object:
         "message": {"text": with_fix(finding)},
         "partialFingerprints": {"ruleAndProperty/v1": fingerprint(finding, seen)},
     }
-    if finding.rule in _places():
-        result["ruleIndex"] = _places()[finding.rule]
     if finding.origin is not None:
         result["locations"] = [_location(finding.origin)]
         if finding.origin.source is not None and finding.origin.file is not None:

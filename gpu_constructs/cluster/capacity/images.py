@@ -150,11 +150,6 @@ class GpuMachineImage:
         }
         return cls(HostImage.own(own_image(facts)), machine_image)
 
-    @property
-    def is_newest(self) -> bool:
-        """Whether its release is the newest that is known anywhere, and so drives whatever the image is for."""
-        return self.host_image.release == self.host_image.image.known_release
-
     def in_region(self, region: str | None) -> GpuMachineImage:
         """The same where hosts run: a region that has no new releases takes the newest that is recorded there."""
         if not self.takes_newest_known:

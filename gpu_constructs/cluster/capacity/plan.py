@@ -210,11 +210,13 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     told = what_hosts_are_told(machine_image.host_image.image.operating_system, hosts.known_name, settings)
     before = pool
     pool = replace(pool, user_data=replace(told, complete=own.complete, local_disks=pool.user_data.local_disks))
-    # The types decide before the image, and both before the parts. The image that drives the types by default, one type
-    # alone, and a name that CloudFormation makes are right by themselves.
+    # The types decide before the image, and both before the parts. The image that drives the types by default, if its
+    # release is the newest that is known anywhere, one type alone, and a name that CloudFormation makes are right by
+    # themselves.
+    is_newest = machine_image.host_image.release == machine_image.host_image.image.known_release
     asked = (
         *((_OF_THE_TYPES,) if len(names) > 1 else ()),
-        *(() if image is None and machine_image.is_newest else _OF_THE_IMAGE),
+        *(() if image is None and is_newest else _OF_THE_IMAGE),
         *(() if choice.capacity_provider_name is None else ("GPU046",)),
         *(each for part in parts for each in part.rules),
     )

@@ -205,16 +205,13 @@ class ClusterAssociation:
                 capacity_providers=names,
                 default_capacity_provider_strategy=strategy,
             )
-        self._say_what_is_kept(self._resource)
         self._listed = names
-
-    def _say_what_is_kept(self, resource: ecs.CfnClusterCapacityProviderAssociations) -> None:
         for key, said in ((KEEPS_PROVIDERS, self._keeps), (KEEPS_STRATEGY, self._default_strategy)):
             if said is not None:
-                resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value=True)
+                self._resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value=True)
         if self._keeps:
             # When CloudFormation deletes the resource it writes an empty list.
-            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+            self._resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     def _become_writer(self) -> None:
         if self._is_writer:

@@ -14,8 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from gpu_constructs.cdk.policies import allowed
-from gpu_constructs.cdk.same_place import trust_this_account
+from gpu_constructs.cdk.policies import allowed, trust_this_account
 from gpu_constructs.cluster.capacity.user_data import ON_NVIDIA
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRIC_NAMESPACE, METRICS

@@ -97,7 +97,14 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         min_vcpus=min_vcpus,
         max_vcpus=max_vcpus,
     )
-    _require_one_shape(pool)
+    if len(pool.shapes) > 1:
+        raise IncompatibleError(
+            f"{pool.name} has hosts of several shapes ({'; '.join(map(str, sorted(pool.shapes, key=str)))}), and "
+            "max_instances counts hosts of one",
+            argument="instance_types",
+            value=[each.name for each in pool.instance_types],
+            fix="one environment for each shape",
+        )
     image = _image(given.get("image"), types).in_region(region)
     reservation, launch_template = _bought(purchase)
     pool = _with_parts(replace(pool, image=image.host_image), parts)
@@ -174,17 +181,6 @@ def _vcpus(low: int, high: int, types: Sequence[InstanceType]) -> tuple[int, int
             fix="instance types of one size, or more max_instances",
         )
     return least, most
-
-
-def _require_one_shape(pool: Pool) -> None:
-    if len(pool.shapes) > 1:
-        raise IncompatibleError(
-            f"{pool.name} has hosts of several shapes ({'; '.join(map(str, sorted(pool.shapes, key=str)))}), and "
-            "max_instances counts hosts of one",
-            argument="instance_types",
-            value=[each.name for each in pool.instance_types],
-            fix="one environment for each shape",
-        )
 
 
 def _with_parts(pool: Pool, parts: Iterable[HostPart]) -> Pool:

@@ -11,9 +11,8 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_number, of_kind, require_kind
-from gpu_constructs.cdk.calls import naming, stack_of
+from gpu_constructs.cdk.calls import naming, require_same_place, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
 from gpu_constructs.fleet import Pool, Unknown, known

@@ -178,7 +178,14 @@ class TrainingLauncher:
                 "tool", self.tool, "a tool", fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()"
             )
         require_kinds(TrainingLauncher.__init__, {"join_within": self.join_within})
-        _require_used(self)
+        if self.tool is Tool.JAX and self.processes_per_host not in (None, 1):
+            raise InvalidValueError(
+                "jax has one process on each host, with all its GPUs",
+                argument="processes_per_host",
+                value=self.processes_per_host,
+                allowed="1",
+                fix="leave it out",
+            )
         number, fix = 1 if self.processes_per_host is None else self.processes_per_host, f"port={_DEFAULT_PORT}"
         known_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU", why=_WHY_KNOWN)
         known_number("port", self.port, smallest=1024, largest=65534, fix=fix, why=_WHY_KNOWN)
@@ -285,15 +292,4 @@ def _require_startable(words: Sequence[str], tool: Tool) -> None:
             argument="command",
             value=words,
             fix=f"command={rest if rest and not rest[0].startswith('-') else _EXAMPLE}",
-        )
-
-
-def _require_used(launcher: TrainingLauncher) -> None:
-    if launcher.tool is Tool.JAX and launcher.processes_per_host not in (None, 1):
-        raise InvalidValueError(
-            "jax has one process on each host, with all its GPUs",
-            argument="processes_per_host",
-            value=launcher.processes_per_host,
-            allowed="1",
-            fix="leave it out",
         )

@@ -98,7 +98,9 @@ class ModelServer:
             _require_text("image_name", self.image_name, example="'registry/name:tag'")
         _require_port(self.port)
         for argument in ("health_path", "cache_directory"):
-            _require_path(argument, getattr(self, argument))
+            value = getattr(self, argument)
+            if value is not None and (not isinstance(value, str) or not value.startswith("/")):
+                raise unexpected(argument, value, "a path that begins with /", fix=f"{argument}='/health'")
         if self.health_check_grace_period is not None:
             period, example = "health_check_grace_period", "cdk.Duration.minutes(10)"
             require_kind(period, self.health_check_grace_period, cdk.Duration, example=example)
@@ -276,8 +278,3 @@ def _require_port(value: object) -> None:
             "the command of the server needs a port that is known at synth", argument="port", fix="port=8000"
         )
     whole_number("port", value, smallest=1, largest=LARGEST_PORT, fix="port=8000")
-
-
-def _require_path(argument: str, value: object) -> None:
-    if value is not None and (not isinstance(value, str) or not value.startswith("/")):
-        raise unexpected(argument, value, "a path that begins with /", fix=f"{argument}='/health'")
