@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import aws_cdk as cdk
 import pytest
 
 from gpu_constructs.facts import catalogue
-from tests.synthesis import ROOT
+from tests.synthesis import ROOT, WITHOUT
 
 __all__ = ["APPS", "BLOCKS", "PAGES", "blocks_of", "names_of", "templates_of"]
 
@@ -57,6 +57,7 @@ def names_of(page: str, block: str) -> Mapping[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "_OF_THE_PROCESS", {})  # the types that it declares are its own
+        patch.setattr(cdk.App, "__init__", partialmethod(cdk.App.__init__, **WITHOUT))
         exec(compile(block, page, "exec"), names)  # noqa: S102 - it is our own
     return names
 

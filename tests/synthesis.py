@@ -32,13 +32,13 @@ _WARNING = "aws:cdk:warning"
 """How the metadata of a cloud assembly says that an entry is one (CDK's `cx_api` has the name in JavaScript only)."""
 
 
-_WITHOUT: Any = {"tree_metadata": False, "analytics_reporting": False, "stack_traces": False}
+WITHOUT: Any = {"tree_metadata": False, "analytics_reporting": False, "stack_traces": False}
 """What CDK adds of its own and no test looks at: a third of a synth, and some of each construct."""
 
 
 def app_in(folder: Path | str | None = None, context: Mapping[str, Any] | None = None) -> cdk.App:
     """Without that."""
-    return cdk.App(outdir=None if folder is None else str(folder), context=context, **_WITHOUT)
+    return cdk.App(outdir=None if folder is None else str(folder), context=context, **WITHOUT)
 
 
 def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
@@ -79,7 +79,7 @@ def synth_the_app(folder: Path, context: Mapping[str, Any]) -> Path:
 
     class Given(cdk.App):
         def __init__(self) -> None:
-            super().__init__(outdir=str(folder), context={**Site.recommended_context(), **context}, **_WITHOUT)
+            super().__init__(outdir=str(folder), context={**Site.recommended_context(), **context}, **WITHOUT)
 
     with patch.object(cdk, "App", Given):
         runpy.run_path(str(ROOT / "app.py"))

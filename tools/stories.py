@@ -24,6 +24,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.new import files_of, stories
 from gpu_constructs.cli.output import unstyled
 from gpu_constructs.cli.plan import lines
+from tests.synthesis import WITHOUT
 
 __all__ = ["PRICES", "SETTINGS", "made", "prices", "story_pages"]
 
@@ -106,7 +107,7 @@ def _synthesized(story: str, folder: Path) -> Path:
 
     class Given(cdk.App):
         def __init__(self) -> None:
-            super().__init__(outdir=str(folder / "cdk.out"), context=context)
+            super().__init__(outdir=str(folder / "cdk.out"), context=context, **WITHOUT)
 
     with patch.object(cdk, "App", Given):
         runpy.run_path(str(folder / "app.py"), run_name="__main__")
