@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
+from botocore.model import Shape
 from cryptography.hazmat.primitives.asymmetric import rsa
 from moto.core import responses, serialize
-from moto.core.utils import method_names_from_class
+from moto.core.base_backend import BackendDict
+from moto.core.constants import MISSING
+from moto.core.utils import camelcase_to_underscores, get_value, method_names_from_class
 
 from . import (
     alarms,
@@ -109,22 +112,40 @@ def install() -> None:
         part.install()
     # Moto lists the methods of a class at each request, which takes a sixth of its time.
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
+    vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
     # It asks anew, for each value of an answer, by which names its models may have it: another sixth.
-    serialize.XFormedAttributePicker.get_possible_keys = _asked_once(  # type: ignore[method-assign]
-        serialize.XFormedAttributePicker.get_possible_keys
+    serialize.ResponseSerializer.get_value = _asked_once(  # type: ignore[method-assign]
+        serialize.ResponseSerializer.get_value
     )
+    # It compares the ids of all models at each look at one; none is the copy of another.
+    BackendDict.__eq__ = object.__eq__  # type: ignore[method-assign]
     # It makes a key for each subscription, each certificate and each key of KMS, which takes 50 ms; one is enough.
     vars(rsa)["generate_private_key"] = functools.cache(rsa.generate_private_key)
 
 
-def _asked_once(asked: Callable[..., Iterable[str]]) -> Callable[..., Any]:
-    """The names, which follow from the class of the model and from what the answer has there."""
+def _asked_once(asked: Callable[..., Any]) -> Callable[..., Any]:
+    """The names follow from the class of the model and from what the answer has there."""
     known: dict[tuple[object, ...], tuple[str, ...]] = {}
 
-    def names(self: serialize.AttributePicker, context: serialize.AttributePickerContext) -> tuple[str, ...]:
-        of = (type(context.obj), context.key, context.shape)
-        if of not in known:
-            known[of] = tuple(dict.fromkeys(asked(self, context)))
-        return known[of]
+    def value_of(self: serialize.ResponseSerializer, value: Any, key: str, shape: Shape) -> Any:
+        picker = self._value_picker
+        if not isinstance(picker, serialize.XFormedAttributePicker):
+            return asked(self, value, key, shape)
+        names = known.get(of := (type(value), key, shape))
+        if names is None:
+            service = self.operation_model.service_model
+            context = serialize.AttributePickerContext(value, key, shape, self.operation_model, service)
+            names = known[of] = tuple(dict.fromkeys(picker.get_possible_keys(context)))
+        for name in names:
+            found = get_value(value, name, MISSING)
+            if found is not MISSING:
+                break
+        else:
+            found = None
+        if picker.response_transformers:
+            path = f"{'.'.join(self.path)}.{key}"
+            ends = (each for each in picker.response_transformers if path.endswith(each))
+            return next((picker.response_transformers[end](found) for end in ends), found)
+        return found
 
-    return names
+    return value_of

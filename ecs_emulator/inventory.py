@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -69,13 +70,13 @@ _GONE = "deleted"
 
 
 def inventory(
-    client: Callable[[str], Any], is_used: Callable[[str], bool] = lambda service: True
+    client: Callable[[str], Any], is_used: Callable[[str, str], bool] = lambda service, listed: True
 ) -> frozenset[tuple[str, str]]:
     """List what was made in the account, which is all but what AWS puts into each from the start.
 
     Args:
         client: Makes a client of a service.
-        is_used: Whether a service can hold anything.
+        is_used: Whether a service can hold any of what an operation lists, such as ``launch_templates``.
 
     Returns:
         Pairs of kind and id.
@@ -83,9 +84,9 @@ def inventory(
     found = {
         kind: getattr(client(service), operation)().get(items, ())  # without queues, SQS answers without a list
         for kind, (service, operation, items, _) in _KINDS.items()
-        if is_used(service)
+        if is_used(service, operation.partition("_")[2])
     }
-    home = {each["VpcId"] for each in found.get("vpc", ()) if each["IsDefault"]}
+    home = functools.cache(functools.partial(_home, client))
     listed = {
         (kind, item[key] if key else item)
         for kind, given in found.items()
@@ -93,14 +94,19 @@ def inventory(
         for item in given
         if not key or not (item.get("State") == _GONE or _is_given(item, home))
     }
-    return frozenset(listed | _instances(client)) if "vpc" in found else frozenset(listed)
+    return frozenset(listed | _instances(client)) if is_used("ec2", "reservations") else frozenset(listed)
 
 
-def _is_given(item: Mapping[str, Any], home: set[str]) -> bool:
+def _home(client: Callable[[str], Any]) -> set[str]:
+    found = client("ec2").describe_vpcs(Filters=[{"Name": "isDefault", "Values": ["true"]}])["Vpcs"]
+    return {each["VpcId"] for each in found}
+
+
+def _is_given(item: Mapping[str, Any], home: Callable[[], set[str]]) -> bool:
     """Whether it is the default VPC, or what that has from the start."""
     is_main = any(each.get("Main") for each in item.get("Associations", ()))
     is_default = item.get("IsDefault") or item.get("DefaultForAz") or item.get("GroupName") == "default"
-    return item.get("VpcId") in home and bool(is_default or is_main)
+    return bool(is_default or is_main) and item.get("VpcId") in home()
 
 
 def _instances(client: Callable[[str], Any]) -> set[tuple[str, str]]:

@@ -15,21 +15,21 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from moto.backends import get_backend
-from moto.core.base_backend import BackendDict
+from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.model_instances import reset_model_data
 from moto.core.models import botocore_stubber
 
 from .account import Account
 from .install import install
 from .inventory import inventory
-from .process import isolated_client
+from .process import ACCOUNT, REGION, isolated_client
 
 __all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 
@@ -68,6 +68,10 @@ def local() -> Iterator[Local]:
         yield Local(account)
 
 
+_NAMED_OTHERWISE = {"network_interfaces": "enis", "security_groups": "groups"}
+"""What moto's models call other than the operation that lists it."""
+
+
 @contextmanager
 def _answered() -> Iterator[None]:
     """As `mock_aws`, without its thousand patterns for requests of others than boto: they take longer than a stack."""
@@ -80,10 +84,32 @@ def _answered() -> Iterator[None]:
         reset_model_data()
 
 
-def _is_used(service: str) -> bool:
-    """Whether moto's model of the service holds anything; to ask the others takes two fifths of an inventory."""
+def _is_used(service: str, listed: str) -> bool:
+    """Whether moto's model of the service holds more than a new one; to ask the others takes most of an inventory."""
     models = get_backend(service).iter_backends()  # type: ignore[call-overload]
-    return any(each and not isinstance(each, str) for _, _, model in models for each in vars(model).values())
+    return any(_holds_more(model, _NAMED_OTHERWISE.get(listed, listed)) for _, _, model in models)
+
+
+def _holds_more(model: BaseBackend, listed: str) -> bool:
+    """Of what is listed, where the model keeps it by this name; of anything, where it has another name for it."""
+    held = vars(model)
+    new = _of_a_new_one(type(model))  # type: ignore[arg-type] # mypy asks for the hash of the model, not of its class
+    return any(_count(held[name]) > new.get(name, 0) for name in ([listed] if listed in held else held))
+
+
+@functools.cache
+def _of_a_new_one(kind: Callable[[str, str], BaseBackend]) -> Mapping[str, int]:
+    """How many things it has of each: AWS puts a VPC and its policies into an account."""
+    return {name: _count(each) for name, each in vars(kind(REGION, ACCOUNT)).items()}
+
+
+def _count(held: Any) -> int:
+    """How many things an attribute of a model holds, such as subnets by their zones."""
+    if isinstance(held, str):
+        return 0
+    if isinstance(held, Mapping):
+        return sum(_count(each) for each in held.values())
+    return len(held) if isinstance(held, Sized) else int(bool(held))
 
 
 class _InProcess:
