@@ -37,7 +37,7 @@ unit: $(READY) ## the tests, except those that run commands, cdk, linters or the
 	@pytest --ignore tests/e2e --ignore tests/matrix --ignore tests/bench -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
-	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py
+	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py tests/e2e/test_launcher.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
 ON_OLDEST := -k "not (a_block_runs and security) and not on_a_new_cdk"

@@ -86,8 +86,9 @@ class World:
 
     def hosts(self, state: str) -> set[str]:
         """Those in a state."""
-        found = self.account.client("ec2").describe_instances()["Reservations"]
-        return {i["InstanceId"] for one in found for i in one["Instances"] if i["State"]["Name"] == state}
+        wanted = {"Name": "instance-state-name", "Values": [state]}
+        found = self.account.client("ec2").describe_instances(Filters=[wanted])["Reservations"]
+        return {each["InstanceId"] for one in found for each in one["Instances"]}
 
     def reasons(self) -> dict[str, str]:
         """What hosts wrote as they ended into a log group that nothing else deletes."""

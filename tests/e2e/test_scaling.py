@@ -94,11 +94,14 @@ def test_an_update_keeps_the_count_and_a_smaller_range_moves_it(cloud: Local, tm
 
 
 def test_a_deployment_goes_on_at_every_count_on_a_full_fleet(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(assembly(tmp_path / "0", most=4), STACK)
+    template = template_of(assembly(tmp_path, most=4))
+    stack = cloud.deploy(template, STACK)
     cluster = stack.outputs["ClusterName"]
+    (draw,) = (each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition")
     for count in range(5):
         scale(cloud.account, cluster, count)
-        cloud.update(stack, template_of(assembly(tmp_path / f"{count + 1}", most=4, tag=f"v{count + 2}")))
+        draw["Properties"]["ContainerDefinitions"][0]["Image"] = f"example/draw:v{count + 2}"
+        cloud.update(stack, template)
         assert counts(cloud.account, cluster) == (count, count)
     cloud.destroy(stack)
 
