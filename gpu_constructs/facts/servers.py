@@ -26,6 +26,8 @@ _VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
 _PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
 _OPTION = re.compile(r"--[^=]+")
 _DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
+# Of vLLM, which ends with "expected one argument" (https://docs.vllm.ai/en/stable/cli/serve.html).
+_ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +54,12 @@ class ServerFacts:
         keeps_blanks: Whether an option with its value in one text is an unknown option to it.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
         gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
-            server from which that is so.
+            server from which that is so; ``arm64`` for its image for arm64, whatever its arguments.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         cache_variables: Environment variables that name the directory where it keeps what it downloads.
         is_small: Whether its image takes few GiB, of CUDA without its libraries.
+        of_gpus: What a tag of an image for GPUs has; empty where others say that they are for something else.
+        architecture: What all its images are built for, as ECS calls it; empty where that is not one, or not known.
     """
 
     repository: str | None = None
@@ -79,6 +83,8 @@ class ServerFacts:
     cache_directory: str | None = None
     cache_variables: Mapping[str, str] = field(default_factory=dict)
     is_small: bool = False
+    of_gpus: str = ""
+    architecture: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
@@ -92,9 +98,15 @@ class ServerFacts:
         told, version = arguments_in(words), _version_in(image)
         for argument, needed in self.gpus_from.items():
             option, _, value = argument.partition(" ")
-            if told.get(option) == value:
+            if argument == "arm64" or told.get(option) == value:
                 return argument, _pair([of for first, of in needed.items() if _pair(first) <= version][-1])
         return None
+
+    def directory_of_model(self, words: Sequence[str]) -> str:
+        """The directory in its container that its command names as its model; empty where it names none."""
+        option, first = self.argument_for("{model}"), "".join(words[:1] if self.names_model_first else ())
+        model = arguments_in(words).get(option, first) if option else ""
+        return model if model.startswith("/") else ""
 
     def argument_for(self, what: str) -> str:
         """The argument of its command that a text follows, such as ``{port}``; empty where there is none."""
@@ -105,6 +117,11 @@ class ServerFacts:
         part = arguments_in(words).get(_PART, "")
         if _DECIMAL.fullmatch(part) and not 0 < float(part) <= 1:
             return f"{_PART} {part}, which is more than 0 and at most 1", f"{_PART} 0.9"
+        told = arguments_in((*self.command, *self.gpu_arguments)).items()
+        with_value = {*_ALWAYS_WITH_VALUE, *(name for name, value in told if value.strip("-") == value != "")}
+        for option, value in pairwise([*words, "--"] if self.keeps_blanks else ()):
+            if option in with_value and value.startswith("--"):
+                return f"{option} without a value", f"a value after {option}"
         for option, _, value in (each.partition(" ") for each in words if self.keeps_blanks):
             if value and _OPTION.fullmatch(option):
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"

@@ -19,7 +19,6 @@ from gpu_constructs.template.model import TASK_RUN, ForeignError, Resource, Unde
 Input = str | os.PathLike[str] | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
 
-_IN_MEMORY = "template"
 _OF_RUN = frozenset({"CapacityProviderStrategy", "Cluster", "LaunchType", "NetworkConfiguration", "Overrides"})
 
 
@@ -59,7 +58,7 @@ class Inputs:
         self.skipped = 0
         self._found: list[Source | Resource] = []
         given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-        names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
+        names = ["template" if isinstance(each, Mapping) else os.fspath(each) for each in given]
         self.named = tuple(names)
         seen: set[str] = set()
         for each, name in zip(given, names, strict=True):

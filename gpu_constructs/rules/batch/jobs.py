@@ -20,7 +20,7 @@ from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, S
 
 _A_DAY = 86_400
 _FIRST_FREE_PORT = 1024  # the system gives MPI and NCCL ports from here on
-_TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
+_MANAGED = "of ECS Managed Instances"
 
 
 @error(
@@ -31,7 +31,8 @@ _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 )
 def nodes_stay(context: Context) -> Problems:
     for task, pools in gangs(context):
-        kinds = [_without_gangs(context, each) for each in pools]
+        spot: dict[object, str] = {PurchaseOption.SPOT: "Spot"}
+        kinds = [_MANAGED if is_managed(context, each) else spot.get(each.bought.option, "") for each in pools]
         if all(kinds):
             # Strategies for Spot Instances are refused on demand.
             is_for_spot = isinstance(pools[0].allocation, str) and pools[0].allocation.startswith("SPOT")
@@ -40,18 +41,12 @@ def nodes_stay(context: Context) -> Problems:
                 about=pools[0],
                 involves=(task,),
                 property_name="ComputeResources.Type",
-                value=_TYPES[kinds[0]],
+                value={"Spot": "SPOT", _MANAGED: "ECS_MANAGED_INSTANCES"}[kinds[0]],
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
                 allowed=Word("Type EC2"),
                 fix=Word(f"Type EC2{strategy}, in a compute environment for these jobs"),
             )
-
-
-def _without_gangs(context: Context, pool: Pool) -> str:
-    if is_managed(context, pool):
-        return "of ECS Managed Instances"
-    return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""
 
 
 @error(

@@ -13,7 +13,7 @@ from gpu_constructs.facts.aws_limits import (
     PROXY_CPU,
     PROXY_MEMORY_MIB,
 )
-from gpu_constructs.fleet import Blocked, Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
+from gpu_constructs.fleet import UNKNOWN, Blocked, Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known, total
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, accelerated_workloads
 from gpu_constructs.rules.finding import Text, Word, and_list
@@ -113,8 +113,9 @@ def comes_after_providers(context: Context) -> Problems:
     question="can the proxy of Service Connect run beside the tasks?",
     because="ECS adds a proxy to each task of a service in Service Connect: the agent starts none that listens in "
     "network mode host or none, Managed Instances run none, and on Amazon EC2 the task definition has to have a Memory "
-    "of its own, above that of its containers",
-    softer="where the task definition has no Memory",
+    f"of its own, of which the proxy gets what its containers leave; AWS recommends {PROXY_CPU} CPU units and at least "
+    f"{PROXY_MEMORY_MIB} MiB",
+    softer="where the task definition has no Memory, or its containers leave less of it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
 )
 def room_for_the_proxy(workload: Workload) -> Problems:
@@ -130,15 +131,21 @@ def room_for_the_proxy(workload: Workload) -> Problems:
             "have",
             fix=Text("an Auto Scaling group for its hosts, or ", Word("ServiceRegistries of Cloud Map")),
         )
-    if task is not None and task.memory_limit_mib is None and not task.is_part:
-        more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers"
+    if task is None or task.is_part:
+        return
+    memory = task.memory_limit_mib
+    asked = total(each.memory_reservation_mib or each.memory_limit_mib or 0 for each in task.containers)
+    left = 0 if memory is None else UNKNOWN if UNKNOWN in (memory, asked) else known(memory) - known(asked)
+    if not isinstance(left, Unknown) and left < PROXY_MEMORY_MIB:
+        more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers, as AWS recommends"
+        has = "no Memory of its own" if memory is None else f"{max(left, 0)} MiB more than its containers"
         yield Problem(
             involves=(task,),
             property_name="ServiceConnectConfiguration",
-            message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
-            "proxy gets its part",
+            message=f"{workload.name} is in Service Connect, and {task.name} has {has}, from which the proxy gets its "
+            "part",
             allowed=more,
-            fix=f"Memory and Cpu of the task definition, {more}, which have to ask for less where they fill a host; a "
+            fix=f"Memory and Cpu of the task definition, {more}; they have to ask for less where they fill a host; a "
             "GpuTaskDefinition gets them on its node.default_child, and in the place of an ecs.Ec2TaskDefinition, "
             "which takes neither, ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
             is_certain=False,

@@ -15,7 +15,6 @@ _CLOSES = re.compile(r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]")
 _EXIT = re.compile(r"exit\b[ \t\d]*(?:#.*)?")
 _STOPS_AT_ERRORS = re.compile(r"#!\S*sh[ \t]+-[a-df-z]*e|set[ \t]+(?:-[a-df-z]*e|-o[ \t]+errexit)")
 _GOES_ON_AFTER_ERRORS = re.compile(r"\s*set[ \t]+(?:\+[a-df-z]*e|\+o[ \t]+errexit)")
-_GOES_ON = ("\\", "&&", "||", "|")
 
 
 class Command(NamedTuple):
@@ -52,7 +51,7 @@ def commands(script: str) -> Iterator[Command]:
         if is_certain and _EXIT.fullmatch(written):
             return
         yield Command(written, start, is_certain, stops and is_certain)
-        quoted, goes_on = quoted != written.count("'") % 2, written.endswith(_GOES_ON)
+        quoted, goes_on = quoted != written.count("'") % 2, written.endswith(("\\", "&&", "||", "|"))
 
 
 _STARTS_AGENT = re.compile(

@@ -14,7 +14,6 @@ from gpu_constructs.fleet import Container, Unknown
 _OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray"})
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
-_PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
 _OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
@@ -114,4 +113,4 @@ def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:
 
 def _is_server(word: str) -> bool:
     """Whether a word is the program of a server, or a module of it as ``vllm.entrypoints.openai.api_server``."""
-    return word.rpartition("/")[2].partition(".")[0] in _PROGRAMS
+    return word.rpartition("/")[2].partition(".")[0] in {"sglang", "text-generation-launcher", "vllm"}

@@ -20,7 +20,6 @@ from gpu_constructs.rules.finding import Way, and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _DISTINCT = "distinctInstance"
-_MOST_NAMED = 4
 _OF_ECS = ("ecs.", "com.amazonaws.ecs.")
 """Beginnings of attributes that ECS applies or its agent registers, such as ``ecs.capability.task-eni``.
 
@@ -88,7 +87,7 @@ def satisfied_by_hosts(context: Context) -> Problems:
             about=assignment.workload,
             involves=(assignment.task,),
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
-            f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
+            f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:4]))}",
             fix=fix,
             ways=(hosts_asked(task, first[0].pool, constraints), (Way(text=fix),)),
             # A daemon has "exactly one task on each active container instance that meets all of the task placement

@@ -22,7 +22,6 @@ _READERS: Final = (
 )
 _TRACKED: Final = ("TargetTrackingScalingPolicyConfiguration", "TargetTrackingConfiguration")
 _ECS: Final = "AWS/ECS"
-_INSIGHTS: Final = "ECS/ContainerInsights"
 _RESERVATION: Final = "GPUReservation"
 """The one metric of GPUs in the namespace of ECS; it has values for a cluster, not for a service.
 
@@ -49,7 +48,7 @@ def hosts_have_gpu_metrics(context: Context) -> Problems:
             continue
         if namespace == _ECS:
             yield from _of_ecs(name, read, metric)
-        elif namespace == _INSIGHTS:
+        elif namespace == "ECS/ContainerInsights":
             yield from _of_insights(context, name, read, metric)
 
 

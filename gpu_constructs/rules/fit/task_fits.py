@@ -277,19 +277,14 @@ def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle
     )
 
 
-def _foreign_types(destination: Destination) -> tuple[InstanceType, ...]:
-    """The types without NVIDIA GPUs, where they alone are short of GPUs and another type can run the task."""
-    short = destination.fit.shortfalls
-    is_foreign = all(_is_foreign(each) for each in short)
-    return tuple(dict.fromkeys(each.instance_type for each in short)) if destination.fit.hosts and is_foreign else ()
-
-
 def _is_foreign(short: Shortfall) -> bool:
     return short.resource is HostResource.GPU and short.instance_type.vendor not in {None, Vendor.NVIDIA}
 
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
-    foreign = _foreign_types(each)
+    short = each.fit.shortfalls if each.fit.hosts else ()
+    # Types without NVIDIA GPUs, where they alone are short of GPUs and another type can run the task.
+    foreign = dict.fromkeys(one.instance_type for one in short) if all(map(_is_foreign, short)) else ()
     types = "InstanceType" if each.pool.requirements is None else "InstanceRequirements"
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)

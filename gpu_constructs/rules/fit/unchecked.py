@@ -22,7 +22,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, info
 # What makes known what is missing.
 _OTHER_CONSTRAINTS = "constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
 _FACTS = "Metadata: {{gpu-constructs: {{MachineImage: {{{}}}}}}} of what names it"
-_DECLARED_IMAGE = f"declare it: {_FACTS}"
 _TEMPLATE = f"check these files with the one that does, or declare its image: {_FACTS}"
 _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
 _LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
@@ -145,7 +144,7 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
             which = str(pool.image_written) if is_id else f"of {pool.name}"
             is_unread = pool.kind is PoolKind.BATCH and {pool.names_image, pool.user_data.format} == {UNKNOWN}
             what = f"the launch template of {pool.name}" if is_unread else f"what is in the machine image {which}"
-            declared = _DECLARED_IMAGE if pool.origin else _MORE_FILES  # hosts of --hosts have no metadata
+            declared = f"declare it: {_FACTS}" if pool.origin else _MORE_FILES  # hosts of --hosts have no metadata
             yield what, (_TEMPLATE if is_unread else declared).format(fact), pool
 
 

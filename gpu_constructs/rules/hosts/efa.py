@@ -17,7 +17,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
 _PROPERTY = "NetworkInterfaces"
-_MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
 
@@ -59,7 +58,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
         *(each for one in misplaced.values() for each in one),
     ]:
         yield Problem(
-            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
+            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:4])}",
             fix="types that take the same interfaces",
             ways=_with_efa(pool, without) if without else (),
             property_name=_PROPERTY,

@@ -44,8 +44,6 @@ _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _PLAIN_BOTTLEROCKET = re.compile(rf"{_BOTTLEROCKET}\d+(?:-fips)?/")
-_NEAR = 0.6
-_MOST_NAMES = 5
 _OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
 _WINDOWS = "a Windows image, and the ECS agent hands out GPUs on Linux only"
 # By how their names begin, the public parameters of images that have neither the ECS agent nor what GPU tasks need.
@@ -67,7 +65,6 @@ _WITHOUT_AGENT: Mapping[str, str] = {
     "/aws/service/canonical/ubuntu/": "plain Ubuntu, which has neither the ECS agent nor an NVIDIA driver",
     "/aws/service/deeplearning/ami/": "a Deep Learning AMI, which has an NVIDIA driver and not the ECS agent",
 }
-_NOT_ON_ECS: Mapping[str, str] = {**_NOT_OF_ECS, **_WITHOUT_AGENT}
 
 
 def _given_to_batch(context: Context) -> Problems:
@@ -185,7 +182,7 @@ def _parameter(pool: Pool) -> str:
 
 def _is_not_for_gpus(pool: Pool) -> bool:
     name = _parameter(pool)
-    return bool(_what_it_is(name, _NOT_ON_ECS)) or _PLAIN_BOTTLEROCKET.match(name) is not None
+    return bool(_what_it_is(name, {**_NOT_OF_ECS, **_WITHOUT_AGENT})) or _PLAIN_BOTTLEROCKET.match(name) is not None
 
 
 def _what_it_is(name: str, images: Mapping[str, str]) -> str:
@@ -194,7 +191,7 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
-    names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
+    names = get_close_matches(folder[:LABEL], images_by_folder(), n=5, cutoff=0.6)
     images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool), *filter(is_supported, IMAGES)]
     # The user data of Bottlerocket is TOML, which Amazon Linux does not read.
     system = _BOTTLEROCKET if folder.startswith(_BOTTLEROCKET) else ""

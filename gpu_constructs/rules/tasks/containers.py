@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
@@ -29,6 +29,10 @@ _OVERWRITTEN = "the ECS agent overwrites it with the ids of the GPUs that it res
 _HIDING = frozenset({"", "void", "none"})
 # https://github.com/aws-neuron/deep-learning-containers, whichever the registry
 _OF_NEURON = re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]")
+# Names of AMD's images, such as rocm/vllm, and tags of servers: ollama/ollama:rocm, 3.3.7-neuron and cpu-1.8 of
+# Hugging Face's. What has none of them is for NVIDIA GPUs where its CUDA or its server is known.
+_BUILT_WITH = re.compile(r"(?:^|[:/_-])(rocm|neuron|cpu|gaudi|hpu|intel|xpu)")
+_DEVICES = {Vendor.NVIDIA: "NVIDIA GPUs", Vendor.AMD: "AMD GPUs", Vendor.NEURON: "Neuron devices"}
 _DEFAULT_RUNTIME = re.compile(r"default-runtime|set-as-default")
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
@@ -94,22 +98,24 @@ def left_to_ecs(task: Task) -> Problems:
 
 @warning(
     "GPU025",
-    question="does a container that is to see GPUs or Neuron devices get them?",
+    question="does a container that is to see GPUs or Neuron devices get them, and do its hosts have those?",
     because="ECS places a task that asks for no GPU on any host; the agent sets the NVIDIA runtime only for tasks that "
     "ask for GPUs, and the scheduler counts only GPUs that are asked for: such a container sees no GPU, or GPUs of "
-    "other tasks where NVIDIA is Docker's default runtime; Neuron devices of EC2 hosts come by LinuxParameters",
+    "other tasks where NVIDIA is Docker's default runtime; Neuron devices of EC2 hosts come by LinuxParameters; "
+    "programs with CUDA see no Neuron devices, nor those with ROCm or Neuron NVIDIA GPUs",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     changes="ResourceRequirements",
 )
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
-    landing = _on_hosts_alone(context, _is_made_for_gpus, Vendor.NVIDIA)
-    on_neuron = _on_hosts_alone(context, _lacks_device, Vendor.NEURON)
+    landing = _vendors_of_hosts(context)
     yield from _blind(context)
     for task in context.tasks:
+        if (there := landing.get(task.name)) is not None and there in _DEVICES:
+            yield from _on_other_devices(task, there)
         if asks_for_accelerator(task):
             continue
-        at_gpus = task.name in landing and task.name not in daemons
+        at_gpus = there is Vendor.NVIDIA and task.name not in daemons
         has_other_words = any(each.unknown_keys for each in task.containers)
         for container in task.containers:
             value = dict(container.environment).get(_VISIBLE)
@@ -130,11 +136,7 @@ def asked_of_ecs(context: Context) -> Problems:
                     "is placed on any host, and sees no GPU there",
                     fix=RIGHT_FORM,
                 )
-            elif (
-                task.name in on_neuron
-                and _lacks_device(container)
-                and not context.has_unknown_variables(task, container)
-            ):
+            elif there is Vendor.NEURON and _lacks_device(context, task, container):
                 yield Problem(
                     about=task,
                     container=container,
@@ -265,34 +267,57 @@ def becomes_healthy(task: Task) -> Problems:
                 )
 
 
-def _on_hosts_alone(context: Context, is_made: Callable[[Container], bool], vendor: Vendor) -> frozenset[str]:
-    """Tasks that ask for no accelerators, with images for some that all of their hosts have, by name."""
-    return frozenset(
-        each.task.name
-        for each in context.routed(lambda task: not asks_for_accelerator(task) and any(map(is_made, task.containers)))
-        if each.destinations
-        and (each.workload is not None or each.is_closed)
-        and {vendor} == {getattr(host.accelerators, "vendor", None) for at in each.destinations for host in at.types}
-    )
+def _vendors_of_hosts(context: Context) -> Mapping[str, Vendor | None]:
+    """Whose accelerators all hosts have where a task with an image for some runs, by its name."""
+    found: dict[str, set[Vendor | None]] = {}
+    for route in context.routed(lambda task: any(map(_made_for, task.containers))):
+        places = [each for each in route.destinations if each.fit.answer is not False]
+        if route.workload is not None or route.is_closed:
+            found.setdefault(route.task.name, set()).update(host.vendor for each in places for host in each.types)
+    return {name: next(iter(vendors)) for name, vendors in found.items() if len(vendors) == 1}
 
 
-def _is_made_for_gpus(container: Container) -> bool:
-    image = container.image
-    return isinstance(image, str) and (cuda_image(image) or server_of_image(image)) is not None
+def _made_for(container: Container) -> Vendor | None:
+    """Whose accelerators its image is for; None for none, and where its name does not say it."""
+    image = container.image if isinstance(container.image, str) else ""
+    server, built_with = server_of_image(image), _BUILT_WITH.search(image)
+    if _OF_NEURON.search(image) or (server and built_with and built_with[1] == "neuron"):
+        return Vendor.NEURON
+    if built_with:
+        return Vendor.AMD if built_with[1] == "rocm" else None
+    return Vendor.NVIDIA if cuda_image(image) or (server is not None and server.of_gpus in image) else None
 
 
-def _lacks_device(container: Container) -> bool:
+def _on_other_devices(task: Task, vendor: Vendor) -> Problems:
+    for container in task.containers:
+        made = _made_for(container)
+        is_asked = asks_for_accelerator(container) or not asks_for_accelerator(task)
+        installs = any("neuron" in str(each) for each in (*container.entry_point, *container.command))
+        if made is not None and made is not vendor and is_asked and not installs:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has an image for {_DEVICES[made]} ({brief(str(container.image))}),"
+                f" and all hosts of {task.name} have {_DEVICES[vendor]}, which it does not use",
+                fix=f"an image for {_DEVICES[vendor]}, or hosts with {_DEVICES[made]}",
+                changes="Image",
+            )
+
+
+def _lacks_device(context: Context, task: Task, container: Container) -> bool:
     """Whether its image is for Neuron, and neither LinuxParameters nor AWS_NEURON_VISIBLE_DEVICES gives it a device."""
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html; a hook of AMIs reads the variable.
     is_told = any(name == "AWS_NEURON_VISIBLE_DEVICES" for name, _ in container.environment)
     is_given = is_told or container.devices or container.may_have_other_devices
-    return isinstance(container.image, str) and bool(_OF_NEURON.search(container.image)) and not is_given
+    return bool(_OF_NEURON.search(str(container.image))) and not (
+        is_given or context.has_unknown_variables(task, container)
+    )
 
 
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
     if container.devices:
         return ""
-    if at_gpus and container.privileged is not True and _is_made_for_gpus(container):
+    if at_gpus and container.privileged is not True and _made_for(container) is Vendor.NVIDIA:
         return f"has an image for GPUs ({brief(str(container.image))}) on hosts that have some,"
     if container.needs is not None:
         return "states what it needs of a GPU,"

@@ -34,7 +34,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
 _EFA_PATH = "/dev/infiniband/uverbs"
-_UNREACHABLE = frozenset({"bridge", "none"})
 
 
 def _sent_elsewhere(context: Context) -> Problems:
@@ -177,7 +176,7 @@ def sees_efa(context: Context) -> Problems:
     changes="NetworkMode",
 )
 def reachable(task: Task) -> Problems:
-    if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _is_given_efa(task):
+    if task.scheduler is Scheduler.ECS and task.network_mode in {"bridge", "none"} and _is_given_efa(task):
         yield Problem(
             message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
             "hosts have no address to connect to",

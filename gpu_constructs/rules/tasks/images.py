@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Drivers, drivers_of, image
+from gpu_constructs.facts import Architecture, Drivers, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_OF_GPUS,
@@ -25,7 +25,7 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -116,10 +116,10 @@ def _refused_gpus(context: Context) -> Problems:
     for route, container, target, each in failing_pairs(context, _target_of, _refused):
         first, _, argument = target
         needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}, or "
-        if not argument:
+        if argument in {"", Architecture.ARM64}:
             has = (given.compute_capability or (0, 0) for given in each.types)
             tag = tag_made_for(str(container.image), has)
-            needs, fix = "is made for", f"the tag {tag} or a newer one, or " if tag else ""
+            needs, fix = f"is made for{argument and ' arm64 and'}", f"the tag {tag} or a newer one, or " if tag else ""
         what = f"{needs} compute capability {dotted(first)}, and ends on {and_list(_refused(target, each))}"
         yield replace(
             _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}hosts with other GPUs"),
@@ -147,11 +147,11 @@ def _target_of(container: Container) -> _Target | None:
 
 
 def _refused(target: _Target, there: Destination) -> list[str]:
-    known = ((each, each.compute_capability) for each in there.types)
     return [
         f"{each} ({dotted(has)})"
-        for each, has in known
-        if has is not None and not runs_on(has, target.first, target.features)
+        for each in there.types
+        if target.argument not in {*Architecture} - {each.architecture}
+        if (has := each.compute_capability) is not None and not runs_on(has, target.first, target.features)
     ]
 
 
@@ -311,8 +311,9 @@ def all_used(task: Task) -> Problems:
     "GPU394",
     question="does a model server start with the arguments of its container?",
     because="the entry point of such an image is the server, and gets the texts of Command as arguments: where these "
-    "name the program once more, or a shell, or one text has an option and its value, it ends at once, with "
-    "unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most 1",
+    "name the program once more, or a shell, or one text has an option and its value, or an option has none, it ends "
+    "at once, with unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most "
+    "1, and a model that is a directory needs a volume, since the published images have none",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(task: Task) -> Problems:
@@ -322,9 +323,20 @@ def started_once(task: Task) -> Problems:
         found = server.refuses(words) if server is not None and server.entry_point else None
         if server is not None and server.entry_point and first in {*server.entry_point, *_PYTHON, *SHELLS}:
             found = f"{first}, and its image starts the server already,", f"no {first}, or another entry point for it"
+        directory = "" if server is None or not server.entry_point else server.directory_of_model(words)
+        if found is None and directory and not _may_have(container, directory):
+            found = f"the model {directory}, which no volume brings,", "a volume there, or a model of Hugging Face"
         if found is not None:
             what = f"has in Command {found[0]} and ends at that argument"
             yield replace(_problem(task, container, what, found[1]), is_certain=True)
+
+
+def _may_have(container: Container, directory: str) -> bool:
+    """Whether a volume may be at a directory, above it or in it."""
+    paths, within = container.relations.mount_paths, f"{directory.rstrip('/')}/"
+    there = [f"{each}".rstrip("/") + "/" for each in paths]
+    is_open = UNKNOWN in paths or bool(container.relations.volumes_from)
+    return is_open or any(within.startswith(each) or each.startswith(within) for each in there)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, NvidiaMps, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Text, Ways, Word, and_list, first_of, one_way, with_verb
@@ -28,8 +28,6 @@ _ONE = ResourceRequirement.gpus(1)
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 _COUNT = "the number of GPUs of one host, or fewer"
 
-_ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
-_BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 
 _INSTEAD = {
     **dict.fromkeys(("amount", "count", "limits", "number", "quantity"), " (Value says how many)"),
@@ -189,9 +187,6 @@ def _wrong_share(task: Task, container: Container, each: ResourceRequirement) ->
     if share is None or each.type != GPU:
         return
 
-    def shared_as(new: NvidiaMps) -> Callable[[], Task]:
-        return _asking(task, container, each, replace(each, nvidia_mps=new))
-
     memory, percent = share.memory_mib, share.max_compute_percent
     if memory is None or (not isinstance(memory, Unknown) and memory < 1):
         said = "without a size" if memory is None else f"of {memory} MiB"
@@ -201,7 +196,10 @@ def _wrong_share(task: Task, container: Container, each: ResourceRequirement) ->
             "memory, at least 1 MiB",
             fix="Memory of NvidiaMps, in MiB",
             ways=first_of(
-                (f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}', shared_as(replace(share, memory_mib=mib)))
+                (
+                    f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}',
+                    _asking(task, container, each, replace(each, nvidia_mps=replace(share, memory_mib=mib))),
+                )
                 for mib in _USUAL_MIB
             ),
             property_name="SharingStrategy.NvidiaMps.Memory",
@@ -295,7 +293,9 @@ def _misformed(task: Task, container: Container) -> Problems:
 
 
 def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
-    allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
+    allowed = (
+        (GPU, "MEMORY", "VCPU") if task.scheduler is Scheduler.BATCH else (GPU, NEURON_DEVICE, "InferenceAccelerator")
+    )
     if entry.type == "":
         if not entry.unknown_keys:
             yield f"an entry has no type; the types are {and_list(allowed)}"

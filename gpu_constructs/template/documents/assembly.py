@@ -217,7 +217,6 @@ def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:
         yield from ((path, under(each, "data")) for each in items(entries) if under(each, "type") == kind)
 
 
-_STDIN = "-"
 _ALLOWED = (
     "a CloudFormation template with Resources, the cdk.out of cdk synth, a plan of Terraform in JSON (terraform show "
     f"-json), or {READ}"
@@ -232,7 +231,7 @@ def found_at(
     path: str, files: Files, *, stdin: bytes | None, region: str | None, refuse: _Refuse
 ) -> Iterator[Source | Resource]:
     """The templates and requests behind one path; a stack of an assembly that cannot be read is refused alone."""
-    if path == _STDIN:
+    if path == "-":
         if stdin is None:
             raise UnreadableError("nothing came from the standard input", file=path)
         yield found_in(files.take(Document.read(stdin, file=path)), name="stdin", region=region)

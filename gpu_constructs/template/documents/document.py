@@ -30,7 +30,6 @@ LATER: dict[str, Node] = {"Terraform::KnownAfterApply": None}
 
 _KEYS = frozenset({"format_version", "terraform_version"})
 _STATE_FILE = frozenset({"lineage", "serial", "terraform_version"})
-_SOURCES = (".tf", ".tofu", ".tf.json", ".tfvars", ".tfvars.json")
 _ARCHIVE, _IN_ARCHIVE = b"PK\x03\x04", b"tfplan"
 # What the action setup-terraform writes around the output of Terraform.
 _COMMAND, _WORKFLOW = "[command]", "::"
@@ -53,15 +52,11 @@ def require_no_source(file: str, content: bytes) -> None:
     """Refuses what a plan is made from, and a plan that only Terraform itself can read: says how to make one."""
     if content.startswith(_ARCHIVE) and _IN_ARCHIVE in content:
         reason, fix = "a saved plan, which only Terraform itself reads", f"terraform show -json {file} > plan.json"
-    elif file.lower().endswith(_SOURCES):
+    elif file.lower().endswith((".tf", ".tofu", ".tf.json", ".tfvars", ".tfvars.json")):
         reason, fix = "a configuration of Terraform, not a plan", HOW_TO_PLAN
     else:
         return
     raise UnreadableError(reason, file=file, allowed="a plan in JSON", fix=f"{fix}, and name plan.json")
-
-
-_YAML_ENDINGS = (".yaml", ".yml", ".template")
-_OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -97,7 +92,7 @@ class Document:
                 data, twice = parse_json(text, file=file)
             except UnreadableError:
                 # YAML's flow style looks like JSON too; a file's name says what it is meant to be.
-                if not file.lower().endswith(_YAML_ENDINGS):
+                if not file.lower().endswith((".yaml", ".yml", ".template")):
                     raise
             else:
                 return cls(file=file, data=data, twice=twice, find=JsonLines(text).find, content=content)
@@ -138,7 +133,7 @@ class Document:
 def _decoded(content: bytes, file: str) -> str:
     if len(content) > BYTES:
         raise UnreadableError(f"larger than {BYTES // 1024**2} MiB", file=file, allowed="a template of at most 1 MB")
-    if content.startswith(_OTHER_ENCODINGS):
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise UnreadableError("UTF-16 or UTF-32", file=file, allowed="UTF-8", fix="save the file as UTF-8")
     try:
         text = content.decode("utf-8-sig")

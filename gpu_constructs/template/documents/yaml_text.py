@@ -29,7 +29,6 @@ _PLAIN_WORDS: dict[str, Node] = {
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
 }
-_NUMBER_START = frozenset("-+.0123456789")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _OTHER_BASE = re.compile(r"([-+]?)0(x[0-9a-fA-F_]+|b[01_]+|[0-7_]+)")
 _DECIMAL = re.compile(r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)")
@@ -301,7 +300,7 @@ def plain_value(text: str) -> Node:
     """What a word without quotes means; times stay texts, as CloudFormation has none."""
     if text in _PLAIN_WORDS:
         return _PLAIN_WORDS[text]
-    if text[0] not in _NUMBER_START:
+    if text[0] not in "-+.0123456789":
         return text
     if _INTEGER.fullmatch(text):
         return integer(text.replace("_", ""))

@@ -131,14 +131,9 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node) -> Resou
         update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
         origin=evaluator.origin(path, construct),
         exists=exists,
-        depends_on=depends_on_of(declaration.get("DependsOn")),
+        depends_on=tuple(each for each in listed(declaration.get("DependsOn")) if isinstance(each, str)),
         platform_of=source.platform_of,
     )
-
-
-def depends_on_of(written: Node) -> tuple[str, ...]:
-    """The resources that ``DependsOn`` names, one or a list of them."""
-    return tuple(each for each in listed(written) if isinstance(each, str))
 
 
 def _properties(

@@ -73,8 +73,6 @@ _ASKS = re.compile(
 _SHOWS = frozenset({"cat", "cut", "docker", "grep", "head", "jq", "logger", "tail", "tee", "tr", "wc"})
 _NOT_RUN = re.compile(r"/var/log/(?!.*\.\.)[^$]+|/dev/(?:console|null|stderr|stdout)")
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
-_EDITS = frozenset({"ln", "sed"})
-_DEPENDS = frozenset({"&&", "||", "|", "|&"})
 
 
 def settings_of_script(text: str) -> tuple[Settings, bool]:
@@ -163,7 +161,7 @@ def _commands(text: str) -> Iterator[_Command]:
             redirect, operator = "", found[0]
             if operator == "\n":
                 position = _documents(text, position, waiting)
-                if here.before in _DEPENDS and not here.words:
+                if here.before in {"&&", "||", "|", "|&"} and not here.words:
                     continue  # an operator at the end of a line is for the next one
             if operator != ")" or brackets:  # else a pattern of "case"
                 yield here
@@ -260,7 +258,7 @@ class _Reader:
         self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
-        if any("ecs.config" in each for each in words) and (head not in _HARMLESS or head in _EDITS):
+        if any("ecs.config" in each for each in words) and (head not in _HARMLESS or head in {"ln", "sed"}):
             self._is_edited(words)
 
     def _write(self, files: _Files, pipeline: Sequence[_Command], words: Sequence[list[str]], *, certain: bool) -> None:

@@ -49,6 +49,8 @@ class Clusters:
         self._open = {
             self._names[each.reference] for each in index.all(CLUSTER) if is_open(each.properties.get("ClusterName"))
         }
+        # Whether only the deploy names one of the clusters, which may be the default one.
+        self.has_open_names = bool(self._open)
         # The associations come last, and replace what the cluster itself says.
         self._strategies = {each.cluster: each.strategy for each in listings}
 
@@ -123,11 +125,6 @@ class Clusters:
     def has_open_name(self, cluster: str | Unknown | None) -> bool:
         """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant."""
         return isinstance(cluster, Unknown) or cluster in self._open
-
-    @property
-    def has_open_names(self) -> bool:
-        """Whether only the deploy names one of the clusters, which may be the default one."""
-        return bool(self._open)
 
     def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
         """Items of the default strategy of a cluster; none if it has none."""

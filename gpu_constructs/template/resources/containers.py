@@ -35,7 +35,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
 _OF_ECR = re.compile(r"[0-9*]+\.dkr[.-]ecr\.")
-_REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
 _NO_NAME = "unknown"
@@ -68,7 +67,11 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         unknown_keys=words_for_gpus(section),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         relations=Relations(
-            depends_on=tuple(_dependencies(section)),
+            depends_on=tuple(
+                Dependency(container=name, condition=given(each.text("Condition"), ""))
+                for each in section.sections("DependsOn")
+                if isinstance(name := each.text("ContainerName"), str)
+            ),
             mounts=section.known_texts("MountPoints", "SourceVolume"),
             mount_paths=mount_paths_of(section),
             volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
@@ -106,13 +109,6 @@ def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> d
 def mount_paths_of(section: Section) -> tuple[str | Unknown, ...]:
     """Where a container mounts volumes."""
     return tuple(given(each.text("ContainerPath"), UNKNOWN) for each in section.sections("MountPoints"))
-
-
-def _dependencies(section: Section) -> Iterator[Dependency]:
-    for each in section.sections("DependsOn"):
-        name = each.text("ContainerName")
-        if isinstance(name, str):
-            yield Dependency(container=name, condition=given(each.text("Condition"), ""))
 
 
 def container_name(section: Section) -> str:
@@ -217,7 +213,7 @@ def _is_used(section: Section, setting: str) -> bool:
 
 
 def _requirement(section: Section) -> ResourceRequirement:
-    beyond = unknown_keys(section, _REQUIREMENT_KEYS)
+    beyond = unknown_keys(section, {"SharingStrategy", "Type", "Value"})
     mps = None
     if section.has("SharingStrategy"):
         sharing = section.section("SharingStrategy")

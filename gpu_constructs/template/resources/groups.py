@@ -211,7 +211,6 @@ _ACTION = "AWS::AutoScaling::ScheduledAction"
 _SIZES = ("MaxSize", _DESIRED, "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
-_EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 _AUTO_SCALING, _FUNCTION = "autoscaling", "AWS::Lambda::Function"
 
@@ -273,7 +272,7 @@ class Schedules:
     @cached_property
     def _may_be_emptied(self) -> bool:
         """Whether a schedule of EventBridge calls Auto Scaling, or a function of these files, which may."""
-        rules = self._index.all(*_EVENT_BRIDGE)
+        rules = self._index.all("AWS::Events::Rule", "AWS::Scheduler::Schedule")
         scheduled = [mentioned(each) for each in rules if "ScheduleExpression" in each.properties]
         calls = any(self._index.at(one, _FUNCTION) for _, references in scheduled for one in references)
         return calls or any(_AUTO_SCALING in text.lower() for text, _ in scheduled)

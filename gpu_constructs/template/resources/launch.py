@@ -103,7 +103,6 @@ def _of_parameter(name: str) -> HostImage | Unknown:
 
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
-_RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +145,7 @@ class Launches:
         self._index = index
         self._notes = notes
         self._cluster_named = cluster_named
-        self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
+        self._runs_on_hosts = any(index.all("AWS::SSM::Association", "AWS::SSM::Document"))
         self._once = cache(self._read)
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
         self._settings = cache(lambda place, value: agent_settings(value, self._named(place)))

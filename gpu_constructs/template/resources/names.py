@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.template.model import Resource, Stack
 
-_OF_EVERY_TYPE = frozenset({"Resource", "Default"})
 _OF_TYPE: Mapping[str, frozenset[str]] = {
     "AWS::AutoScaling::AutoScalingGroup": frozenset({"ASG", "Group"}),
     "AWS::ECS::CapacityProvider": frozenset({"Provider"}),
@@ -89,7 +88,7 @@ def _own_parts(parts: Sequence[str], stack: str) -> int:
 
 
 def _without_cdk_ids(parts: Sequence[str], resource_type: str) -> Sequence[str]:
-    if len(parts) > 1 and parts[-1] in _OF_EVERY_TYPE:
+    if len(parts) > 1 and parts[-1] in {"Resource", "Default"}:
         parts = parts[:-1]
     if len(parts) > 1 and parts[-1] == parts[-2]:
         parts = parts[:-1]

@@ -45,7 +45,6 @@ _FULL_ACCESS: Mapping[str, Sequence[str]] = {
     "AutoScalingFullAccess": ("autoscaling:*",),
     "PowerUserAccess": ("*",),
 }
-_HANDED_ON = frozenset({"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE})
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class Others:
             new = dict.fromkeys(one for one in references_in(each.properties) if one not in found)
             found.update(new)
             for one in filter(None, map(self._at, new)):
-                waiting += [one] if one.type in _HANDED_ON else []
+                waiting += [one] if one.type in {"AWS::KMS::Alias", "AWS::Lambda::Function", _ROLE} else []
                 waiting += policies.get(one.reference, ()) if one.type == _ROLE else ()
         return waiting
 

@@ -180,7 +180,6 @@ def _told_cluster(hosts: Pool, cluster: str | Unknown | None, clusters: Clusters
     return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER
 
 
-_FLEETS = ("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")
 _OTHER = ""
 """What the cluster of an import or a parameter is called here: it is none of those that the files define."""
 
@@ -196,7 +195,7 @@ def strays_of(
 ) -> tuple[Pool, ...]:
     """Hosts of other files, and hosts of these that may join any cluster."""
     strays = [replace(each.pool, name=each.resource.logical_id, cluster=UNKNOWN) for each in found]
-    strays += [_hosts(each.logical_id, UNKNOWN) for each in index.all(*_FLEETS)]
+    strays += [_hosts(each.logical_id, UNKNOWN) for each in index.all("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")]
     strays += _of_environments(index)
     # Clusters that something belongs to and these files do not define; the default cluster is never among them.
     named = dict.fromkeys((*(each.cluster for each in pools), *(each.cluster for each in workloads)))

@@ -14,7 +14,6 @@ from gpu_constructs.template.resources.section import is_list
 
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"
-_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
 
 
 # What policies of AWS allow of what rules ask for, by the ends of their ARNs; any other policy may allow anything.
@@ -96,7 +95,7 @@ class Roles:
     def _with_policies(self) -> frozenset[Reference | None]:
         """The roles that a policy or somebody else may give more to; None for one that is not known."""
         roles: set[Reference | None] = {*self._index.others.exposed}
-        for policy in self._index.all(*_POLICIES):
+        for policy in self._index.all("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"):
             named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
             names = [each for each in named if each is not None] if is_list(named) else [UNKNOWN]
             roles.update(self._index.reference(each, ROLE) for each in names)

@@ -23,10 +23,7 @@ from gpu_constructs.template.resources.section import Notes, Section, given, is_
 from gpu_constructs.template.texts import object_in
 
 _DEFINITION, _TEXT = "Definition", "DefinitionString"
-_ELSEWHERE = ("DefinitionS3Location", "DefinitionUri")
-_INSIDE = ("ItemProcessor", "Iterator")
 _LATER = ".$"  # ends a key whose value is a path into the input of the state
-_VALUE = f"Value{_LATER}"
 # https://docs.aws.amazon.com/step-functions/latest/dg/intrinsic-functions.html
 _FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
@@ -34,7 +31,6 @@ _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 _CALLBACK = "waitForTaskToken"
 _PATTERNS = frozenset({"", "sync", _CALLBACK})
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
-_HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
 _FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
 _DEFAULT_RETRIES = 3
@@ -82,7 +78,7 @@ def _calling(machine: Value, path: _Path, around: tuple[_Frame, ...]) -> Iterato
         here, frames = (*path, "States", name), ((name, among), *around)
         if _called(state)[0]:
             yield here, frames
-        for key in _INSIDE:
+        for key in ("ItemProcessor", "Iterator"):
             yield from _calling(state.get(key), (*here, key), frames)
         branches = state.get("Branches")
         for number, each in enumerate(branches if is_list(branches) else ()):
@@ -114,7 +110,7 @@ def _known_before(value: Value) -> Value:
 
 def _late(key: str, path: Value) -> Value:
     """What a path comes to: of the value of a variable the text is known that the input adds something to."""
-    formatted = _FORMATTED.match(path) if key == _VALUE and isinstance(path, str) else None
+    formatted = _FORMATTED.match(path) if key == f"Value{_LATER}" and isinstance(path, str) else None
     return UNKNOWN if formatted is None else Text((formatted[1], UNKNOWN))
 
 
@@ -123,7 +119,7 @@ def _note_unread(properties: Section, *, may_run_tasks: bool) -> None:
     texts = (each for each in pieces_of(properties.get(_TEXT)) if isinstance(each, str))
     if any(RUN_TASK in each or SUBMIT_JOB in each for each in texts):
         _note("this is not JSON that can be read, so what it runs is not checked", properties, _TEXT)
-    elsewhere = next(filter(properties.has, _ELSEWHERE), None)
+    elsewhere = next(filter(properties.has, ("DefinitionS3Location", "DefinitionUri")), None)
     if elsewhere is not None and may_run_tasks:
         _note("the definition is in no file that was read, so what it runs is not checked", properties, elsewhere)
 
@@ -165,7 +161,7 @@ def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, whole_second
     """
     name, among = frames[0]
     state = among[name]
-    limits = (*_LIMITS, *(_HEARTBEATS if pattern == _CALLBACK else ()))
+    limits = (*_LIMITS, *(("HeartbeatSeconds", "HeartbeatSecondsPath") if pattern == _CALLBACK else ()))
     is_limited, is_job = whole_seconds is not None, pattern == "sync"  # which alone ends what it runs
     return Step(
         name=name,

@@ -173,7 +173,6 @@ def _open(container: Container) -> Container:
     return replace(container, requirements=requirements, cpu=UNKNOWN, memory_limit_mib=UNKNOWN)
 
 
-_GENERAL = frozenset({"MEMORY", "VCPU"})
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 
 
@@ -272,7 +271,7 @@ def job_container(section: Section, name: str) -> Container:
     linux = section.section("LinuxParameters")
     return Container(
         name=name,
-        requirements=tuple(each for each in requirements if each.type not in _GENERAL),
+        requirements=tuple(each for each in requirements if each.type not in {"MEMORY", "VCPU"}),
         cpu=cpu_units or 0,
         memory_limit_mib=memory,
         shared_memory_mib=linux.integer("SharedMemorySize"),

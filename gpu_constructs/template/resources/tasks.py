@@ -21,6 +21,7 @@ from gpu_constructs.facts.aws_limits import (
     WRITABLE_ON_MANAGED,
 )
 from gpu_constructs.facts.names import image_name
+from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import (
@@ -39,8 +40,6 @@ _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
 _OF_DOCKER_HUB = {"amd64": Architecture.X86_64, "arm64v8": Architecture.ARM64}
 _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
-_CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
-_MIB = {"": 1, "GB": 1024}
 
 
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
@@ -92,7 +91,9 @@ def built_for(resource: Resource, container: Section) -> Architecture | None:
     """What the image of a container is built for, where its name or the app that builds it says so."""
     image = container.get("Image")
     if isinstance(image, str):
-        return _OF_DOCKER_HUB.get(image_name(image).repository.partition("/")[0])
+        server = server_of_image(image)
+        of_server = None if server is None else _ARCHITECTURES.get(server.architecture)
+        return of_server or _OF_DOCKER_HUB.get(image_name(image).repository.partition("/")[0])
     platform = resource.platform_of(end_of(image).rpartition(":")[2]) if isinstance(image, Text) else None
     return _OF_DOCKER.get("/".join(platform.split("/")[:2])) if platform is not None else None
 
@@ -113,8 +114,8 @@ def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
 
 def task_size_of(section: Section) -> tuple[int | Unknown | None, int | Unknown | None]:
     """CPU units and MiB of a whole task, as its definition or its overrides set them; None where they do not."""
-    cpu = amount_of(section, "Cpu", section.text("Cpu"), _CPU_UNITS)
-    return cpu, amount_of(section, "Memory", section.text("Memory"), _MIB)
+    cpu = amount_of(section, "Cpu", section.text("Cpu"), {"": 1, "vCPU": CPU_UNITS_PER_VCPU})
+    return cpu, amount_of(section, "Memory", section.text("Memory"), {"": 1, "GB": 1024})
 
 
 def amount_of(

@@ -118,6 +118,7 @@ def _with_neuron(text: str) -> str:
         '{"Type": "GPU", "Value": "1"}, ': "",
         '"Image": ': '"LinuxParameters": {"Devices": [{"HostPath": "/dev/neuron0"}]}, "Image": ',
         '"ImageType": "ECS_AL2023_NVIDIA"': '"ImageIdOverride": "ami-0123456789abcdef0"',
+        "nvidia/cuda:12.8.1-base-ubuntu24.04": "example/infer:1",
         "g6.4xlarge": "inf2.8xlarge",
         "g6.xlarge": "inf2.xlarge",
         "g5.xlarge": "trn1.2xlarge",

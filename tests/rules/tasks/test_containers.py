@@ -58,6 +58,9 @@ _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inferen
         (_NEURON, ["inf2.xlarge", "m7i.xlarge"], {}, 0),  # it may compile
         ("example/neuronx:1", ["inf2.xlarge"], {}, 0),
         (_NEURON, ["inf2.xlarge"], {"devices": ("/dev/neuron0",)}, 0),
+        (_CUDA, ["inf2.xlarge"], {"devices": ("/dev/neuron0",)}, 1),
+        ("rocm/vllm:latest", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
+        ("ghcr.io/ggml-org/llama.cpp:server", ["g6.xlarge"], {}, 0),
         (_NEURON, ["inf2.xlarge"], {"may_have_other_devices": True}, 0),
         (_NEURON, ["inf2.xlarge"], {"environment": (("AWS_NEURON_VISIBLE_DEVICES", "0"),)}, 0),
     ],
@@ -221,6 +224,7 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
             ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"),
             "has in Command --gpu-memory-utilization 90, which is more than 0",
         ),
+        (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len"), "has in Command --max-model-len without a value"),
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len", "8192", '--hf-overrides={"a": 1}'), ""),
         ("ghcr.io/huggingface/text-generation-inference:3.3.7", ("--max-total-tokens 8192",), ""),

@@ -81,6 +81,9 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
         ("p3.2xlarge", "vllm/vllm-openai:v0.13.0 --quantization fp8", ["error"]),
         ("p3.2xlarge", "vllm/vllm-openai:v0.11.0 --quantization awq", ["error"]),
         ("g4dn.xlarge", "vllm/vllm-openai:v0.11.0 --quantization awq", []),
+        ("g5g.xlarge", "vllm/vllm-openai:v0.20.0", ["error"]),
+        ("g5g.xlarge", "vllm/vllm-openai:v0.19.0", []),
+        ("g4dn.xlarge", "vllm/vllm-openai:v0.20.0", []),
         ("g4dn.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", ["error"]),
         ("g5.xlarge", "ghcr.io/huggingface/text-embeddings-inference:turing-latest", ["error"]),
         ("g6.xlarge", "ghcr.io/huggingface/text-embeddings-inference:1.8", []),  # depends on the version

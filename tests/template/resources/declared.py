@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, Task, Workload
-from gpu_constructs.template.evaluation.stack import depends_on_of
+from gpu_constructs.template.documents.node import listed
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
 
@@ -26,7 +26,7 @@ def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str |
                 creation_policy=_value(resource.get("CreationPolicy", {}), name),
                 update_policy=_value(resource.get("UpdatePolicy", {}), name),
                 init=_value(resource.get("Metadata", {}).get("AWS::CloudFormation::Init", {}), name),
-                depends_on=depends_on_of(resource.get("DependsOn")),
+                depends_on=tuple(map(str, listed(resource.get("DependsOn")))),
                 origin=Origin(resource=logical_id, file="template.json", path=("Resources", logical_id)),
             )
             for logical_id, resource in resources.items()
