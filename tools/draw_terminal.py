@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from html import escape
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
+
+from gpu_constructs.cli.program import main
 
 __all__ = ["drawn", "pictures"]
 
-_ROOT = Path(__file__).parents[1]
-_TEMPLATE = _ROOT / "tests/readme/template.yaml"
+_TEMPLATE = Path(__file__).parents[1] / "tests/readme/template.yaml"
 _WIDTH = 100
 _CELL, _ROW, _EDGE, _BAR = 7.8, 18, 16, 28
 _GROUND, _BAR_GROUND, _PLAIN = "#16191f", "#2a2f38", "#e6e6e6"
@@ -94,17 +96,14 @@ def _said(words: str, changes: Mapping[str, str]) -> str:
         if before not in text:
             raise ValueError(f"{before} is not in {_TEMPLATE}, where the picture of {words} changes it")
         text = text.replace(before, after)
-    world = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    with tempfile.TemporaryDirectory() as folder:
+    here, world = Path.cwd(), {"FORCE_COLOR": "1", "COLUMNS": str(_WIDTH), "NO_COLOR": ""}
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, world), redirect_stdout(StringIO()) as said:
         (Path(folder) / "template.yaml").write_text(text, encoding="utf-8")
-        ended = subprocess.run(
-            [sys.executable, "-m", "gpu_constructs", *words.split()],
-            cwd=folder,
-            env={**world, "FORCE_COLOR": "1", "COLUMNS": str(_WIDTH), "PYTHONPATH": str(_ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if ended.returncode not in {0, 1}:
-        raise RuntimeError(f"gpu-constructs {words} ended with {ended.returncode}: {ended.stderr}")
-    return ended.stdout
+        os.chdir(folder)
+        try:
+            code = main(words.split())
+        finally:
+            os.chdir(here)
+    if code not in {0, 1}:
+        raise RuntimeError(f"gpu-constructs {words} ended with {code}")
+    return said.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib import import_module
@@ -11,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from gpu_constructs.cli import inputs, main, program
-from tests.template.large import large_json
+from tests.template.large import large_template
 
 COMMANDS = [
     "check",
@@ -96,7 +97,7 @@ def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
 
 
 def test_the_values_of_a_large_file_are_not_searched_for_cycles_again_and_again(tmp_path: Path) -> None:
-    (tmp_path / "large.json").write_text(large_json())
+    (tmp_path / "large.json").write_text(json.dumps(large_template(200), indent=1))
     counted = """
 import gc, sys
 from gpu_constructs.__main__ import main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tests.template.resources.declared import of, resource
@@ -22,10 +21,6 @@ def large_template(resources: int = 500) -> dict[str, Any]:
             f"{name}{index}": resource for index in range(resources // 4) for name, resource in _block(index).items()
         },
     }
-
-
-def large_json() -> str:
-    return json.dumps(large_template(), indent=1)
 
 
 def _block(index: int) -> dict[str, Any]:
