@@ -19,7 +19,6 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError, ReadTimeoutError
-from ecs_emulator.inventory import inventory
 from ecs_emulator.local import Deployed, Local, local
 from gpu_constructs.account import self_test
 from gpu_constructs.facts.names import SELF_TEST
@@ -93,8 +92,8 @@ class Smoke(StringIO):
             with patch.object(BaseClient, "_make_api_call", answer):
                 of: Any = lambda folder: Account(folder, sleep=lambda _: None)  # noqa: E731
                 self.code = main(["--record", str(folder), "--yes"], of=of)
-            left = inventory(cloud.account.client, {"cloudformation", "ecs", "logs"}.__contains__)
-            self.left = [f"{kind} {name}" for kind, name in left]
+            kinds = ("cluster", "stack", "log group", "task definition")
+            self.left = [f"{kind} {name}" for kind, name in cloud.inventory() if kind in kinds]
 
     def write(self, text: str) -> int:
         self.step = text.removesuffix(" …\n") if text.endswith(" …\n") else self.step
