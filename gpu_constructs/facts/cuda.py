@@ -159,7 +159,7 @@ def tag_made_for(image: str, gpus: Iterable[Cuda]) -> str:
     found, there = _TEI.match(image), [*gpus]
     version = "" if found is None else image[found.end() :].partition("@")[0]
     fitting = (first for first, target in _TEI_FOR.items() if all(runs_on(each, target, "f") for each in there))
-    return next((f"{first}-{version}".removeprefix("-") for first in fitting), "")
+    return next((f"{first}-{version}".removeprefix("-") for first in fitting if found), "")
 
 
 def first_branch(cuda: Cuda) -> int | None:

@@ -119,13 +119,13 @@ def _refused_gpus(context: Context) -> Problems:
         if argument in {"", Architecture.ARM64}:
             has = (given.compute_capability or (0, 0) for given in each.types)
             tag = tag_made_for(str(container.image), has)
-            needs, fix = f"is made for{argument and ' arm64 and'}", f"the tag {tag} or a newer one, or " if tag else ""
+            needs, fix = f"is made{argument and ' on arm64'} for", f"the tag {tag} or a newer one, or " if tag else ""
         what = f"{needs} compute capability {dotted(first)}, and ends on {and_list(_refused(target, each))}"
         yield replace(
             _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}hosts with other GPUs"),
             about=route.task,
             involves=(each.pool,),
-            property_name="Command" if argument else "Image",
+            property_name="Image" if argument in {"", Architecture.ARM64} else "Command",
             is_certain=route.is_closed and all(len(_refused(target, to)) == len(to.types) for to in route.destinations),
         )
 
