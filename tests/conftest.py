@@ -148,10 +148,10 @@ class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
         """Reports what passed without a word, and forgets a file that is done, as what is left is counted each time."""
         nodeid = self.registered_collections[node][item_index]
         if nodeid not in _REPORTED:
-            file, _, name = nodeid.partition("::")
-            passed = TestReport(nodeid, (file, None, name), {}, "passed", None, "call", duration=duration, node=node)
+            place = (nodeid.partition("::")[0], None, "")
+            passed = TestReport(nodeid, place, {}, "passed", None, "call", duration=duration, node=node)
             self.config.hook.pytest_runtest_logreport(report=passed)
-            self.config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=passed.location)
+            self.config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=place)
         super().mark_test_complete(node, item_index, duration)
         files = self.assigned_work[node]
         done = next(iter(files))

@@ -179,8 +179,7 @@ class Site:
 
     def container(self) -> Properties:
         (container,) = self.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
-        assert isinstance(container, dict)
-        return container
+        return dict(container)
 
     def warnings(self, *, unchanged: bool = False) -> list[str]:
         """Warnings that a user sees at synth, acknowledged ones left out: the rule, the message, the fix.

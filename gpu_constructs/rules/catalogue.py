@@ -177,8 +177,7 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
     # A rule of a room that is not asked has found nothing.
-    missing = preferred - found.keys()
-    others = [each for each in _rules_about(context) if each.id in missing] if missing else []
+    others = [each for each in _rules_about(context) if each.id in preferred and each.id not in found]
     found |= {each.id: tuple(islice(each.problems(context), FOUND)) for each in others}
     causes = {id_: Causes(found[id_]) for id_ in preferred if found.get(id_)}
     named_better = {each.id: [causes[id_] for id_ in each.unless if id_ in causes] for each in yielding}

@@ -59,7 +59,7 @@ _AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZO
 _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
 # What puts the images of Docker elsewhere: another directory, or a volume or a link in place of its own.
 _MOVES_IMAGES = re.compile(
-    r"\bdata-root\b|^(?=.*(?:\bmount\b|\bfstab\b|\bln -s|/dev/(?!null))).*/var/lib/(?:docker|containerd)/?(?![\w/-])",
+    r"\bdata-root\b|^(?=.*/var/lib/(?:docker|containerd)/?(?![\w/-])).*(?:\bmount\b|\bfstab\b|\bln -s|/dev/(?!null))",
     re.MULTILINE,
 )
 

@@ -78,17 +78,13 @@ def test_a_host_that_does_not_join_says_why_and_ends_itself_after_half_an_hour(s
     assert site.launch_template()["InstanceInitiatedShutdownBehavior"] == "terminate"
 
 
-def test_a_host_that_joined_once_never_ends_itself(site: Site, tmp_path: Path) -> None:
+def test_a_host_that_cannot_ask_its_agent_or_joined_once_never_ends_itself(site: Site, tmp_path: Path) -> None:
     site.capacity("g6.xlarge")
     text = user_data(site.launch_template())
+    assert _run(text, tmp_path, curl=False) == []
     assert _run(text, tmp_path, joins_at=3).count("agent") == 3
     # After a reboot, whose agent does not come up.
     assert _run(text, tmp_path) == ["agent", "sleep 10", "agent", "sleep 10", "agent"]
-
-
-def test_a_host_that_cannot_ask_its_agent_is_left_alone(site: Site, tmp_path: Path) -> None:
-    site.capacity("g6.xlarge")
-    assert _run(user_data(site.launch_template()), tmp_path, curl=False) == []
 
 
 def test_the_time_in_a_warm_pool_does_not_count(site: Site, tmp_path: Path) -> None:
@@ -100,14 +96,8 @@ def test_the_time_in_a_warm_pool_does_not_count(site: Site, tmp_path: Path) -> N
 
 
 def test_hosts_of_aws_batch_end_themselves(site: Site, tmp_path: Path) -> None:
-    GpuBatchQueue(
-        site.stack,
-        "Queue",
-        vpc=site.vpc,
-        environments=[
-            CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=2, join_within=cdk.Duration.minutes(10))
-        ],
-    )
+    choice = CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=2, join_within=cdk.Duration.minutes(10))
+    GpuBatchQueue(site.stack, "Queue", vpc=site.vpc, environments=[choice])
     data = site.launch_template()
     calls = _run(user_data(data), tmp_path)
     assert (calls.count("agent"), calls[-1]) == (60, "shutdown -h now")

@@ -29,8 +29,7 @@ def of_daemon(site: Site, resource_type: str) -> Properties:
 
 def container(site: Site) -> Properties:
     (found,) = of_daemon(site, "AWS::ECS::TaskDefinition")["ContainerDefinitions"]
-    assert isinstance(found, dict)
-    return found
+    return dict(found)
 
 
 OWN_IMAGE = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")

@@ -76,8 +76,7 @@ class Queues:
             for key, each in self._template.items()
             if key.startswith(name) and each["Type"].rpartition("::")[2] == kind
         )
-        assert isinstance(found, dict)
-        return found
+        return dict(found)
 
     def resources(self, name: str) -> Properties:
         written: Properties = self.only(name, "ComputeEnvironment")["ComputeResources"]

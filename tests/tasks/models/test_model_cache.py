@@ -27,8 +27,7 @@ _EFS = {"IAM": "ENABLED"}
 
 def volume_of(site: Site) -> dict[str, Any]:
     (volume,) = site.only("AWS::ECS::TaskDefinition")["Volumes"]
-    assert isinstance(volume, dict)
-    return volume
+    return dict(volume)
 
 
 def variables_of(container: dict[str, Any]) -> dict[str, Any]:
