@@ -16,7 +16,6 @@ from gpu_constructs.template.resources.section import Section, given
 
 _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_DEFAULT_SECONDS = 3600
 # What may complete lifecycle actions may call this, or a rule gives it the events.
 _COMPLETES = ("autoscaling:CompleteLifecycleAction", "lifecycle", "aws.autoscaling")
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
@@ -68,7 +67,7 @@ def launch_is_completed(context: Context) -> Problems:
             is_abandoned = hook.text("DefaultResult") in {None, "ABANDON"} and not hook.has("NotificationTargetARN")
             if not (is_held and is_abandoned) or context.index.others.may_call(*_COMPLETES):
                 continue
-            name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), _DEFAULT_SECONDS)
+            name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), 3600)
             waits = "" if isinstance(seconds, Unknown) else f" after {seconds} seconds"
             yield Problem(
                 about=pool,

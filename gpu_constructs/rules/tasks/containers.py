@@ -31,8 +31,9 @@ _HIDING = frozenset({"", "void", "none"})
 _OF_NEURON = re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]")
 # Names of AMD's images, such as rocm/vllm, and tags of servers: ollama/ollama:rocm, 3.3.7-neuron and cpu-1.8 of
 # Hugging Face's. What has none of them is for NVIDIA GPUs where its CUDA or its server is known.
-_BUILT_WITH = re.compile(r"(?:^|[:/_-])(rocm|neuron|cpu|gaudi|hpu|intel|xpu)")
-_DEVICES = {Vendor.NVIDIA: "NVIDIA GPUs", Vendor.AMD: "AMD GPUs", Vendor.NEURON: "Neuron devices"}
+_BUILT_WITH = re.compile(r"(?:^|[:/_-])(rocm|neuron|cpu|gaudi|hpu|intel|musa|openvino|vulkan|xpu)")
+_CPUS = "CPUs alone"
+_DEVICES = {Vendor.NVIDIA: "NVIDIA GPUs", Vendor.AMD: "AMD GPUs", Vendor.NEURON: "Neuron devices", _CPUS: _CPUS}
 _DEFAULT_RUNTIME = re.compile(r"default-runtime|set-as-default")
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
@@ -277,21 +278,23 @@ def _vendors_of_hosts(context: Context) -> Mapping[str, Vendor | None]:
     return {name: next(iter(vendors)) for name, vendors in found.items() if len(vendors) == 1}
 
 
-def _made_for(container: Container) -> Vendor | None:
-    """Whose accelerators its image is for; None for none, and where its name does not say it."""
+def _made_for(container: Container) -> Vendor | str | None:
+    """Whose accelerators its image is for, or ``_CPUS``; None where its name does not say it."""
     image = container.image if isinstance(container.image, str) else ""
     server, built_with = server_of_image(image), _BUILT_WITH.search(image)
     if _OF_NEURON.search(image) or (server and built_with and built_with[1] == "neuron"):
         return Vendor.NEURON
-    if built_with:
+    if built_with and built_with[1] != "cpu":
         return Vendor.AMD if built_with[1] == "rocm" else None
-    return Vendor.NVIDIA if cuda_image(image) or (server is not None and server.of_gpus in image) else None
+    if server is not None and (built_with or server.of_gpus not in image):
+        return None if "@" in image else _CPUS
+    return Vendor.NVIDIA if server or cuda_image(image) else None
 
 
 def _on_other_devices(task: Task, vendor: Vendor) -> Problems:
     for container in task.containers:
         made = _made_for(container)
-        is_asked = asks_for_accelerator(container) or not asks_for_accelerator(task)
+        is_asked = asks_for_accelerator(container) or not (made == _CPUS or asks_for_accelerator(task))
         installs = any("neuron" in str(each) for each in (*container.entry_point, *container.command))
         if made is not None and made is not vendor and is_asked and not installs:
             yield Problem(

@@ -37,10 +37,9 @@ class Clusters:
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
         self._index = index
         self._names = {each.reference: name for each, name in names.named(index.all(CLUSTER))}
-        listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
+        listings = self._listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
         self._associations = _associations(index, self.named)
         self._defined = frozenset(self._names.values())
-        self._listings = listings
         self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         self.provider_lists = tuple(each.written for each in listings if each.written is not None)

@@ -60,6 +60,7 @@ _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inferen
         (_NEURON, ["inf2.xlarge"], {"devices": ("/dev/neuron0",)}, 0),
         (_CUDA, ["inf2.xlarge"], {"devices": ("/dev/neuron0",)}, 1),
         ("rocm/vllm:latest", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
+        ("ghcr.io/ggml-org/llama.cpp:server", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
         ("ghcr.io/ggml-org/llama.cpp:server", ["g6.xlarge"], {}, 0),
         (_NEURON, ["inf2.xlarge"], {"may_have_other_devices": True}, 0),
         (_NEURON, ["inf2.xlarge"], {"environment": (("AWS_NEURON_VISIBLE_DEVICES", "0"),)}, 0),
