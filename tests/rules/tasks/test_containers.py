@@ -220,11 +220,7 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
     ("image", "command", "words"),
     [
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len 8192"), "has in Command --max-model-len and its value as one text"),
-        (
-            _VLLM,
-            ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"),
-            "has in Command --gpu-memory-utilization 90, which is more than 0",
-        ),
+        (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"), "--gpu-memory-utilization 90, which is more than 0"),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len"), "has in Command --max-model-len without a value"),
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len", "8192", '--hf-overrides={"a": 1}'), ""),
