@@ -165,12 +165,19 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
         if each.severity is Severity.INFO:
             cdk.Annotations.of(construct).add_info(text)
         else:
-            cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
+            _warn(construct, each.rule, text)
 
 
 def warn(construct: IConstruct, name: OfConstructs, text: str) -> None:
     """Warns at a construct of what no rule finds; acknowledged as ``gpu-constructs::`` and the name."""
-    cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{name}", text)
+    _warn(construct, name, text)
+
+
+def _warn(construct: IConstruct, name: str, text: str) -> None:
+    """Warns, unless the app accepts it already: CDK asks only what has a path (``searchPaths`` of annotations.js)."""
+    id_, notes = f"{METADATA_KEY}::{name}", construct.node.root.node.metadata
+    if not any(each.type == "aws:cdk:acknowledged-rules" and id_ in each.data for each in notes):
+        cdk.Validations.of(construct).add_warning(id_, text)
 
 
 class GpuBudget:

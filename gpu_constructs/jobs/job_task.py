@@ -37,13 +37,12 @@ def attempt_seconds(timeout: cdk.Duration) -> int:
 
 def container_of(task_definition: GpuTaskDefinition, name: str | None) -> str:
     """The container whose exit code is that of the job."""
-    containers = task_definition.task.containers
-    names = [each.name for each in containers if isinstance(each.name, str)]
+    task = task_definition.task
+    names = [each.name for each in task.containers if isinstance(each.name, str)]
     if name is None:
-        task = task_definition.task
         return next(
             each.name
-            for each in containers
+            for each in task.containers
             if isinstance(each.name, str) and demand_of(replace(task, containers=(each,))).gets_accelerator
         )
     if name not in names:

@@ -117,9 +117,9 @@ class Counts:
         scale_out_cooldown: cdk.Duration | None,
     ) -> ecs.ScalableTaskCount:
         """Lets the number of tasks follow the load, see `GpuService.scale`."""
-        least = _known("min_tasks", min_tasks, likely=0)
+        least = _known("min_tasks", min_tasks, 0, 0)
         room = self._room()
-        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, likely=max(least, 1))
+        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, least, max(least, 1))
         self._require_free(by)
         _require_together(by, least, scale_out_cooldown)
         self._require_measured(by)
@@ -137,9 +137,8 @@ class Counts:
             raise InvalidValueError(
                 f"max_tasks is {most}, below min_tasks, which is {least}",
                 argument="max_tasks",
-                value=max_tasks,
                 allowed=f"{least} or more",
-                fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least}",
+                fix="a higher max_instances of its capacity",
             )
         loads = self._grace or cdk.Duration.seconds(self._targets.loading_seconds)
         count = self._scalable_count(least, most)
@@ -276,12 +275,12 @@ class Counts:
         )
 
 
-def _known(argument: str, value: object, *, likely: int) -> int:
+def _known(argument: str, value: object, least: int, likely: int) -> int:
     return known_number(
         argument,
         value,
-        smallest=0,
-        unit="tasks",
+        smallest=least,
+        unit="tasks, no fewer than min_tasks" if least else "tasks",
         fix=f"{argument}={likely}",
         why="cannot be compared with what the hosts hold",
         known_by=f"{argument}={max(likely, 1)}, or service.auto_scale_task_count(…)",

@@ -167,8 +167,10 @@ def test_a_repeated_warning_of_a_rule_that_is_left_out_is_left_out(
     assert "vllm (Demo/vllm)" in told
     assert "warning  gpu-constructs::cpu-units  so" in told
     assert "GPU095" not in told
-    accepted = {"ignore": [{"rule": "gpu-constructs::cpu-units", "reason": "we know"}]}
-    for leaving_out in (["--ignore", "cpu-units"], ["--config", written(accepted, tmp_path / "c.json")]):
+    name = "gpu-constructs::cpu-units"
+    said = {"ignore": [name]}, {"ignore": [{"rule": name, "reason": "we know"}]}, {"severity": {name: "info"}}
+    files = [["--config", written(each, tmp_path / f"c{place}.json")] for place, each in enumerate(said)]
+    for leaving_out in (["--ignore", "cpu-units"], *files):
         main(["check", folder, *leaving_out])
         told = capsys.readouterr().out
         assert ("GPU095" in told, "warning  gpu-constructs::cpu-units" in told) == (True, False)

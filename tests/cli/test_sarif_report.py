@@ -33,9 +33,10 @@ def test_scanners_get_every_rule_with_its_help() -> None:
 def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
     warned = replace(FOUND, rule="gpu-constructs::cpu-units")
     run = sarif(replace(REPORT, findings=(*REPORT.findings, warned, warned)), verbose=True)
-    rules, result = [each["id"] for each in run["tool"]["driver"]["rules"]], run["results"][1]
-    assert [rules[each["ruleIndex"]] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
-    assert len({*rules}) == len(rules) == len(RULES) + 1
+    rules, result = run["tool"]["driver"]["rules"], run["results"][1]
+    assert [rules[each["ruleIndex"]]["id"] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
+    assert len({each["id"] for each in rules}) == len(rules) == len(RULES) + 1
+    assert "helpUri" in rules[result["ruleIndex"]]
     assert result["ruleId"] == "GPU009"
     assert result["locations"] == [
         {

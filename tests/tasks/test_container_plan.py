@@ -140,6 +140,11 @@ def test_check_repeats_no_warning_that_is_acknowledged_which_cdk_drops(site: Sit
     assert repeated in {each.rule for each in check_files([site.app.synth().directory]).findings}
     cdk.Validations.of(site.stack).acknowledge(cdk.Acknowledgment(id=repeated, reason="it waits for the GPU"))
     assert repeated not in {each.rule for each in check_files([site.app.synth(force=True).directory]).findings}
+    for id_ in (repeated, "gpu-constructs::own-objects"):
+        later = Site(cdk.App())
+        cdk.Validations.of(later.app).acknowledge(cdk.Acknowledgment(id=id_, reason="before there is a task"))
+        later.task().add_gpu_container("train", image=later.image, cpu=4)
+        assert ("CPU units, of which" in "".join(later.warnings())) == (id_ != repeated)
 
 
 def test_cpu_that_is_little_by_a_share_or_on_purpose_is_not_taken_for_vcpus(site: Site) -> None:

@@ -109,7 +109,9 @@ def as_sarif(checked: Checked) -> str:
         results.append({**_result(each.finding, seen), "suppressions": [suppression]})
     rules = {each.id: _rule(each) for each in all_rules()}
     told = [str(each["ruleId"]) for each in results]
-    rules |= {id_: _warning_of_constructs(id_) for id_ in told if id_ not in rules}
+    for id_ in told:
+        text = {"text": f"A construct of the app warned of it; acknowledge {id_} there."}
+        rules.setdefault(id_, {"id": id_, "shortDescription": text, "fullDescription": text, "help": text})
     places = {id_: place for place, id_ in enumerate(rules)}
     results = [{**each, "ruleIndex": places[id_]} for each, id_ in zip(results, told, strict=True)]
     driver = {"name": "gpu-constructs", "version": __version__, "rules": list(rules.values())}
@@ -135,11 +137,6 @@ def _rule(rule: Rule) -> _Object:
     if rule.source.startswith("https://"):
         described["helpUri"] = rule.source
     return described
-
-
-def _warning_of_constructs(id_: str) -> _Object:
-    text = {"text": f"A construct of the app warned of it; acknowledge {id_} there."}
-    return {"id": id_, "shortDescription": text, "fullDescription": text, "help": text}
 
 
 def _result(finding: Finding, seen: Counter[str]) -> _Object:
