@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench import house
 from tests.synthesis import ROOT
 
 PACKAGE = ROOT / "gpu_constructs"
@@ -39,7 +40,12 @@ def defined_in(tree: ast.Module) -> set[str]:
 def test_the_drawing_has_every_entry_of_the_package() -> None:
     entries = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
     assert set(ROOMS) == entries - {"__init__"}
-    assert len(entries | {"py.typed"}) <= 20
+
+
+def test_the_house_is_no_larger_than_was_decided() -> None:
+    sizes = {name: [int(each.replace(",", "")) for each in of] for name, *of in house.rows(runs=0) if of[1]}
+    assert len(sizes) == 11
+    assert {name: [now, most] for name, (now, most) in sizes.items() if now > most} == {}
 
 
 def test_each_room_imports_only_rooms_below_it() -> None:

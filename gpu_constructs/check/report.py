@@ -268,9 +268,10 @@ def reported(inputs: Inputs, asked: Asked) -> Report:
 
 def _repeated(inputs: Inputs, found: Sequence[Finding], rules: Choice) -> Iterator[Finding]:
     """What our constructs warned of, unless a rule says it; CDK drops what is accepted (annotations.ts)."""
-    by_id = {each.id: each for each in all_rules()}
+    warned = tuple(inputs.warnings)
+    by_id = {each.id: each for each in (all_rules() if warned else ())}  # to load them takes time
     said = {(each.rule, path) for each in found if each.origin for path in upwards(each.origin.construct_path or "")}
-    for each in inputs.warnings:
+    for each in warned:
         rule, name = by_id.get(each.id), f"{METADATA_KEY}::{each.id}"
         is_asked = callable(rules) and (rule is None or rules(rule))
         if is_asked and (each.id, each.origin.construct_path) not in said:

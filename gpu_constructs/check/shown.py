@@ -58,9 +58,8 @@ def in_words_of_file(finding: Finding, stacks: Stacks) -> Finding:
     if say is None or about is None:
         return finding
     resource = about.resource if finding.origin is None else finding.origin.resource
-    texts = (
+    message, fix, allowed = (
         "".join(say(part, resource, isinstance(part, Word)) for part in parts_of(text))
         for text in (finding.message, finding.fix, finding.allowed)
     )
-    message, fix, allowed = texts
     return replace(finding, message=message, fix=fix, allowed=allowed, ways=(), otherwise="")

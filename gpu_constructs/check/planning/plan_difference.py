@@ -172,6 +172,7 @@ def _totals(old: FleetPlan, new: FleetPlan, changed: Sequence[_Pair]) -> Iterato
         yield Compared(what="not planned", old=was, new=now, change="" if was == now else NOT_KNOWN)
 
 
+_more = "{:+,.0f}".format
 _COUNTS = frozenset({"hosts", "GPUs"})
 _NUMBERS: Mapping[str, Callable[[Level], float | Unknown | None]] = {
     "hosts": lambda level: level.hosts,
@@ -193,10 +194,6 @@ def _change(sides: Iterable[Sequence[float | Unknown | None]], show: Callable[[f
             return NOT_KNOWN
         more += new - old
     return show(more)
-
-
-def _more(change: float) -> str:
-    return f"{change:+,.0f}"
 
 
 def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Compared]:
