@@ -72,7 +72,7 @@ def add_containers(task: GpuTaskDefinition, ask: Ask) -> None:
         secret = {} if wanted.secret is None else {"secrets": {wanted.secret: _secret(task)}}
         before = (task.task, len(node.children))
         try:
-            add_of[wanted.of](f"container{number}", image=image(), **secret, **wanted.options)
+            add_of[wanted.of](f"container{number}", image=image(wanted.of), **secret, **wanted.options)
         except GpuConstructsError:
             assert (task.task, len(node.children)) == before
             raise
@@ -160,8 +160,9 @@ def managed_case(host: Host, purchase: str, storage: str) -> Case:
 
 
 @cache
-def image() -> ecs.ContainerImage:
-    return ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+def image(of: str = "gpu") -> ecs.ContainerImage:
+    of_neuron, other = "aws-neuron/pytorch-inference-neuronx:2.8.0", "nvidia/cuda:12.8.1-base-ubuntu24.04"
+    return ecs.ContainerImage.from_registry(of_neuron if of == "neuron" else other)
 
 
 def _secret(task: GpuTaskDefinition) -> ecs.Secret:
