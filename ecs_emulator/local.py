@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,8 +68,8 @@ def local() -> Iterator[Local]:
         yield Local(account)
 
 
-_NAMED_OTHERWISE = {"network_interfaces": "enis", "security_groups": "groups"}
-"""What moto's models call other than the operation that lists it."""
+_NAMED_OTHERWISE = {"network_interfaces": "enis", "security_groups": "groups", "schedules": "in each group"}
+"""What moto's models call other than the operation that lists it; it keeps no schedule in what has their name."""
 
 
 @contextmanager
@@ -91,10 +91,12 @@ def _is_used(service: str, listed: str) -> bool:
 
 
 def _holds_more(model: BaseBackend, listed: str) -> bool:
-    """Of what is listed, where the model keeps it by this name; of anything, where it has another name for it."""
+    """Of what is listed, where the model keeps it by this name; elsewhere, whether it holds anything at all."""
     held = vars(model)
+    if listed not in held:
+        return any(each and not isinstance(each, str) for each in held.values())
     new = _of_a_new_one(type(model))  # type: ignore[arg-type] # mypy asks for the hash of the model, not of its class
-    return any(_count(held[name]) > new.get(name, 0) for name in ([listed] if listed in held else held))
+    return _count(held[listed]) > new.get(listed, 0)
 
 
 @functools.cache
@@ -105,11 +107,9 @@ def _of_a_new_one(kind: Callable[[str, str], BaseBackend]) -> Mapping[str, int]:
 
 def _count(held: Any) -> int:
     """How many things an attribute of a model holds, such as subnets by their zones."""
-    if isinstance(held, str):
-        return 0
     if isinstance(held, Mapping):
         return sum(_count(each) for each in held.values())
-    return len(held) if isinstance(held, Sized) else int(bool(held))
+    return len(held) if isinstance(held, (list, set, tuple)) else 1
 
 
 class _InProcess:
