@@ -84,7 +84,7 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.GpuChecks.add_to, {"scope": site.app})
     yield Door(public.GpuCluster, {**at, "vpc": site.vpc}, site.stack)
     yield Door(public.GpuService, {**at, "cluster": cluster, "task_definition": task}, site.stack)
-    yield Door(public.CpuService, {**at, "cluster": cluster, "task_definition": _web(site)}, site.stack)
+    yield Door(public.CpuService, {**at, "cluster": cluster, "task_definition": site.plain_task()}, site.stack)
     yield Door(public.GpuShare, {"memory_mib": 1})
     yield Door(public.GpuTaskDefinition, {**at, "capacity": [site.l4]}, site.stack)
     yield Door(shared.add_gpu_container, small, shared)
@@ -123,12 +123,6 @@ def _doors_of_batch(site: Site) -> Iterator[Door]:
     yield Door(queue.add_job("Good", image=site.image).submit_command, {})
     yield Door(public.BatchRetries, {})
     yield Door(public.FairShares, {"shares": {"a": 1}})
-
-
-def _web(site: Site) -> ecs.Ec2TaskDefinition:
-    task = ecs.Ec2TaskDefinition(site.stack, "Web")
-    task.add_container("web", image=site.image, memory_limit_mib=64)
-    return task
 
 
 def _doors_of_scaling(site: Site, task: public.GpuTaskDefinition) -> Iterator[Door]:

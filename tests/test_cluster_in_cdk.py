@@ -17,12 +17,12 @@ from tests.synthesis import Site
 
 
 def _plain_service(site: Site, cluster: ecs.ICluster) -> None:
-    ecs.Ec2Service(site.stack, "Plain", cluster=cluster, task_definition=_web(site))
+    ecs.Ec2Service(site.stack, "Plain", cluster=cluster, task_definition=site.plain_task())
 
 
 def _rule(site: Site, cluster: ecs.ICluster) -> None:
     nightly = events.Schedule.cron(hour="2", minute="0")
-    target = targets.EcsTask(cluster=cluster, task_definition=_web(site))
+    target = targets.EcsTask(cluster=cluster, task_definition=site.plain_task())
     events.Rule(site.stack, "Nightly", schedule=nightly, targets=[target])
 
 
@@ -31,7 +31,7 @@ def _state(site: Site, cluster: ecs.ICluster) -> None:
         site.stack,
         "Run",
         cluster=cluster,
-        task_definition=_web(site),
+        task_definition=site.plain_task(),
         launch_target=stepfunctions_tasks.EcsEc2LaunchTarget(),
     )
     stepfunctions.StateMachine(site.stack, "Machine", definition_body=stepfunctions.DefinitionBody.from_chainable(run))
@@ -39,12 +39,6 @@ def _state(site: Site, cluster: ecs.ICluster) -> None:
 
 def _around(site: Site, cluster: ecs.ICluster) -> None:
     assert GpuCluster(site.stack, "Around", cluster=cluster).cluster is site.cluster.cluster
-
-
-def _web(site: Site) -> ecs.Ec2TaskDefinition:
-    task = ecs.Ec2TaskDefinition(site.stack, "Web")
-    task.add_container("web", image=site.image, memory_limit_mib=64)
-    return task
 
 
 @pytest.mark.parametrize("use", [_plain_service, _rule, _state, _around])

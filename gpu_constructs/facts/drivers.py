@@ -219,8 +219,8 @@ _MORE_THAN_REPORTED: Mapping[str, int] = {"A10G": 23_028, "L4": 23_034, "L40S": 
 # https://github.com/huggingface/trl/issues/2688 (H100, 79.10),
 # https://github.com/huggingface/local-gemma/pull/25 (A10G, 22),
 # https://github.com/ArcInstitute/evo2/issues/190 (L4, 22.03),
-# https://github.com/QwenLM/Qwen3-VL/issues/2097 (L40, the chip of L40S, 44.40); of H200
-# what the driver shows, as above.
+# https://github.com/QwenLM/Qwen3-VL/issues/2097 (L40, the chip of L40S, 44.40); on 2026-11-29 of an H200 with driver
+# 580.159.04, whose `nvidia-smi` shows 143,771 MiB.
 _SHOWN_BY_CUDA: Mapping[tuple[str, int], int] = {
     ("T4", 16_384): 14_909,
     ("T4g", 16_384): 14_909,
@@ -232,7 +232,7 @@ _SHOWN_BY_CUDA: Mapping[tuple[str, int], int] = {
     ("A100", 40_960): 40_448,
     ("A100", 81_920): 81_039,
     ("H100", 81_920): 80_998,
-    ("H200", 144_384): 143_771,
+    ("H200", 144_384): 143_155,
 }
 
 

@@ -117,12 +117,6 @@ class ModelMemory:
     by_vllm: bool = False
 
     @property
-    def fraction(self) -> float:
-        """The part of a GPU's memory that its server uses."""
-        told = str(said_of(self.said, _FRACTION))
-        return float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
-
-    @property
     def name(self) -> str:
         """The model, as it is called in reports."""
         shape = self.shape
@@ -137,8 +131,9 @@ class ModelMemory:
         """Why so many GPUs of a host, or a share of one in MiB, do not hold its weights; empty where they may."""
         most, usable = share or most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type) or 0
         weights, there = self.parts[0].gib * 1024 / MARGIN, f"{counted(count, 'GPU')} of {instance_type}"
-        # Whether a client of MPS is told of its limit or of the whole GPU was reported both ways.
-        used = count * usable * self.fraction if share is None else min(share, usable * self.fraction)
+        # A share shows the whole GPU (`served_memory`), of which vLLM's part may be less than the share.
+        fraction = fraction_of(self.said)
+        used = count * usable * fraction if share is None else min(share, usable * fraction)
         if most is None:
             return ""
         if weights > count * most:
@@ -146,9 +141,15 @@ class ModelMemory:
             return f"{there} {'has' if count == 1 else 'have'} {gib_of(has):g} GiB"
         if self.by_vllm and not any(map(_CACHE_SIZE.match, self.said)) and weights > used:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
-            part = f"--gpu-memory-utilization {self.fraction:g}"
+            part = f"--gpu-memory-utilization {fraction:g}"
             return f"vLLM takes {used / 1024:.1f} GiB of {there} for weights and cache ({part})"
         return ""
+
+
+def fraction_of(said: Mapping[str, object]) -> float:
+    """The part of a GPU's memory that a server with these arguments uses."""
+    told = str(said_of(said, _FRACTION))
+    return float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
 
 
 def memory_of_model(

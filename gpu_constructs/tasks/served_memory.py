@@ -13,6 +13,7 @@ from gpu_constructs.facts.model_memory import (
     MARGIN,
     MEMORY_FRACTION,
     ModelMemory,
+    fraction_of,
     gpus_that_hold,
     may_split,
     memory_of_model,
@@ -32,6 +33,7 @@ _RULE = "GPU064"
 _VLLM = frozenset({"vllm", "dlc_vllm"})
 _SHORTER = (65_536, 32_768, 16_384, 8192, 4096, 2048)  # contexts, tried in order
 _TENSOR_PARALLEL = frozenset({"--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--num-shard"})
+_CONTEXT_MIB = 600  # 514 of a share of an H200 were gone once CUDA had started
 
 
 def with_memory(
@@ -54,12 +56,13 @@ def with_memory(
 def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> tuple[Finding | None, float | None]:
     """What may not fit or is not known, and the memory in GiB that each GPU must have for the weights alone."""
     is_open = any(map(is_token, (server.model, *server.command)))
+    finding = None if is_open else _asks_whole(name, server, gpus, pools)
     memory = None if is_open else served(server.model or "", arguments_in(server.command), by_vllm=server.name in _VLLM)
     if memory is None:
         unknown = f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known"
         fix = "state gpu_memory_gib for what each of its GPUs must have"
-        return Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
-    finding, most_gpus, fraction = None, 0, memory.fraction
+        return finding or Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
+    most_gpus, fraction = 0, fraction_of(memory.said)
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
         count, usable = _gpus(gpus, instance_type)
         if not count or usable is None:
@@ -77,17 +80,43 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 fix=default if is_enough else _fix(memory, instance_type, count),
                 rule=_RULE,
             )
-        if needed * 1024 > usable * fraction:
+        room = usable * fraction
+        if isinstance(gpus, GpuShare) and server.name in _VLLM:
+            room = min(usable, fraction * (cuda_memory_mib(instance_type) or usable))
+        if needed * 1024 > room:
             finding = finding or Finding(
                 rule=_RULE,
                 severity=Severity.WARNING,
                 subject=name,
                 message=f"{shown(server.model)} of container {name} needs about {needed:.1f} GiB on each of "
                 f"{counted(count, 'GPU')} of {instance_type} with one sequence of {memory.context:,} tokens, and a "
-                f"server uses {usable * fraction / 1024:.1f} GiB of it",
-                fix=_shorter(server, memory, count, usable * fraction) + _fix(memory, instance_type, count),
+                f"server uses {room / 1024:.1f} GiB of it",
+                fix=_shorter(server, memory, count, room) + _fix(memory, instance_type, count),
             )
     return finding, int(memory.parts[0].gib * 1024 / most_gpus / MARGIN) / 1024 if most_gpus else None
+
+
+def _asks_whole(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> Finding | None:
+    """What vLLM takes in a share: a part of the whole GPU, which it sees there, and not of the share, which is free.
+
+    Measured on 2026-11-29 on an H200 with driver 580.159.04, PyTorch 2.11 and the variable that ECS sets. vLLM then
+    ends with "Free memory on device … on startup is less than desired GPU memory utilization", unless it is told less.
+    """
+    if not isinstance(gpus, GpuShare) or is_token(gpus.memory_mib) or server.name not in _VLLM:
+        return None
+    sizes = (cuda_memory_mib(each) for pool in pools for each in pool.instance_types)
+    least, share = min((each for each in sizes if each), default=0), gpus.memory_mib
+    fraction = fraction_of(arguments_in(server.command))
+    if fraction * least <= share:
+        return None
+    return Finding(
+        rule=_RULE,
+        severity=Severity.WARNING,
+        subject=name,
+        message=f"vLLM of container {name} asks for {fraction:g} of the whole GPU as it starts, "
+        f"{fraction * least / 1024:.1f} GiB, and its share is {share / 1024:.1f} GiB: it sees the whole GPU",
+        fix=f"arguments=['--gpu-memory-utilization', '{max(share - _CONTEXT_MIB, 0) * 100 // least / 100:g}']",
+    )
 
 
 def _require_able(

@@ -176,15 +176,16 @@ CALLS: list[tuple[str, Callable[[Site], object]]] = [
     ],
 )
 def test_a_value_that_it_cannot_have_is_refused(argument: str, takes: Callable[[Any], object], value: Any) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        takes(value)
-    assert refused.value.argument == argument
-    assert refused.value.fix or refused.value.allowed
+    _require_refused(argument, lambda: takes(value))
 
 
 @pytest.mark.parametrize(("argument", "call"), CALLS)
 def test_a_call_that_cannot_be_is_refused(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
+    _require_refused(argument, lambda: call(ground))
+
+
+def _require_refused(argument: str, call: Callable[[], object]) -> None:
     with pytest.raises(GpuConstructsError) as refused:
-        call(ground)
+        call()
     assert refused.value.argument == argument
     assert refused.value.fix or refused.value.allowed

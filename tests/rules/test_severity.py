@@ -125,7 +125,6 @@ WARNINGS: dict[str, str] = {
     "GPU321": LATER,
     "GPU342": LATER,
     "GPU391": LATER,
-    "GPU398": SOME,
 }
 """Warnings with words of certainty, and why they are no errors all the same."""
 

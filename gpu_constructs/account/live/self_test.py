@@ -16,7 +16,7 @@ from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.account.live.subjects import is_of_construct
 from gpu_constructs.account.live.verified import Look
 from gpu_constructs.check.report import check_files
-from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
+from gpu_constructs.errors import QUOTE, InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import BYTES, NAME
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
@@ -55,12 +55,13 @@ _MEMORY_MIB = 4096
 _SHARED_MIB = 1024
 _CUDA = re.compile(r"^cuda devices: (\d{1,3})$", re.MULTILINE)
 _NUMBER = r"\d{1,12}(?:\.\d{1,6})?"
-_WRONG = r"\d{1,12}|N/A"
+_WRONG = r"\d{1,6}(?:\.\d{1,5})?(?:e\+\d\d)?|N/A"  # "%6g", src/util.cu of nccl-tests
 _REDUCED = re.compile(
     rf"^ *\d+ +\d+ +\w+ +\w+ +-?\d+ +{_NUMBER} +{_NUMBER} +(?P<out>{_NUMBER}) +(?P<wrong>{_WRONG})"
     rf" +{_NUMBER} +{_NUMBER} +(?P<into>{_NUMBER}) +(?P<wrong_in>{_WRONG})\b",
     re.MULTILINE,
 )
+_FAILED = re.compile(r"Test (?:NCCL|CUDA) failure .{1,300}")  # src/common.h of nccl-tests
 _BANDWIDTH = re.compile(r"(?P<amount>[\d.]+) ?(?P<unit>GB|TB)/s")
 
 _MOST_NAMES = 3
@@ -207,6 +208,7 @@ class SelfTest:
         links: What joins each pair of GPUs, such as ``NV18`` or ``PHB``; empty where it was not asked.
         bus_gbps: The highest bus bandwidth of an all-reduce in GB/s; None where none was run.
         wrong: Values that an all-reduce got wrong.
+        failure: How an all-reduce failed; empty where none did.
     """
 
     memory_mib: tuple[int, ...]
@@ -214,6 +216,7 @@ class SelfTest:
     links: tuple[str, ...]
     bus_gbps: float | None
     wrong: int
+    failure: str = ""
 
 
 def read_self_test(log: str) -> SelfTest:
@@ -237,7 +240,8 @@ def read_self_test(log: str) -> SelfTest:
         cuda=int(cuda[1]) if cuda else None,
         links=tuple(each for each in cells if each and each != _ITSELF),
         bus_gbps=max((float(each[name]) for each in rows for name in ("out", "into")), default=None),
-        wrong=sum(int(each[name]) for each in rows for name in ("wrong", "wrong_in") if each[name] != "N/A"),
+        wrong=sum(int(float(each[name])) for each in rows for name in ("wrong", "wrong_in") if each[name] != "N/A"),
+        failure=found[0] if (found := _FAILED.search(log)) else "",
     )
 
 
@@ -296,10 +300,11 @@ def judged(seen: SelfTest, kind: InstanceType, about: str = "") -> Iterator[Look
     yield Look("NVLink", about, is_joined, f"{joined}; the type has {has}")
     expected = _least_gbps(devices.interconnect or "")
     enough = seen.bus_gbps is not None and expected is not None and seen.bus_gbps >= expected
-    said = "no all-reduce was run" if seen.bus_gbps is None else f"{seen.bus_gbps:g} GB/s"
+    said = "no all-reduce ended" if seen.bus_gbps is None else f"{seen.bus_gbps:g} GB/s"
     said += f"; in doubt below {expected:g} GB/s" if expected is not None else ""
     said += f"; {seen.wrong} values are wrong" if seen.wrong else ""
-    yield Look("bandwidth of NCCL", about, False if seen.wrong else enough or None, said)
+    said += f"; {brief(seen.failure, QUOTE)}" if seen.failure else ""
+    yield Look("bandwidth of NCCL", about, False if seen.wrong or seen.failure else enough or None, said)
 
 
 def _least_gbps(interconnect: str) -> float | None:

@@ -9,19 +9,18 @@ from itertools import islice
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import UNKNOWN, Container, HostAction, Origin, Pool, Unknown
+from gpu_constructs.fleet import HostAction, Origin, Pool
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.finding import and_list
-from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Context, Problem, Problems, error
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import is_closed
-from gpu_constructs.template.resources.section import Section, is_list
+from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, SecurityGroups
 
 _FILE_SYSTEM, _MOUNT_TARGET = "AWS::EFS::FileSystem", "AWS::EFS::MountTarget"
 _NFS = 2049
-_OF_AGENT = "/var/lib/amazon"
 _MOUNT = "elasticfilesystem:ClientMount"
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
 _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
@@ -97,41 +96,6 @@ def _is_encrypted(mount: Section) -> bool:
     authorization = mount.section("AuthorizationConfig")
     settings = mount.text("TransitEncryption"), authorization.text("IAM")
     return authorization.text("AccessPointId") is not None or "ENABLED" in settings
-
-
-@warning(
-    "GPU398",
-    question="may ECS Exec write in the containers with GPUs that it opens?",
-    because="ECS Exec runs the SSM agent in each container, where it has to write files, and supports no read-only "
-    "root file system: the service runs, its agents end, and no shell opens",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-exec.html",
-)
-def exec_may_write(context: Context) -> Problems:
-    for workload in context.fleet.workloads:
-        task, service = workload.task, context.section(workload)
-        if task is None or service is None or service.flag("EnableExecuteCommand") is not True:
-            continue
-        for container in task.containers:
-            each = context.written(task, container) if container.wants_gpu else None
-            if each is not None and each.flag("ReadonlyRootFilesystem") is True and not _has_room(each, container):
-                yield Problem(
-                    about=task,
-                    message=f"container {brief(container.name)} of {task.name} has a read-only root file system, and "
-                    f"{workload.name} has ECS Exec enabled",
-                    fix="leave out ReadonlyRootFilesystem, or EnableExecuteCommand of the service",
-                    property_name="ReadonlyRootFilesystem",
-                    origin=each.origin,
-                )
-
-
-def _has_room(section: Section, container: Container) -> bool:
-    """Whether something may be mounted where the agent writes: https://github.com/aws/containers-roadmap/issues/1359."""
-    paths = container.relations.mount_paths if is_list(section.get("MountPoints") or ()) else (UNKNOWN,)
-    return (
-        bool(container.relations.volumes_from)
-        or section.section("LinuxParameters").has("Tmpfs")
-        or any(isinstance(each, Unknown) or _OF_AGENT.startswith(each) or each.startswith(_OF_AGENT) for each in paths)
-    )
 
 
 @error(

@@ -54,6 +54,22 @@ def test_a_host_that_gives_less_than_its_type_fails(seen: SelfTest, failed: set[
     assert {name for name, passed in answers_of(seen, "p5.48xlarge").items() if passed is False} == failed
 
 
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        (NCCL.replace("313.17      0", "313.17  1.3e+08"), "313.17 GB/s; in doubt below 225 GB/s; 130000000 v"),
+        (
+            "a: Test NCCL failure common.cu:961 'x'",
+            "no all-reduce ended; in doubt below 225 GB/s; Test NCCL failure common",
+        ),
+    ],
+)
+def test_an_all_reduce_that_failed_or_was_wrong_fails_its_host(printed: str, said: str) -> None:
+    looks = judged(read_self_test(T4.read_text() + printed), instance_type("p5.48xlarge"))
+    (found,) = [each for each in looks if each.name == "bandwidth of NCCL"]
+    assert (found.passed, found.text[: len(said)]) == (False, said)
+
+
 def test_a_low_bandwidth_is_in_doubt() -> None:
     slow = SelfTest(memory_mib=P5.memory_mib, cuda=8, links=P5.links, bus_gbps=40, wrong=0)
     assert answers_of(slow, "p5.48xlarge")["bandwidth of NCCL"] is None

@@ -129,14 +129,3 @@ _WITH_INTERFACES: Any = {
 )
 def test_a_task_mounts_where_security_groups_let_it(properties: Any, others: Any, expected: list[str]) -> None:
     assert severities("GPU393", properties, **others) == expected
-
-
-def test_exec_may_write_where_something_may_be_mounted() -> None:
-    vllm = {"Name": "vllm", "Memory": 8192, "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
-    mounted = (
-        {"MountPoints": [{"SourceVolume": "v", "ContainerPath": "/var/"}]},
-        {"VolumesFrom": [{"SourceContainer": "other"}]},
-        {"LinuxParameters": {"Tmpfs": [{"ContainerPath": "/var/lib/amazon", "Size": 64}]}},
-    )
-    closed = [{**vllm, "ReadonlyRootFilesystem": True, **each} for each in mounted]
-    assert [severities("GPU398", {"Task": {"ContainerDefinitions": [each]}}) for each in closed] == [[], [], []]

@@ -31,6 +31,7 @@ from tests.synthesis import Ground, Site
 
 _IMAGE = ecs.ContainerImage.from_registry("registry.example.com/mine:1")
 _QWEN = "Qwen/Qwen2.5-7B-Instruct"
+_SMALL, _SHARED = "Qwen/Qwen2.5-0.5B-Instruct", {"gpus": GpuShare(memory_mib=8192)}
 SERVERS: dict[str, Callable[[], ModelServer]] = {
     "vllm": lambda: ModelServer.vllm(_QWEN),
     "sglang": lambda: ModelServer.sglang(_QWEN),
@@ -271,6 +272,14 @@ def test_arguments_that_a_server_takes_are_kept(name: Preset, arguments: list[st
         (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
         (f"{_QWEN_32B}-AWQ", ["-q=awq_marlin"], {}, [("warning", "needs about 28.3 GiB on each")]),
         (_LLAMA, [], {"command": ["sleep"]}, []),
+        (
+            _SMALL,
+            [],
+            _SHARED,
+            [("warning", "for 0.92 of the whole GPU as it starts, 20.3 GiB, and its share is 8.0 GiB")],
+        ),
+        (_SMALL, [], _SHARED, [("warning", "; arguments=['--gpu-memory-utilization', '0.33']")]),
+        (_SMALL, ["--gpu-memory-utilization", "0.33"], _SHARED, [("info", "not checked: how much GPU memory")]),
     ],
 )
 def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
