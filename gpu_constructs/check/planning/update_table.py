@@ -93,22 +93,6 @@ _NAME = Refusal(
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html",
 )
 CONNECTED = "ServiceConnectConfiguration.Services"
-PRIORITY = Unique(
-    type=_RULE,
-    keys=("ListenerArn", "Priority"),
-    what="the priority {}",
-    refusal=Refusal(
-        answer="Priority … is currently in use",
-        steps=("give the new rule another priority, and deploy", "give it the old one, if it has to be that one"),
-        source="https://github.com/aws/aws-cdk/issues/29496",
-    ),
-)
-SWAPPED = replace(
-    PRIORITY.refusal,
-    steps=("give each a priority that no rule has, and deploy", "give them these ones, if it has to be these"),
-    # "Any existing rules that you do not specify retain their current priority", and CloudFormation sets one at a time.
-    source="https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_SetRulePriorities.html",
-)
 UNIQUE: tuple[Unique, ...] = (
     Unique(
         type=SERVICE,
@@ -132,7 +116,16 @@ UNIQUE: tuple[Unique, ...] = (
             ("AWS::ECS::Cluster", "ClusterName"),
         )
     ),
-    PRIORITY,
+    Unique(
+        type=_RULE,
+        keys=("ListenerArn", "Priority"),
+        what="the priority {}",
+        refusal=Refusal(
+            answer="Priority … is currently in use",
+            steps=("give the new rule another priority, and deploy", "give it the old one, if it has to be that one"),
+            source="https://github.com/aws/aws-cdk/issues/29496",
+        ),
+    ),
     Unique(
         type=PROVIDER,
         keys=("AutoScalingGroupProvider.AutoScalingGroupArn",),

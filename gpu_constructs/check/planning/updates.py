@@ -21,12 +21,10 @@ from gpu_constructs.check.planning.update_table import (
     EXPORTED,
     IN_USE,
     MAY_REPLACE_SERVICE,
-    PRIORITY,
     PROVIDER,
     REPLACED_BY,
     ROOM,
     SERVICE,
-    SWAPPED,
     UNIQUE,
     Refusal,
     Unique,
@@ -88,7 +86,6 @@ class _Findings:
     def refused(self) -> Iterator[Refusal]:
         for each in UNIQUE:
             yield from self._taken(each)
-        yield from self._swapped()
         yield from self._providers_in_use()
         yield from self._clusters_imported()
 
@@ -197,17 +194,6 @@ class _Findings:
                 else f"{self._new.called(now)} takes {what} from {self._old.called(was)}, which goes"
             )
             yield replace(unique.refusal, change=f"{change}; the old one is deleted last")
-
-    def _swapped(self) -> Iterator[Refusal]:
-        """Rules of a listener that stay and take the priorities of each other, in whatever order they are updated."""
-        had, takes = ({key: at for at, key, _ in self._claims(side, PRIORITY)} for side in (self._old, self._new))
-        after = {at: had[key] for key, at in takes.items() if key in had and self._sides.stays(at)}
-        for first, ring in {at: [at] for at in sorted(after)}.items():
-            while (following := after.get(ring[-1])) is not None and following not in ring:
-                ring.append(following)
-            if following == first == min(ring) and ring[1:]:
-                names = listed(self._new.called(self._new.by_id[each]) for each in ring)
-                yield replace(SWAPPED, change=f"{names} take the priorities of each other, each while another has it")
 
     def _claims(self, side: Side, unique: Unique) -> Iterator[tuple[Id, Hashable, str]]:
         for resource in side.index.all(unique.type):
