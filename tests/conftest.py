@@ -18,7 +18,6 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1793491200")
 os.environ.setdefault("LANGUAGE", "C")
 
 import pytest
-from _pytest.reports import TestReport
 from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
@@ -107,21 +106,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Of a test that passes, a worker sends nothing but that it is done: reports cost more than most tests do."""
-    if not getattr(item.config, "workerinput", {}).get("brief"):
+    """Of a test that passes, a worker sends one report: three cost more than most tests do."""
+    option = item.config.option
+    if not hasattr(item.config, "workerinput") or option.xmlpath or option.durations is not None:
         return None
-    reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    for report in reports if any(not each.passed or each.user_properties for each in reports) else ():
-        item.ihook.pytest_runtest_logreport(report=report)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
-
-
-_REPORTED: set[str] = set()
-"""Tests of which a worker said more than that they are done."""
-
-
-def pytest_runtest_logreport(report: TestReport) -> None:
-    _REPORTED.add(report.nodeid)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -145,13 +138,7 @@ class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
         return next((scope for scope, files in _TOGETHER.items() if file in files), file)
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
-        """Reports what passed without a word, and forgets a file that is done, as what is left is counted each time."""
-        nodeid = self.registered_collections[node][item_index]
-        if nodeid not in _REPORTED:
-            place = (nodeid.partition("::")[0], None, "")
-            passed = TestReport(nodeid, place, {}, "passed", None, "call", duration=duration, node=node)
-            self.config.hook.pytest_runtest_logreport(report=passed)
-            self.config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=place)
+        """Forgets a file that is done, because what is left is counted after each test."""
         super().mark_test_complete(node, item_index, duration)
         files = self.assigned_work[node]
         done = next(iter(files))
@@ -163,14 +150,6 @@ class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
     """Takes the place of ``--dist=loadfile``, and of no other choice."""
     return _InPieces(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: WorkerController) -> None:
-    """Lets workers be brief where `_InPieces` says what passed, and nobody asked for what only their reports have."""
-    option = node.config.option
-    asked = option.durations is not None or option.xmlpath or {*"AP"}.intersection(option.reportchars)
-    node.workerinput["brief"] = option.dist == "loadfile" and not asked
 
 
 def pytest_report_header() -> str:

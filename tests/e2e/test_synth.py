@@ -43,18 +43,29 @@ def cdk(*words: str, at: Path) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_an_app_that_was_written_is_synthesized_and_an_error_in_a_stage_fails_synth_and_deploy(
-    tmp_path: Path,
-) -> None:
-    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
-    written = (tmp_path / "app.py").read_text(encoding="utf-8")
-    with_error = written.replace("    app.synth()\n", MORE).replace("Stack, aws_ec2", "Stack, Stage, aws_ec2")
-    (tmp_path / "app.py").write_text(with_error, encoding="utf-8")
+def write_app(at: Path) -> Path:
+    assert main(["new", "scale-to-zero", str(at)]) == 0
+    return at / "app.py"
+
+
+def test_an_app_that_was_written_is_synthesized_as_its_own_settings_say(tmp_path: Path) -> None:
+    write_app(tmp_path)
+    code, said = cdk("synth", "--quiet", at=tmp_path)
+    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (0, True), said
+
+
+def test_an_error_in_a_stage_fails_synth_and_deploy_and_names_its_place(tmp_path: Path) -> None:
+    app = write_app(tmp_path)
+    written = app.read_text(encoding="utf-8")
+    for old, new in (("    app.synth()\n", MORE), ("Stack, aws_ec2", "Stack, Stage, aws_ec2")):
+        assert old in written
+        written = written.replace(old, new)
+    app.write_text(written, encoding="utf-8")
     # The tests run without CDK's own validation (`CDK_VALIDATION`), which is also the default of this option; its own
     # rules take seconds to load, and `test_cdks_own_validation` has them.
     without = "@aws-cdk/core:validateAgainstDefaultRules=false"
     code, said = cdk("synth", "--quiet", "--validation", "--context", without, at=tmp_path)
-    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (1, True), said
+    assert code == 1, said
     error = ["ERROR", "gpu-constructs::GPU020", "Prod/Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Prod/Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
