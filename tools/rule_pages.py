@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gpu_constructs.rules import Rule, rooms, rules_of
-from gpu_constructs.rules.retired import PART_OF
+from gpu_constructs.rules.other_ids import PART_OF
 from tools.rule_examples import BASES, Example, example_of
 
 __all__ = ["WHO_ELSE", "rule_pages", "subjects"]

@@ -29,8 +29,8 @@ from gpu_constructs.cdk.refusal import ARGUMENTS
 from gpu_constructs.errors import InvalidValueError, __version__, shown, unexpected
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.catalogue import OfConstructs
 from gpu_constructs.rules.finding import in_arguments
+from gpu_constructs.rules.other_ids import OfConstructs
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""

@@ -13,7 +13,7 @@ from gpu_constructs.errors import UnknownNameError, brief
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Severity, known_id
-from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
+from gpu_constructs.rules.other_ids import id_now, is_gone, what_became_of
 from gpu_constructs.template import Inputs, Stacks
 from gpu_constructs.template.model import Resource
 
@@ -111,7 +111,8 @@ def _by_current_id(
 
     One that names such a rule itself comes last. `named` gets the ids of rules that are asked no more.
     """
-    given = {rule.strip().upper(): why.strip() for rule, why in reasons if isinstance(why, str) and why.strip()}
+    of_texts = ((rule.strip().removeprefix(_OURS).upper(), why) for rule, why in reasons if isinstance(why, str))
+    given = {rule: why.strip() for rule, why in of_texts if why.strip()}
     for rule in sorted(given, key=is_gone, reverse=True):
         if is_gone(rule):
             named[rule] = None

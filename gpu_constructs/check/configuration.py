@@ -34,8 +34,8 @@ from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, CONFIGURATION_TA
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.facts.names import may_be_region
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.rules import Severity, told_id
-from gpu_constructs.rules.retired import id_now
+from gpu_constructs.rules import Severity, known_id
+from gpu_constructs.rules.other_ids import id_now
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.documents.node import Path, Position
 from gpu_constructs.template.model import UnreadableError
@@ -186,7 +186,7 @@ class _Reader:
     def ignored(self, place: int, value: Any, found: dict[int, Any]) -> None:  # noqa: ANN401 - JSON
         """A rule that is left out, or findings of one that are accepted with a reason."""
         if isinstance(value, str):
-            found[place] = told_id(value)
+            found[place] = known_id(value)
             return
         for key in value:
             if key not in _OF_ACCEPTANCE:
@@ -204,12 +204,12 @@ class _Reader:
             self.refuse(f"got {shown(until)}", "ignore", place, "until", allowed="a day such as 2027-01-31")
         line = self._document.line(("ignore", place))
         where = self._document.file if line is None else f"{self._document.file}:{line}"
-        found[place] = Acceptance(**{**texts, "rule": told_id(texts["rule"])}, until=last, place=where)
+        found[place] = Acceptance(**{**texts, "rule": known_id(texts["rule"])}, until=last, place=where)
 
     def severity(self, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
         if value not in list(map(str, Severity)):
             self.refuse(f"got {shown(value)}", "severity", name, allowed=", ".join(Severity))
-        found[id_now(told_id(name))] = Severity(value)
+        found[id_now(known_id(name))] = Severity(value)
 
 
 def _is_list(value: Any, *of: type) -> bool:  # noqa: ANN401 - JSON

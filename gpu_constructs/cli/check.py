@@ -22,10 +22,10 @@ from gpu_constructs.cli.output import Line, fix_lines, hanging, pieces, say, sho
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, counted, shown
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.rules import Finding, Severity, rules_without, told_id
+from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
-from gpu_constructs.rules.retired import what_became_of
+from gpu_constructs.rules.other_ids import what_became_of
 
 _UNREADABLE = 2
 
@@ -71,11 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"configuration: {configuration.file}")
     baseline = _baseline(arguments, configuration)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
-    ignored = tuple(map(told_id, arguments.ignore)) or configuration.ignore
+    ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
     outputs = _outputs(arguments.output, arguments.paths)
     result = reviewed_worlds(arguments, configuration, rules=rules_without(ignored))
     # What constructs warned of is no rule that could be left out.
-    result = replace(result, findings=tuple([each for each in result.findings if each.rule not in ignored]))
+    result = replace(result, findings=tuple(each for each in result.findings if each.rule not in ignored))
     result = with_severities(result, configuration.severity)
     names_all = os.path.abspath(configuration.folder) in map(os.path.abspath, arguments.paths)
     is_all = names_all and not (arguments.include or arguments.exclude)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, pieces, table, write_report
+from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
-from gpu_constructs.rules.retired import SAID_BY, id_now, is_gone, what_became_of
+from gpu_constructs.rules.other_ids import SAID_BY, id_now, is_gone, what_became_of
 
 EXAMPLES = """\
 examples:
@@ -41,10 +42,18 @@ def _listing(width: int) -> Iterator[Line]:
     return table(("rule", "severity", "question"), rows, width=width)
 
 
+_CONSTRUCTS = "a construct, where it is made; no rule finds it in a file"
+
+
+def _is_of_constructs(id_: str) -> bool:
+    return id_.startswith(f"{METADATA_KEY}::")
+
+
 def _everything(id_: str, width: int) -> Iterator[Line]:
-    for text in what_became_of([id_]):
+    said = (f"{id_} is a warning of {_CONSTRUCTS}",) if _is_of_constructs(id_) else what_became_of([id_])
+    for text in said:
         yield from pieces("", text, width)
-    if id_ in SAID_BY:
+    if id_ in SAID_BY or _is_of_constructs(id_):
         return
     rule = find_rule(id_now(id_))
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
@@ -54,6 +63,8 @@ def _everything(id_: str, width: int) -> Iterator[Line]:
 
 
 def _facts_of(id_: str) -> dict[str, str]:
+    if _is_of_constructs(id_):
+        return {"id": id_, "part_of": "", "said_by": _CONSTRUCTS}
     if is_gone(id_):
         return {"id": id_, "part_of": id_now(id_), "said_by": SAID_BY.get(id_, "")}
     return _facts(find_rule(id_))

@@ -22,7 +22,6 @@ from gpu_constructs.rules.catalogue import one_of as one_of
 from gpu_constructs.rules.catalogue import rooms as rooms
 from gpu_constructs.rules.catalogue import rules_of as rules_of
 from gpu_constructs.rules.catalogue import rules_without as rules_without
-from gpu_constructs.rules.catalogue import told_id as told_id
 from gpu_constructs.rules.finding import Finding as Finding
 from gpu_constructs.rules.finding import Severity as Severity
 from gpu_constructs.rules.rule import Context as Context

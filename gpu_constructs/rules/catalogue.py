@@ -13,13 +13,13 @@ from importlib import import_module
 from itertools import islice
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.facts.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules.finding import Finding, Severity, Text, Word, parts_of
-from gpu_constructs.rules.retired import id_now, is_gone
+from gpu_constructs.rules.other_ids import OfConstructs, id_now, is_gone
 from gpu_constructs.rules.rule import Causes, Context, Problem, Rule
 from gpu_constructs.rules.trials import Trials
 
@@ -259,43 +259,22 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
 
 
 def known_id(id: str) -> str:  # noqa: A002 - the word of the data
-    """The id of a rule as it is written in the catalogue, also of one that is asked no more.
+    """The id of a rule, also of one that is asked no more, or of a warning of constructs; also as CDK prints it.
 
     Raises:
-        UnknownNameError: No rule has, or had, this id; carries the nearest ids.
-    """
-    wanted = id.strip().upper()
-    return wanted if is_gone(wanted) else find_rule(wanted).id
-
-
-OfConstructs: TypeAlias = Literal[
-    "cpu-units",
-    "fixed-tasks",
-    "gpus-not-measured",
-    "imported-topic",
-    "jobs-in-a-circle",
-    "no-checkpoints",
-    "on-demand-base",
-    "own-objects",
-    "public-subnets",
-]
-"""What constructs warn of that no rule finds; check repeats it under the id that an app acknowledges, with a prefix."""
-
-
-def told_id(id: str) -> str:  # noqa: A002 - the word of the data
-    """The id of what check tells: of a rule, also as an app acknowledges it, or of a warning of constructs.
-
-    Raises:
-        UnknownNameError: Nothing that is told has, or had, this id; carries the nearest ids.
+        UnknownNameError: Neither has, or had, this id; carries the nearest ids.
     """
     ours = f"{METADATA_KEY}::"
-    own, name = get_args(OfConstructs), id.strip().removeprefix(ours)
-    if name in own:
-        return f"{ours}{name}"
-    if "-" in name:  # as in no id of a rule
-        nearest = tuple(f"{ours}{each}" for each in get_close_matches(name[:NAME], own))
-        raise UnknownNameError(f"check repeats no warning {id!r} of constructs", value=id, nearest=nearest)
-    return known_id(name)
+    wanted = id.strip().removeprefix(ours).upper()
+    if is_gone(wanted):
+        return wanted
+    known = {name.upper(): f"{ours}{name}" for name in get_args(OfConstructs)} | {
+        each.id: each.id for each in all_rules()
+    }
+    if wanted not in known:
+        nearest = tuple(known[each] for each in get_close_matches(wanted[:NAME], known, n=3, cutoff=0.6))
+        raise UnknownNameError(f"check has no rule or warning {id!r}", value=id, nearest=nearest)
+    return known[wanted]
 
 
 def rules_without(ids: Iterable[str]) -> Choice:

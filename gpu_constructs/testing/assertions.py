@@ -12,8 +12,8 @@ from gpu_constructs.fleet import Fleet, HostImage, Pool, PoolKind, Task, Unknown
 from gpu_constructs.fleet.workload import find_task, most_alike
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Elsewhere, Route
-from gpu_constructs.rules import Finding, Severity, told_id
-from gpu_constructs.rules.retired import id_now, what_became_of
+from gpu_constructs.rules import Finding, Severity, known_id
+from gpu_constructs.rules.other_ids import id_now, what_became_of
 
 
 class GpuAssertions:
@@ -139,7 +139,7 @@ class GpuAssertions:
             allowed = ", ".join(Severity)
             raise InvalidValueError(f"got {shown(at_least)}", argument="at_least", value=at_least, allowed=allowed)
         least = Severity(at_least)
-        named = tuple(map(told_id, _names_in(ignore, "ignore")))
+        named = tuple(map(known_id, _names_in(ignore, "ignore")))
         parts = set(map(id_now, named))
         found = [
             each

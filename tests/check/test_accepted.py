@@ -145,7 +145,7 @@ def test_a_baseline_that_is_none_or_cannot_be_written_is_2(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("reasons", "words"),
     [
-        ({"GPU9999": "why"}, "Acknowledge of Provider: no rule 'GPU9999'"),
+        ({"GPU9999": "why"}, "Acknowledge of Provider: check has no rule or warning 'GPU9999'"),
         ({"GPU002": " "}, "gives no reason for GPU002, and does not accept it; fix: GPU002: why it is all right"),
         ({"GPU100": "why"}, "Provider accepts GPU100, and no finding matches; fix: delete it"),
     ],

@@ -151,21 +151,36 @@ def test_a_repeated_warning_of_a_rule_that_is_left_out_is_left_out(
     assert "vllm (Demo/vllm)" in told
     assert "warning  gpu-constructs::cpu-units  so" in told
     assert "GPU095" not in told
-    name = "gpu-constructs::cpu-units"
-    accepted: Any = {"ignore": [{"rule": name, "reason": "we know"}]}
-    said = {"ignore": [name]}, accepted, {"severity": {name: "info"}}
-    files = [["--config", written(each, tmp_path / f"c{place}.json")] for place, each in enumerate(said)]
-    for leaving_out in (["--ignore", "cpu-units"], *files):
-        main(["check", folder, *leaving_out])
-        told = capsys.readouterr().out
-        assert ("GPU095" in told, "warning  gpu-constructs::cpu-units" in told) == (True, False)
 
 
-@pytest.mark.parametrize("resource", ["GpuGroup", "Trainer"])
-def test_a_reason_counts_where_the_change_is_made_and_at_what_it_is_about(resource: str) -> None:
+CPU_UNITS = "gpu-constructs::cpu-units"
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        pytest.param(None, id="ignored on the command line"),
+        pytest.param({"ignore": [CPU_UNITS]}, id="ignored in the configuration"),
+        pytest.param({"ignore": [{"rule": CPU_UNITS, "reason": "we know"}]}, id="accepted with a reason"),
+        pytest.param({"severity": {CPU_UNITS: "info"}}, id="made an info"),
+    ],
+)
+def test_a_warning_that_no_rule_finds_is_not_told_where_it_is_(
+    configuration: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = warned(tmp_path, vllm=CPU_UNITS, L4="gpu-constructs::GPU095")
+    config = None if configuration is None else written(configuration, tmp_path / "configuration.json")
+    main(["check", folder, *(["--ignore", "cpu-units"] if config is None else ["--config", config])])
+    told = capsys.readouterr().out
+    assert "GPU095" in told
+    assert f"warning  {CPU_UNITS}" not in told
+
+
+@pytest.mark.parametrize(("resource", "id_"), [("GpuGroup", "GPU060"), ("Trainer", "gpu-constructs::gpu060")])
+def test_a_reason_counts_where_the_change_is_made_and_at_what_it_is_about(resource: str, id_: str) -> None:
     file = BROKEN / "017-smallest-type-of-a-mixed-group.yaml"
     written: Any = YamlText(file.read_text(encoding="utf-8"), file=file.name).data
-    written["Resources"][resource]["Metadata"] = {"gpu-constructs": {"Acknowledge": {"GPU060": REASON}}}
+    written["Resources"][resource]["Metadata"] = {"gpu-constructs": {"Acknowledge": {id_: REASON}}}
     report = check_files([written])
     assert [each.finding.rule for each in report.acknowledged] == ["GPU060"]
     assert "GPU060" not in {each.rule for each in report.findings}

@@ -82,7 +82,10 @@ def test_values_of_parameters_are_the_text_that_is_written() -> None:
         ("\nfail_on: often", ":2: fail_on: got 'often'; allowed: error, warning, info, unchecked, never"),
         ("partial: 1", ":1: partial: got 1; allowed: true or false"),
         ("ignore: GPU002", ":1: ignore: got 'GPU002'; allowed: a list of rules"),
-        ("ignore:\n  - GPU002\n  - GPU0022", ":3: ignore.1: no rule 'GPU0022'; fix: did you mean "),
+        (
+            "ignore:\n  - GPU002\n  - GPU0022",
+            ":3: ignore.1: check has no rule or warning 'GPU0022'; fix: did you ",
+        ),
         ("parameters: {A: [1]}", ":1: parameters.A: expects a single value; allowed: a text, a number"),
         ("hosts: [g6.xlarge]", ":1: hosts: expects an object; allowed: up to 400 entries"),
         ("hosts:\n  g6.xlarge: 0", ":2: hosts.g6.xlarge: got 0; allowed: a number of hosts from 1"),

@@ -11,7 +11,7 @@ import pytest
 from gpu_constructs import GpuChecks
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import main
-from gpu_constructs.rules import retired
+from gpu_constructs.rules import other_ids
 from gpu_constructs.testing import gpus
 from tests.cli.templates import acknowledged, template, written
 from tests.linting import found_by
@@ -24,9 +24,9 @@ NO_RULE = f"{MOVED} is retired; reported now by: cfn-lint E3601"
 
 @pytest.fixture(autouse=True)
 def gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(retired.PART_OF, PART, "GPU039")
-    monkeypatch.setitem(retired.PART_OF, OF_ERROR, "GPU060")
-    monkeypatch.setitem(retired.SAID_BY, MOVED, "cfn-lint E3601")
+    monkeypatch.setitem(other_ids.PART_OF, PART, "GPU039")
+    monkeypatch.setitem(other_ids.PART_OF, OF_ERROR, "GPU060")
+    monkeypatch.setitem(other_ids.SAID_BY, MOVED, "cfn-lint E3601")
 
 
 @pytest.fixture

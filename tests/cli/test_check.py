@@ -175,9 +175,11 @@ def test_what_is_no_region_is_2(command: list[str], region: str, good: str, caps
         ),
         (["t.json", "--parameter", "=x"], "--parameter: a parameter has no name; allowed: NAME=VALUE"),
         (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "--parameter: A has two values; allowed: one value"),
-        (["t.json", "--ignore", "GPU999"], "no rule 'GPU999'"),
+        (["t.json", "--ignore", "GPU999"], "no rule or warning 'GPU999'"),
         (["t.json", "--ignore", "gpu-constructs::cpu-unit"], "; fix: did you mean gpu-constructs::cpu-units?"),
-        (["t.json", "--ignore", "budget-not-known"], "check repeats no warning 'budget-not-known' of constructs"),
+        (["t.json", "--ignore", "cpu_units"], "no rule or warning 'cpu_units'; fix: did you mean gpu-constructs::cpu-"),
+        (["t.json", "--ignore", "GPU-230"], "no rule or warning 'GPU-230'; fix: did you mean GPU230"),
+        (["t.json", "--ignore", "budget-not-known"], "check has no rule or warning 'budget-not-known'"),
         (["t.json", "--for", "json"], "--for"),
     ],
 )

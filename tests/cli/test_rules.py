@@ -36,8 +36,17 @@ def test_programs_get_one_rule_as_an_object(capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out)["question"] == find_rule("GPU002").question
 
 
+def test_an_id_is_taken_as_cdk_prints_it_and_a_warning_of_constructs_is_no_rule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["rules", "gpu-constructs::GPU002"]) == 0
+    assert find_rule("GPU002").because.split()[0] in capsys.readouterr().out
+    assert main(["rules", "gpu-constructs::cpu-units"]) == 0
+    assert "gpu-constructs::cpu-units is a warning of a construct" in capsys.readouterr().out
+
+
 def test_a_rule_that_does_not_exist_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "GPU02"]) == 2
     message = capsys.readouterr().err
-    assert "no rule 'GPU02'" in message
+    assert "no rule or warning 'GPU02'" in message
     assert any(each.id in message for each in RULES)

@@ -52,15 +52,20 @@ ENDS = {
     "success": ("sleep 1", "exit 0", 0),
 }
 """What the programs of the main node and of the others do, and how the job ends."""
-_LOSSES = {
-    f"{how.name} {lost} {main}": (how, lost, main)
-    # The program of the main node waits, or fails with the host.
-    for how, lost, main in product((signal.SIGKILL, signal.SIGTERM), (1, 2), ("sleep 600", "sleep 1; exit 134"))
-}
+_WAITS, _FAILS = "sleep 600", "sleep 1; exit 134"
 # Any two of the three choices meet in one of these; ``make matrix`` takes all.
-_TRIED = range(8) if os.environ.get("MATRIX") == "all" else (0, 3, 5, 6)
-LOSSES = {name: loss for number, (name, loss) in enumerate(_LOSSES.items()) if number in _TRIED}
-"""How a host is lost, which one, and what the main node does then."""
+_TRIED = (
+    (signal.SIGKILL, 1, _WAITS),
+    (signal.SIGKILL, 2, _FAILS),
+    (signal.SIGTERM, 1, _FAILS),
+    (signal.SIGTERM, 2, _WAITS),
+)
+_ALL = tuple(product((signal.SIGKILL, signal.SIGTERM), (1, 2), (_WAITS, _FAILS)))
+LOSSES = {
+    f"{how.name} {lost} {main}": (how, lost, main)
+    for how, lost, main in (_ALL if os.environ.get("MATRIX") == "all" else _TRIED)
+}
+"""How a host is lost, which one, and what the program of the main node does then: it waits, or fails with the host."""
 
 
 def _gang(folder: Path, main: str, others: str) -> list[subprocess.Popen[str]]:

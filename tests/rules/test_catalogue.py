@@ -9,7 +9,7 @@ from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PurchaseOption, Remark
 from gpu_constructs.rules import RULES, Severity, catalogue
 from gpu_constructs.rules.catalogue import check, find_rule
-from gpu_constructs.rules.retired import PART_OF, SAID_BY
+from gpu_constructs.rules.other_ids import PART_OF, SAID_BY
 from tests.rules.given import a_pool, a_task, running_on
 from tests.synthesis import ROOT
 
@@ -51,7 +51,7 @@ def test_a_rule_is_found_by_its_id_in_any_case() -> None:
 
 def test_ids_that_others_name_are_those_of_rules() -> None:
     package = Path(str(rules.__file__)).parents[1]
-    texts = {file: file.read_text() for file in package.rglob("*.py") if file.name != "retired.py"}
+    texts = {file: file.read_text() for file in package.rglob("*.py") if file.name != "other_ids.py"}
     named = {(file.name, each) for file, text in texts.items() for each in re.findall(r"\bGPU[0-9]{3}\b", text)}
     ids = {each.id for each in RULES}
     assert {each for each in named if each[1] not in ids} == {("lint.py", "GPU000")}

@@ -171,7 +171,7 @@ def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
         (lambda found: found.has_no_findings(ignore=None), InvalidValueError, "ignore: got None"),
         (lambda found: found.has_no_findings(at_least=[]), InvalidValueError, "at_least: got"),
         (lambda found: found.has_no_findings(at_least="worst"), InvalidValueError, "allowed: error, warning, info"),
-        (lambda found: found.has_no_findings(ignore=["GPU9999"]), UnknownNameError, "no rule 'GPU9999'"),
+        (lambda found: found.has_no_findings(ignore=["GPU9999"]), UnknownNameError, "no rule or warning 'GPU9999'"),
     ],
 )
 def test_a_mistake_in_the_test_itself_is_no_failed_assertion(

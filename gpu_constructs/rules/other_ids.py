@@ -1,11 +1,25 @@
-"""Ids of rules that are asked no more, and who says now what they said. An id is never used again.
+"""Ids that no rule has: of rules that are asked no more, with who says it now, and of warnings of constructs.
 
-What they asked: ``docs/decisions/0036-which-rules-stay.md``.
+What old rules asked: ``docs/decisions/0036-which-rules-stay.md``. An id is never used again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+OfConstructs: TypeAlias = Literal[
+    "cpu-units",
+    "fixed-tasks",
+    "gpus-not-measured",
+    "imported-topic",
+    "jobs-in-a-circle",
+    "no-checkpoints",
+    "on-demand-base",
+    "own-objects",
+    "public-subnets",
+]
+"""What constructs warn of that no rule finds; check repeats it under the id that an app acknowledges, with a prefix."""
 
 
 def _by_id(said: Mapping[str, str]) -> dict[str, str]:
