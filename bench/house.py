@@ -35,8 +35,8 @@ _NO_CODE = frozenset(
 
 # The design has a limit for each of them, and one for all the rest.
 _LATER = {
-    "the reader of Terraform": (("gpu_constructs/template/terraform",), "3,000"),
-    "doctor": (("gpu_constructs/check/doctor", "gpu_constructs/cli/doctor.py"), "1,000"),
+    "the reader of Terraform": (("gpu_constructs/template/terraform",), 3_000),
+    "doctor": (("gpu_constructs/check/doctor", "gpu_constructs/cli/doctor.py"), 1_000),
 }
 
 _TEMPLATE = """
@@ -89,36 +89,40 @@ def main() -> None:
     for heading in ("", "now", "at most"):
         table.add_column(heading, justify="left" if not heading else "right")
     for name, value, most in rows(arguments.runs):
-        table.add_row(name, value, most)
+        table.add_row(name, _written(value), "" if most is None else _written(most))
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
-def rows(runs: int) -> Iterator[tuple[str, str, str]]:
-    """What is counted, how much there is of it, and how much was decided; empty where nothing was."""
+def _written(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.2f}"
+
+
+def rows(runs: int) -> Iterator[tuple[str, float, float | None]]:
+    """What is counted, how much there is of it, and how much was decided; None where nothing was."""
     package, tests = sorted(_PACKAGE.rglob("*.py")), sorted((_ROOT / "tests").rglob("*.py"))
     later = [each for rooms, _ in _LATER.values() for each in package if _within(each, *rooms)]
-    yield "lines of Python in the package", f"{_lines(package):,}", ""
-    yield "  of these code", f"{_code(package):,}", ""
-    yield "  without what came later", f"{_lines(package) - _lines(later):,}", "65,000"
+    yield "lines of Python in the package", _lines(package), None
+    yield "  of these code", _code(package), None
+    yield "  without what came later", _lines(package) - _lines(later), 65_000
     for what, (rooms, most) in _LATER.items():
-        yield f"  {what}", f"{_lines([each for each in package if _within(each, *rooms)]):,}", most
-    yield "bytes of data in the package", f"{_bytes_of_data():,}", ""
-    yield "files", str(len(package)), "350"
-    yield "rules", _printed("from gpu_constructs.rules import RULES; print(len(RULES))")[0], "200"
+        yield f"  {what}", _lines([each for each in package if _within(each, *rooms)]), most
+    yield "bytes of data in the package", _bytes_of_data(), None
+    yield "files", len(package), 350
+    yield "rules", _printed("from gpu_constructs.rules import RULES; print(len(RULES))")[0], 200
     entries = {each.relative_to(_PACKAGE).parts[0] for each in _PACKAGE.rglob("*") if each.suffix in {".py", ".typed"}}
-    yield "entries at the top of the package", str(len(entries)), "20"
-    yield "names of fleet fields", str(len(_fields(_PACKAGE / "fleet"))), "240"
-    yield "modules that check of one template loads", _printed(_LOADED_BY_CHECK)[0], "160"
+    yield "entries at the top of the package", len(entries), 20
+    yield "names of fleet fields", len(_fields(_PACKAGE / "fleet")), 240
+    yield "modules that check of one template loads", _printed(_LOADED_BY_CHECK)[0], 160
     loaded, called = _printed(_APP)
-    yield "modules that cluster, task and service load", loaded, "200"
-    yield "functions called by add_capacity", called, "250"
-    yield "lines of tests", f"{_lines(tests):,}", ""
+    yield "modules that cluster, task and service load", loaded, 200
+    yield "functions called by add_capacity", called, 250
+    yield "lines of tests", _lines(tests), None
     others = [each for each in tests if not _within(each, "tests/e2e/emulator")]
-    yield "  without those of the emulator, a package of its own", f"{_lines(others):,}", "60,000"
+    yield "  without those of the emulator, a package of its own", _lines(others), 60_000
     if runs:
         ratios = [_first("library") / _first("plain") for _ in range(runs)]
-        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        yield f"first synth of a process over plain CDK, {_FIRST}, median of {runs} pairs", spread, "1.15"
+        spread = f"median of {runs} pairs from {min(ratios):.2f} to {max(ratios):.2f}"
+        yield f"first synth of a process over plain CDK, {_FIRST}, {spread}", median(ratios), 1.15
 
 
 def _within(path: Path, *rooms: str) -> bool:
@@ -166,10 +170,10 @@ def _fields(room: Path) -> set[str]:
     }
 
 
-def _printed(program: str) -> list[str]:
-    """What a process of its own prints, in words."""
+def _printed(program: str) -> list[int]:
+    """The numbers that a process of its own prints."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=_ROOT)
-    return done.stdout.split()
+    return [int(each) for each in done.stdout.split()]
 
 
 def _first(variant: str) -> float:

@@ -110,25 +110,24 @@ _OF_MODULES = {
     "tasks.models.model_server": ("ModelServer",),
     "tasks.task_definition": ("GpuTaskDefinition",),
 }
+_HOME = dict(sorted((name, module) for module, names in _OF_MODULES.items() for name in names))
 
-__all__ = [name for names in _OF_MODULES.values() for name in names]
-__all__.sort()
+__all__ = list(_HOME)
 
 _OLDEST_CDK = (2, 259)
 """As ``pyproject.toml`` has it, which is not asked where only the command line was installed."""
 
 
 def __getattr__(name: str) -> object:
-    home = next((module for module, names in _OF_MODULES.items() if name in names), None)
-    if home is None:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if home.partition(".")[0] not in {"errors", "facts"} and (old := _cdk_that_is_too_old()):
+    if _HOME[name].partition(".")[0] not in {"errors", "facts"} and (old := _cdk_that_is_too_old()):
         raise ImportError(
             f"{name} needs aws-cdk-lib {'.'.join(map(str, _OLDEST_CDK))} or later, and {old} is installed; "
             "pip install --upgrade aws-cdk-lib"
         )
     try:
-        value: object = getattr(import_module(f"{__name__}.{home}"), name)
+        value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     except ModuleNotFoundError as problem:
         if problem.name not in {"aws_cdk", "constructs", "jsii", "typing_extensions"}:
             raise

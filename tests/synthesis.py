@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from unittest.mock import patch
 
 import aws_cdk as cdk
@@ -27,6 +27,7 @@ from gpu_constructs.tasks.task_target import Capacity
 ROOT = Path(__file__).parents[1]
 
 Properties = dict[str, Any]
+_Refusal = TypeVar("_Refusal", bound=Exception)
 
 _WARNING = "aws:cdk:warning"
 """How the metadata of a cloud assembly says that an entry is one (CDK's `cx_api` has the name in JavaScript only)."""
@@ -213,6 +214,14 @@ class Site:
             self.app.synth(force=True)
         found = check_files([self.app.outdir]).findings
         return [each.message for each in found if each.rule == rule]
+
+    @contextmanager
+    def refuses(self, error: type[_Refusal], match: str | None = None) -> Iterator[pytest.ExceptionInfo[_Refusal]]:
+        """Something is refused, and nothing of it is left behind."""
+        before = self.children()
+        with pytest.raises(error, match=match) as refused:
+            yield refused
+        assert self.children() == before
 
     def children(self) -> list[str]:
         """Paths of all constructs, for what must not be left behind."""

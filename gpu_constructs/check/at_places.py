@@ -190,9 +190,7 @@ class Writing:
                 spot = None if origin is None else self._places.spot(origin, name, was)
                 if spot is None:
                     return None
-                changes[spot] = value
-                if isinstance(value, str) and self._places.is_stored(spot):  # a parameter takes the name alone
-                    changes[spot] = value.removeprefix("{{resolve:ssm:").removesuffix("}}")
+                changes[spot] = self._as_declared(spot, value)
         return changes
 
     def _written(self, new: Pool | Task | Workload) -> Iterator[_Written | None]:
@@ -238,6 +236,12 @@ class Writing:
         """Whether a parameter allows a value; any other place does."""
         allowed = self._places.allowed(spot)
         return not allowed or str(value) in map(str, allowed)
+
+    def _as_declared(self, spot: Spot, value: Node) -> Node:
+        """A value as a parameter takes it: the name alone of what is stored."""
+        if isinstance(value, str) and self._places.is_stored(spot):
+            return value.removeprefix("{{resolve:ssm:").removesuffix("}}")
+        return value
 
 
 _NOWHERE: _Written = (None, "", None, None)

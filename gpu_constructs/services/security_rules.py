@@ -122,8 +122,7 @@ def _write_by_sides(written: _Written) -> None:
     rule, stack, sides, ports, _ = written
     kind, protocol = type(rule), ports[0]
     name = "Ingress" if kind is ec2.CfnSecurityGroupIngress else "Egress"
-    named = ((each, _reference(each)) for each in sides if each is not None)
-    called = " ".join(of.target.node.path if of else str(stack.resolve(each)) for each, of in named).replace("/", " ")
+    called = " ".join(_called(each, stack) for each in sides if each is not None).replace("/", " ")
     between: dict[str, Any] = dict(zip(_SIDES[kind], sides, strict=True))
     for first, last in _PARTS if ports == _DYNAMIC else (ports[1:],):
         kind(
@@ -138,6 +137,11 @@ def _write_by_sides(written: _Written) -> None:
     _remove(rule)
 
 
+def _called(side: str, stack: cdk.Stack) -> str:
+    reference = _reference(side)
+    return str(stack.resolve(side)) if reference is None else reference.target.node.path
+
+
 def _remove(rule: _Rule) -> None:
     scope = rule.node.scope
     assert scope is not None  # noqa: S101 - a resource is in a stack
@@ -149,8 +153,7 @@ def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
 
     So a service that is added later changes no stack that is deployed already; for that, one that names none is left.
     """
-    groups = [filter(None, map(_reference, rules[0].sides)) for rules in alike]
-    homes = [{cdk.Stack.of(each.target) for each in sides} for sides in groups]
+    homes = [{_stack_of(each) for each in rules[0].sides} for rules in alike]
     at_home = [[each for each in rules if each.stack in home] for rules, home in zip(alike, homes, strict=True)]
     for chosen, rules in sorted(zip(at_home, alike, strict=True), key=lambda each: not each[0]):
         candidates = chosen or rules
@@ -162,6 +165,11 @@ def _leave_one_each(alike: Sequence[Sequence[_Written]]) -> Iterator[_Written]:
                 _come_after(each.stack, kept.stack)
                 _remove(each.rule)
         yield kept
+
+
+def _stack_of(group: object) -> cdk.Stack | None:
+    reference = _reference(group)
+    return None if reference is None else cdk.Stack.of(reference.target)
 
 
 def _reference(value: object) -> cdk.Reference | None:

@@ -53,17 +53,16 @@ ENDS = {
 }
 """What the programs of the main node and of the others do, and how the job ends."""
 _WAITS, _FAILS = "sleep 600", "sleep 1; exit 134"
+_ALL = tuple(product((signal.SIGKILL, signal.SIGTERM), (1, 2), (_WAITS, _FAILS)))
 # Any two of the three choices meet in one of these; ``make matrix`` takes all.
-_TRIED = (
+_SOME = [
     (signal.SIGKILL, 1, _WAITS),
     (signal.SIGKILL, 2, _FAILS),
     (signal.SIGTERM, 1, _FAILS),
     (signal.SIGTERM, 2, _WAITS),
-)
-_ALL = tuple(product((signal.SIGKILL, signal.SIGTERM), (1, 2), (_WAITS, _FAILS)))
+]
 LOSSES = {
-    f"{how.name} {lost} {main}": (how, lost, main)
-    for how, lost, main in (_ALL if os.environ.get("MATRIX") == "all" else _TRIED)
+    f"{each[0].name} {each[1]} {each[2]}": each for each in (_ALL if os.environ.get("MATRIX") == "all" else _SOME)
 }
 """How a host is lost, which one, and what the program of the main node does then: it waits, or fails with the host."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, PurchaseOption, Remark
 from gpu_constructs.rules import RULES, Severity, catalogue
-from gpu_constructs.rules.catalogue import check, find_rule
+from gpu_constructs.rules.catalogue import check, find_rule, known_id
 from gpu_constructs.rules.other_ids import PART_OF, SAID_BY
 from tests.rules.given import a_pool, a_task, running_on
 from tests.synthesis import ROOT
@@ -46,7 +46,7 @@ def test_a_rule_rests_on_a_page_and_an_error_on_nothing_less() -> None:
 
 
 def test_a_rule_is_found_by_its_id_in_any_case() -> None:
-    assert find_rule(" gpu001 ") is RULES[0]
+    assert find_rule(known_id(" gpu001 ")) is RULES[0]
 
 
 def test_ids_that_others_name_are_those_of_rules() -> None:

@@ -42,10 +42,8 @@ def test_what_cannot_be_is_refused_on_the_line_and_leaves_nothing(
         {"protocol": elbv2.ApplicationProtocol.HTTP} if given and not given.keys() & {"certificate", "protocol"} else {}
     )
     arguments = {"construct_id": "Https", "health_check_path": "/health", **plain, **given}
-    before = ground.children()
-    with pytest.raises(refused, match=message):
+    with ground.refuses(refused, match=message):
         service.add_application_load_balancer(**arguments)
-    assert ground.children() == before
 
 
 @pytest.mark.parametrize(
@@ -69,10 +67,8 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[st
         **given,
     }
     service = chat(ground)
-    before = ground.children()
-    with pytest.raises(GpuConstructsError, match=message):
+    with ground.refuses(GpuConstructsError, match=message):
         service.add_application_load_balancer("Rule", **arguments)
-    assert ground.children() == before
 
 
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:

@@ -214,10 +214,8 @@ def test_gpus_are_asked_for_where_they_are_checked(tenant: Tenant) -> None:
 def test_one_task_does_not_run_on_arm_and_x86(tenant: Tenant) -> None:
     arm = tenant.capacity("g5g.xlarge")
     l4 = tenant.l4
-    before = tenant.children()
-    with pytest.raises(IncompatibleError, match="Capacity is arm64"):
+    with tenant.refuses(IncompatibleError, match="Capacity is arm64"):
         GpuTaskDefinition(tenant.stack, "Task", capacity=[l4, arm])
-    assert tenant.children() == before
 
 
 def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:

@@ -102,18 +102,15 @@ def as_sarif(checked: Checked) -> str:
 
     GitHub does not read suppressions, and opens an alert for each of them (github/codeql-action#1230).
     """
-    seen: Counter[str] = Counter()
-    results = [_result(each, seen) for each in checked.review.findings]
-    for each in checked.review.acknowledged if checked.verbose else ():
-        suppression = {"kind": "inSource", "justification": each.reason}
-        results.append({**_result(each.finding, seen), "suppressions": [suppression]})
+    told = [(each, "") for each in checked.review.findings]
+    told += [(each.finding, each.reason) for each in checked.review.acknowledged if checked.verbose]
     rules = {each.id: _rule(each) for each in all_rules()}
-    told = [str(each["ruleId"]) for each in results]
-    for id_ in told:
-        text = {"text": f"A construct of the app warned of it; acknowledge {id_} there."}
+    for id_ in (each.rule for each, _ in told):
+        text = {"text": f"A construct of the app gives this warning. To accept it, acknowledge {id_} on the construct."}
         rules.setdefault(id_, {"id": id_, "shortDescription": text, "fullDescription": text, "help": text})
     places = {id_: place for place, id_ in enumerate(rules)}
-    results = [{**each, "ruleIndex": places[id_]} for each, id_ in zip(results, told, strict=True)]
+    seen: Counter[str] = Counter()
+    results = [_result(each, seen, places[each.rule], reason) for each, reason in told]
     driver = {"name": "gpu-constructs", "version": __version__, "rules": list(rules.values())}
     unread = [{"level": "error", "message": {"text": str(each)}} for each in checked.review.unreadable]
     notified = {"toolExecutionNotifications": unread} if unread else {}
@@ -139,13 +136,17 @@ def _rule(rule: Rule) -> _Object:
     return described
 
 
-def _result(finding: Finding, seen: Counter[str]) -> _Object:
+def _result(finding: Finding, seen: Counter[str], place: int, reason: str) -> _Object:
+    """A result; `place` is that of its rule among the rules, and `reason` why it is accepted, if it is."""
     result: _Object = {
         "ruleId": finding.rule,
+        "ruleIndex": place,
         "level": _LEVELS[finding.severity],
         "message": {"text": with_fix(finding)},
         "partialFingerprints": {"ruleAndProperty/v1": fingerprint(finding, seen)},
     }
+    if reason:
+        result["suppressions"] = [{"kind": "inSource", "justification": reason}]
     if finding.origin is not None:
         result["locations"] = [_location(finding.origin)]
         if finding.origin.source is not None and finding.origin.file is not None:

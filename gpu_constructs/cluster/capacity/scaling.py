@@ -126,6 +126,12 @@ class WarmHosts:
                 rule="GPU170" if self.state == "Hibernated" else None,
             )
 
+    @property
+    def as_warm_pool(self) -> WarmPool:
+        """The same as the value that every check reads."""
+        size = UNKNOWN if is_token(self.hosts) else self.hosts
+        return WarmPool(state=self.state, min_size=size, max_prepared=size)
+
     def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
         """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one."""
         autoscaling.CfnWarmPool(
@@ -215,11 +221,9 @@ class HostScaling(HostPart):
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this scaling, as the value that every check reads."""
         pool = replace(pool, managed_termination_protection=self.managed_termination_protection)
-        warm = self.warm_hosts
-        size = UNKNOWN if warm is None or is_token(warm.hosts) else warm.hosts
         settings = replace(
             pool.group,
-            warm_pool=None if warm is None else WarmPool(state=warm.state, min_size=size, max_prepared=size),
+            warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool,
             update=None if self.replacement is None else self.replacement.update_of(pool),
         )
         return replace(pool, group=settings)

@@ -37,9 +37,10 @@ class Clusters:
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
         self._index = index
         self._names = {each.reference: name for each, name in names.named(index.all(CLUSTER))}
-        listings = self._listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
+        listings = [_listing(each, self, index, notes) for each in index.all(CLUSTER, _ASSOCIATIONS)]
         self._associations = _associations(index, self.named)
         self._defined = frozenset(self._names.values())
+        self._listings = listings
         self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         self.provider_lists = tuple(each.written for each in listings if each.written is not None)
@@ -48,8 +49,6 @@ class Clusters:
         self._open = {
             self._names[each.reference] for each in index.all(CLUSTER) if is_open(each.properties.get("ClusterName"))
         }
-        # Whether only the deploy names one of the clusters, which may be the default one.
-        self.has_open_names = bool(self._open)
         # The associations come last, and replace what the cluster itself says.
         self._strategies = {each.cluster: each.strategy for each in listings}
 
@@ -124,6 +123,11 @@ class Clusters:
     def has_open_name(self, cluster: str | Unknown | None) -> bool:
         """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant."""
         return isinstance(cluster, Unknown) or cluster in self._open
+
+    @property
+    def has_open_names(self) -> bool:
+        """Whether only the deploy names one of the clusters, which may be the default one."""
+        return bool(self._open)
 
     def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
         """Items of the default strategy of a cluster; none if it has none."""
