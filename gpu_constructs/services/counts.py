@@ -117,12 +117,9 @@ class Counts:
         scale_out_cooldown: cdk.Duration | None,
     ) -> ecs.ScalableTaskCount:
         """Lets the number of tasks follow the load, see `GpuService.scale`."""
-        least = _known("min_tasks", min_tasks, smallest=0, likely=0)
+        least = _known("min_tasks", min_tasks, smallest=0)
         room = self._room()
-        if max_tasks is None:
-            most = self._most(least, room)
-        else:
-            most = _known("max_tasks", max_tasks, smallest=least, likely=max(least, 1))
+        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=least)
         self._require_free(by)
         _require_together(by, least, scale_out_cooldown)
         self._require_measured(by)
@@ -278,7 +275,8 @@ class Counts:
         )
 
 
-def _known(argument: str, value: object, *, smallest: int, likely: int) -> int:
+def _known(argument: str, value: object, *, smallest: int) -> int:
+    likely = max(smallest, 1)
     return known_number(
         argument,
         value,
@@ -286,7 +284,7 @@ def _known(argument: str, value: object, *, smallest: int, likely: int) -> int:
         unit="tasks, no fewer than min_tasks" if smallest else "tasks",
         fix=f"{argument}={likely}",
         why="cannot be compared with what the hosts hold",
-        known_by=f"{argument}={max(likely, 1)}, or service.auto_scale_task_count(…)",
+        known_by=f"{argument}={likely}, or service.auto_scale_task_count(…)",
     )
 
 

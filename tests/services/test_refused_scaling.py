@@ -60,7 +60,7 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (_plain(min_tasks=5), "max_tasks: .*below min_tasks, which is 5"),
         (_plain(max_tasks=0), "max_tasks: .*1 or more; fix: max_tasks=1"),
         (_plain(min_tasks=100, max_tasks=-1), "fewer than min_tasks, got -1; allowed: 100 or more; fix: max_tasks=100"),
-        (_plain(min_tasks=-1), "min_tasks: .*number of tasks, got -1; allowed: 0 or more; fix: min_tasks=0"),
+        (_plain(min_tasks=-1), "min_tasks: .*number of tasks, got -1; allowed: 0 or more; fix: min_tasks=1"),
         (_plain(service={"most": 1}, min_tasks=2), "max_tasks: .*max_instances"),
         (lambda site: service_of(site).scale(by=[by_tokens()], max_tasks=site.number("N")), "max_tasks: .*deploy"),
         (lambda site: service_of(site, most=site.number("N")).scale(by=[by_tokens()]), "max_tasks: .*max_tasks=5"),

@@ -1,4 +1,8 @@
-"""Commands of model servers: what do the words of a container say to its server, and where does it then listen?"""
+"""Commands of model servers: what do the words of a container say to its server, and where does it then listen?
+
+They are read in four steps: words, arguments, port, address; None as soon as a word may mean more. A new option needs
+nothing here unless it moves the port: then it is in `_OPENING`, or in `other_ports` of ``servers.json``.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,9 @@
 ``echo`` and ``printf`` with ``>>`` or ``| tee -a``, and here-documents, each on a path that every host takes. A setting
 in a branch, a loop or a function, or behind a command that may fail is unknown, and so is every setting that a script
 mentions in any other form. A script is complete if each of its commands is known to do nothing else to the agent.
-Nothing is executed, and each character is looked at once.
+Nothing is executed, and each character is looked at once, in three passes: characters to words (`_TOKEN`), words to
+commands with their redirections (`_commands`), commands to settings (`_Reader`). A command that does nothing to the
+agent is in `_HARMLESS`, or in `_ASKS` where only some of its options do nothing.
 """
 
 from __future__ import annotations
