@@ -9,7 +9,7 @@ regular expression for each image, and a tag instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from itertools import pairwise
@@ -19,15 +19,40 @@ from typing import Any
 from gpu_constructs.facts import records
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
 _VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
 _PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
 _OPTION = re.compile(r"--[^=]+")
 _DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
-# Of vLLM, which ends with "expected one argument" (https://docs.vllm.ai/en/stable/cli/serve.html).
+# vLLM and SGLang read options with argparse, and end with "expected one argument"
+# (https://docs.vllm.ai/en/stable/cli/serve.html); SGLang has neither of these.
 _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
+
+
+class MadeFor(StrEnum):
+    """The devices that a container image is made for, as messages call them."""
+
+    NVIDIA = "NVIDIA GPUs"
+    AMD = "AMD GPUs"
+    NEURON = "Neuron devices"
+    CPUS = "CPUs alone"
+
+
+# In this order. NVIDIA tags its images of CUDA by the version, so that no other word in a tag says more. The images of
+# https://github.com/aws-neuron/deep-learning-containers are in several registries.
+_BY_NAME = (
+    (re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]"), MadeFor.NEURON),
+    (re.compile(r"^(?:(?:docker|nvcr)\.io/)?nvidia/cuda(?:[:@]|$)"), MadeFor.NVIDIA),
+    (re.compile(r"(?:^|[:/_-])rocm"), MadeFor.AMD),  # AMD's images, such as rocm/vllm, and ollama/ollama:rocm
+    (re.compile(r"(?:^|[:/_-])(?:gaudi|hpu|intel|musa|openvino|vulkan|xpu)"), None),
+)
+# 3.3.7-neuron and cpu-1.8 of Hugging Face's servers
+_BY_TAG_OF_SERVER = (
+    (re.compile(r"[:/_-]neuron"), MadeFor.NEURON),
+    (re.compile(r"[:/_-]cpu"), MadeFor.CPUS),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +76,12 @@ class ServerFacts:
             option before it; None if that stays.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         takes_variables: Whether variables do for its arguments, such as ``NUM_SHARD`` for ``--num-shard``.
-        keeps_blanks: Whether an option with its value in one text is an unknown option to it.
+        is_strict: Whether it ends at an option without its value, and at one that has its value in the same text.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
         gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
-            server from which that is so; ``arm64`` for its image for arm64, whatever its arguments.
+            server from which that is so.
+        arm64_gpus_from: The compute capability from which on its image for arm64 has code, by the version of the server
+            from which that is so.
         max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         cache_variables: Environment variables that name the directory where it keeps what it downloads.
         is_small: Whether its image takes few GiB, of CUDA without its libraries.
@@ -75,9 +102,10 @@ class ServerFacts:
     names_model_first: tuple[int, int] | None = None
     gpu_arguments: tuple[str, ...] = ()
     takes_variables: bool = False
-    keeps_blanks: bool = False
+    is_strict: bool = False
     parallel: tuple[str, ...] = ()
     gpus_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    arm64_gpus_from: Mapping[str, str] = field(default_factory=dict)
     max_gpus: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     cache_directory: str | None = None
@@ -93,14 +121,13 @@ class ServerFacts:
             return self.command
         return self.command[1:] if _version_in(image) >= self.names_model_first else self.command
 
-    def needed_capability(self, image: str, words: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
-        """An argument of its command that some GPUs lack, with the first compute capability that has it."""
-        told, version = arguments_in(words), _version_in(image)
-        for argument, needed in self.gpus_from.items():
+    def needed_by_arguments(self, image: str, words: Iterable[str]) -> Iterator[tuple[str, tuple[int, int]]]:
+        """The arguments of its command that some GPUs lack, each with the first compute capability that has it."""
+        told = arguments_in(words)
+        for argument, versions in self.gpus_from.items():
             option, _, value = argument.partition(" ")
-            if argument == "arm64" or told.get(option) == value:
-                return argument, _pair([of for first, of in needed.items() if _pair(first) <= version][-1])
-        return None
+            if told.get(option) == value and (needed := needed_in(image, versions)) is not None:
+                yield argument, needed
 
     def directory_of_model(self, words: Sequence[str]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
@@ -116,13 +143,15 @@ class ServerFacts:
         """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
         part = arguments_in(words).get(_PART, "")
         if _DECIMAL.fullmatch(part) and not 0 < float(part) <= 1:
-            return f"{_PART} {part}, which is more than 0 and at most 1", f"{_PART} 0.9"
+            return f"{_PART} {part}, which is not above 0 and at most 1", f"{_PART} 0.9"
+        if not self.is_strict:
+            return None
         told = arguments_in((*self.command, *self.gpu_arguments)).items()
-        with_value = {*_ALWAYS_WITH_VALUE, *(name for name, value in told if value.strip("-") == value != "")}
-        for option, value in pairwise([*words, "--"] if self.keeps_blanks else ()):
+        with_value = {*_ALWAYS_WITH_VALUE, *(name for name, value in told if value and not value.startswith("-"))}
+        for option, value in pairwise([*words, "--"]):  # after the last word is no value either
             if option in with_value and value.startswith("--"):
                 return f"{option} without a value", f"a value after {option}"
-        for option, _, value in (each.partition(" ") for each in words if self.keeps_blanks):
+        for option, _, value in (each.partition(" ") for each in words):
             if value and _OPTION.fullmatch(option):
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
         return None
@@ -144,6 +173,12 @@ def _pair(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def needed_in(image: str, versions: Mapping[str, str]) -> tuple[int, int] | None:
+    """The compute capability that the version of an image needs, as it is from some versions on, the oldest first."""
+    found = [needed for first, needed in versions.items() if _pair(first) <= _version_in(image)]
+    return _pair(found[-1]) if found else None
+
+
 def _version_in(image: str) -> tuple[float, float]:
     """The version in the tag of an image; one that is no version counts as new."""
     found = _VERSION.match(image_name(image).tag)
@@ -162,6 +197,19 @@ def server_of_image(image: str) -> ServerFacts | None:
     name = image_name(image).repository
     found = _by_repository().get(name) or _by_repository().get(f"{name.rpartition('/')[0]}/")
     return known_servers()["comfyui"] if found is None and _COMFYUI.search(image) else found
+
+
+def made_for_devices(image: str) -> MadeFor | None:
+    """The devices that a container image is made for; None where its name does not say it."""
+    server = server_of_image(image)
+    for pattern, made in _BY_NAME if server is None else (*_BY_NAME, *_BY_TAG_OF_SERVER):
+        if pattern.search(image):
+            # A digest may stand for another image than a tag beside it.
+            return None if made is MadeFor.CPUS and "@" in image else made
+    if server is None:
+        return MadeFor.NVIDIA if cuda_image(image) else None
+    is_for_gpus = not server.of_gpus or server.of_gpus in image
+    return MadeFor.NVIDIA if is_for_gpus else None if "@" in image else MadeFor.CPUS
 
 
 def is_large(image: str) -> bool:

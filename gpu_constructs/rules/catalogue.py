@@ -74,10 +74,8 @@ _READ_SECTIONS = frozenset(
     {
         "clusters.balancing",
         "clusters.load_balancers",
-        "clusters.served",
         "files.metrics",
         "hosts.starting",
-        "scaling.awaited_hosts",
         "tasks.roles",
         "tasks.volumes",
     }

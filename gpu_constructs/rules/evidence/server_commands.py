@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from gpu_constructs.facts.servers import ServerFacts, arguments_in, server_of_image
+from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
 from gpu_constructs.fleet import Container, Unknown
 
 # Where these are, arguments may be in a file, or be for several hosts.
@@ -117,4 +118,15 @@ def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:
 
 def _is_server(word: str) -> bool:
     """Whether a word is the program of a server, or a module of it as ``vllm.entrypoints.openai.api_server``."""
-    return word.rpartition("/")[2].partition(".")[0] in {"sglang", "text-generation-launcher", "vllm"}
+    return _named(word) in _programs()
+
+
+@cache
+def _programs() -> frozenset[str]:
+    """Programs and modules that are the entry points of images of servers."""
+    started = (each.entry_point for each in known_servers().values() if each.entry_point)
+    return frozenset(_named(words[2 if "-m" in words else 0]) for words in started)
+
+
+def _named(word: str) -> str:
+    return word.rpartition("/")[2].partition(".")[0]

@@ -9,8 +9,7 @@ from dataclasses import replace
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, SPOT_NOTICE_SECONDS
-from gpu_constructs.facts.cuda import cuda_image
-from gpu_constructs.facts.servers import server_of_image
+from gpu_constructs.facts.servers import MadeFor, made_for_devices
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Pool, Scheduler, Task, Unknown
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import cpu_units
@@ -27,13 +26,6 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _OVERWRITTEN = "the ECS agent overwrites it with the ids of the GPUs that it reserved"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
-# https://github.com/aws-neuron/deep-learning-containers, whichever the registry
-_OF_NEURON = re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]")
-# Names of AMD's images, such as rocm/vllm, and tags of servers: ollama/ollama:rocm, 3.3.7-neuron and cpu-1.8 of
-# Hugging Face's. What has none of them is for NVIDIA GPUs where its CUDA or its server is known.
-_BUILT_WITH = re.compile(r"(?:^|[:/_-])(rocm|neuron|cpu|gaudi|hpu|intel|musa|openvino|vulkan|xpu)")
-_CPUS = "CPUs alone"
-_DEVICES = {Vendor.NVIDIA: "NVIDIA GPUs", Vendor.AMD: "AMD GPUs", Vendor.NEURON: "Neuron devices", _CPUS: _CPUS}
 _DEFAULT_RUNTIME = re.compile(r"default-runtime|set-as-default")
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
@@ -109,43 +101,33 @@ def left_to_ecs(task: Task) -> Problems:
 )
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
-    landing = _vendors_of_hosts(context)
+    landing = _devices_of_hosts(context)
     yield from _blind(context)
     for task in context.tasks:
-        if (there := landing.get(task.name)) is not None and there in _DEVICES:
-            yield from _on_other_devices(task, there)
+        there = landing.get(task.name)
+        yield from () if there is None else _on_other_devices(task, there)
         if asks_for_accelerator(task):
             continue
-        at_gpus = there is Vendor.NVIDIA and task.name not in daemons
+        at_gpus = there is MadeFor.NVIDIA and task.name not in daemons
         has_other_words = any(each.unknown_keys for each in task.containers)
         for container in task.containers:
             value = dict(container.environment).get(_VISIBLE)
             if value is not None and (isinstance(value, Unknown) or value.strip().lower() not in _HIDING):
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)}, and no container of "
-                    f"{task.name} asks for a GPU: ECS places it on any host and reserves no GPU, and it sees none "
-                    "unless NVIDIA is the default runtime there",
-                    fix=_OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable",
+                what = (
+                    f"sets {_VISIBLE} to {_quoted(value)}, and no container of {task.name} asks for a GPU: ECS places "
+                    "it on any host and reserves no GPU, and it sees none unless NVIDIA is the default runtime there"
                 )
+                fix = _OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable"
+                yield _problem(task, container, what, fix)
             elif not has_other_words and (sign := _sign_of_gpu(container, at_gpus=at_gpus)):
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it "
-                    "is placed on any host, and sees no GPU there",
-                    fix=RIGHT_FORM,
+                what = (
+                    f"{sign} and no container of {task.name} asks for a GPU: it is placed on any host, and sees no GPU"
                 )
-            elif there is Vendor.NEURON and _lacks_device(context, task, container):
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"container {container.name} has an image for Neuron devices "
-                    f"({brief(str(container.image))}), and is given none of those of its hosts",
-                    fix="LinuxParameters.Devices with the HostPath /dev/neuron0",
-                    changes="LinuxParameters",
-                )
+                yield _problem(task, container, f"{what} there", RIGHT_FORM)
+            elif there is MadeFor.NEURON and _lacks_device(context, task, container):
+                what = f"has an image for {there} ({brief(str(container.image))}), and is not given those of its hosts"
+                fix = "LinuxParameters.Devices with the HostPath /dev/neuron0"
+                yield _problem(task, container, what, fix, changes="LinuxParameters")
 
 
 @info(
@@ -268,43 +250,28 @@ def becomes_healthy(task: Task) -> Problems:
                 )
 
 
-def _vendors_of_hosts(context: Context) -> Mapping[str, Vendor | None]:
-    """Whose accelerators all hosts have where a task with an image for some runs, by its name."""
+def _devices_of_hosts(context: Context) -> Mapping[str, MadeFor]:
+    """What all hosts have where a task with an image for some devices runs, by its name; without devices of others."""
     found: dict[str, set[Vendor | None]] = {}
-    for route in context.routed(lambda task: any(map(_made_for, task.containers))):
+    for route in context.routed(lambda task: any(made_for_devices(str(each.image)) for each in task.containers)):
         places = [each for each in route.destinations if each.fit.answer is not False]
         if route.workload is not None or route.is_closed:
             found.setdefault(route.task.name, set()).update(host.vendor for each in places for host in each.types)
-    return {name: next(iter(vendors)) for name, vendors in found.items() if len(vendors) == 1}
+    alike = {name: str(vendor).upper() for name, vendors in found.items() if len(vendors) == 1 for vendor in vendors}
+    return {name: MadeFor[vendor] for name, vendor in alike.items() if vendor in MadeFor.__members__}
 
 
-def _made_for(container: Container) -> Vendor | str | None:
-    """Whose accelerators its image is for, or ``_CPUS``; None where its name does not say it."""
-    image = container.image if isinstance(container.image, str) else ""
-    server, built_with = server_of_image(image), _BUILT_WITH.search(image)
-    if _OF_NEURON.search(image) or (server and built_with and built_with[1] == "neuron"):
-        return Vendor.NEURON
-    if built_with and built_with[1] != "cpu":
-        return Vendor.AMD if built_with[1] == "rocm" else None
-    if server is not None and (built_with or server.of_gpus not in image):
-        return None if "@" in image else _CPUS
-    return Vendor.NVIDIA if server or cuda_image(image) else None
-
-
-def _on_other_devices(task: Task, vendor: Vendor) -> Problems:
+def _on_other_devices(task: Task, there: MadeFor) -> Problems:
     for container in task.containers:
-        made = _made_for(container)
-        is_asked = asks_for_accelerator(container) or not (made == _CPUS or asks_for_accelerator(task))
+        made = made_for_devices(str(container.image))
+        # An image for CPUs may run beside a container that gets the GPUs.
+        is_asked = asks_for_accelerator(container) or not (made is MadeFor.CPUS or asks_for_accelerator(task))
+        # A program that installs Neuron itself may use any image.
         installs = any("neuron" in str(each) for each in (*container.entry_point, *container.command))
-        if made is not None and made is not vendor and is_asked and not installs:
-            yield Problem(
-                about=task,
-                container=container,
-                message=f"container {container.name} has an image for {_DEVICES[made]} ({brief(str(container.image))}),"
-                f" and all hosts of {task.name} have {_DEVICES[vendor]}, which it does not use",
-                fix=f"an image for {_DEVICES[vendor]}, or hosts with {_DEVICES[made]}",
-                changes="Image",
-            )
+        if made is not None and made is not there and is_asked and not installs:
+            image, hosts = brief(str(container.image)), f"all hosts of {task.name} have {there}"
+            what = f"has an image for {made} ({image}), and {hosts}, which it does not use"
+            yield _problem(task, container, what, f"an image for {there}, or hosts with {made}", changes="Image")
 
 
 def _lacks_device(context: Context, task: Task, container: Container) -> bool:
@@ -312,15 +279,20 @@ def _lacks_device(context: Context, task: Task, container: Container) -> bool:
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html; a hook of AMIs reads the variable.
     is_told = any(name == "AWS_NEURON_VISIBLE_DEVICES" for name, _ in container.environment)
     is_given = is_told or container.devices or container.may_have_other_devices
-    return bool(_OF_NEURON.search(str(container.image))) and not (
+    return made_for_devices(str(container.image)) is MadeFor.NEURON and not (
         is_given or context.has_unknown_variables(task, container)
     )
+
+
+def _problem(task: Task, container: Container, what: str, fix: str, changes: str = "") -> Problem:
+    message = f"container {container.name} {what}"
+    return Problem(about=task, container=container, message=message, fix=fix, changes=changes)
 
 
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
     if container.devices:
         return ""
-    if at_gpus and container.privileged is not True and _made_for(container) is Vendor.NVIDIA:
+    if at_gpus and container.privileged is not True and made_for_devices(str(container.image)) is MadeFor.NVIDIA:
         return f"has an image for GPUs ({brief(str(container.image))}) on hosts that have some,"
     if container.needs is not None:
         return "states what it needs of a GPU,"
@@ -339,13 +311,9 @@ def _blind(context: Context) -> Problems:
         for container in filter(_exports, route.task.containers if is_plain else ()):
             if context.has_unknown_variables(route.task, container):
                 continue
-            yield Problem(
-                about=route.task,
-                container=container,
-                message=f"container {container.name} asks for no GPU and has no {_VISIBLE}: it sees none to export",
-                fix=f"{_VISIBLE} with the value all in its Environment, which reserves no GPU",
-                changes="Environment",
-            )
+            what = f"asks for no GPU and has no {_VISIBLE}: it sees none to export"
+            fix = f"{_VISIBLE} with the value all in its Environment, which reserves no GPU"
+            yield _problem(route.task, container, what, fix, changes="Environment")
 
 
 def _exports(container: Container) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from gpu_constructs.facts.cuda import (
     tag_made_for,
 )
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
+from gpu_constructs.facts.servers import ServerFacts, needed_in, server_of_image, tag_instead_of
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
@@ -76,8 +76,8 @@ def recent_driver(context: Context) -> Problems:
     question="does the container image have code for the GPUs of the hosts, and does its server take them?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta, and each CUDA is older than some GPUs, such as 12.6 than B200: "
     "programs that are built with it, and its libraries, have no kernels for them, whatever the driver; "
-    "text-embeddings-inference ends on GPUs that its tag is not for, and vLLM on those that lack its data type or "
-    "quantization",
+    "text-embeddings-inference ends on GPUs that its tag is not for, vLLM on those that lack its data type or "
+    "quantization, and its image for arm64 on those of g5g, for which it has no code",
     softer="for images of the toolkit alone, in which a program may bring libraries of its own, for programs that may "
     f"bring PTX, which the driver compiles for newer GPUs, where it may get other GPUs, and {WHILE_SPARED}",
     source=CUDA_OF_GPUS,
@@ -113,45 +113,54 @@ def still_compiled(context: Context) -> Problems:
 
 
 def _refused_gpus(context: Context) -> Problems:
-    for route, container, target, each in failing_pairs(context, _target_of, _refused):
-        first, _, argument = target
-        needs, fix = f"has {argument}, which needs", f"another {argument.partition(' ')[0]}, or "
-        if argument in {"", Architecture.ARM64}:
-            has = (given.compute_capability or (0, 0) for given in each.types)
-            tag = tag_made_for(str(container.image), has)
-            needs, fix = f"is made{argument and ' on arm64'} for", f"the tag {tag} or a newer one, or " if tag else ""
-        what = f"{needs} compute capability {dotted(first)}, and ends on {and_list(_refused(target, each))}"
+    for route, container, targets, each in failing_pairs(context, _targets_of, _refused):
+        refused = _refused(targets, each)
+        target, there = refused[0][0], and_list(has for _, has in refused)
+        tag = tag_made_for(str(container.image), (host.compute_capability or (0, 0) for host in each.types))
+        instead = f"the tag {tag} or a newer one" if tag else target.instead
+        what = f"{target.needs} compute capability {dotted(target.first)}, and ends on {there} of {each.pool.name}"
         yield replace(
-            _problem(route.task, container, f"{what} of {each.pool.name}", f"{fix}hosts with other GPUs"),
+            _problem(route.task, container, what, f"{instead and f'{instead}, or '}hosts with other GPUs"),
             about=route.task,
             involves=(each.pool,),
-            property_name="Image" if argument in {"", Architecture.ARM64} else "Command",
-            is_certain=route.is_closed and all(len(_refused(target, to)) == len(to.types) for to in route.destinations),
+            property_name=target.property_name,
+            is_certain=route.is_closed
+            and all(len(_refused(targets, to)) == len(to.types) for to in route.destinations),
         )
 
 
 class _Target(NamedTuple):
-    """The first compute capability that an image needs, its features, and the argument of its server that needs it."""
+    """A compute capability that an image needs on hosts of some architectures, why, and what may be instead."""
 
     first: Cuda
-    features: str
-    argument: str
+    features: str = ""  # as of `runs_on`
+    needs: str = "is made for"
+    instead: str = ""
+    property_name: str = "Image"
+    architectures: tuple[Architecture, ...] = (*Architecture,)
 
 
-def _target_of(container: Container) -> _Target | None:
+def _targets_of(container: Container) -> list[_Target]:
+    """What its image needs of GPUs, the most first."""
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
-    server = server_of_image(image)
-    found = None if server is None else server.needed_capability(image, words_of(container) or ())
-    made = made_for(image)
-    return _Target(found[1], "", found[0]) if found else made and _Target(*made, "")
+    server, made = server_of_image(image), made_for(image)
+    found = [] if made is None else [_Target(*made)]
+    for argument, first in () if server is None else server.needed_by_arguments(image, words_of(container) or ()):
+        found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
+    on_arm64 = None if server is None else needed_in(image, server.arm64_gpus_from)
+    if on_arm64 is not None:
+        needs = "has on arm64 no code for GPUs below"
+        found.append(_Target(on_arm64, "", needs, "x86_64 hosts", architectures=(Architecture.ARM64,)))
+    return sorted(found, key=lambda each: each.first, reverse=True)
 
 
-def _refused(target: _Target, there: Destination) -> list[str]:
+def _refused(targets: Iterable[_Target], there: Destination) -> list[tuple[_Target, str]]:
+    """Types of hosts, each with the most that it lacks."""
     return [
-        f"{each} ({dotted(has)})"
+        (lacked[0], f"{each} ({dotted(has)})")
         for each in there.types
-        if target.argument not in {*Architecture} - {each.architecture}
-        if (has := each.compute_capability) is not None and not runs_on(has, target.first, target.features)
+        if (has := each.compute_capability) is not None
+        and (lacked := [of for of in targets if each.architecture in of.architectures and not runs_on(has, *of[:2])])
     ]
 
 
@@ -319,16 +328,20 @@ def all_used(task: Task) -> Problems:
 def started_once(task: Task) -> Problems:
     for container in task.containers:
         server, words = server_of_entry_point(container), [*map(str, container.command)]
-        first = "".join(words[:1]).split(" ")[0]
-        found = server.refuses(words) if server is not None and server.entry_point else None
-        if server is not None and server.entry_point and first in {*server.entry_point, *_PYTHON, *SHELLS}:
-            found = f"{first}, and its image starts the server already,", f"no {first}, or another entry point for it"
-        directory = "" if server is None or not server.entry_point else server.directory_of_model(words)
-        if found is None and directory and not _may_have(container, directory):
-            found = f"the model {directory}, which no volume brings,", "a volume there, or a model of Hugging Face"
-        if found is not None:
-            what = f"has in Command {found[0]} and ends at that argument"
-            yield replace(_problem(task, container, what, found[1]), is_certain=True)
+        if server is None or not server.entry_point:
+            continue
+        first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
+        if first in {*server.entry_point, *_PYTHON, *SHELLS}:
+            what = f"has {first} in Command, and its image starts the server already: the server ends at that argument"
+            fix = f"no {first}, or another entry point for it"
+        elif refused := server.refuses(words):
+            what, fix = f"has in Command {refused[0]}, and ends at it", refused[1]
+        elif directory and not _may_have(container, directory):
+            what = f"names in Command the model {directory}, where no volume is mounted, and ends"
+            fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
+        else:
+            continue
+        yield replace(_problem(task, container, what, fix), is_certain=True)
 
 
 def _may_have(container: Container, directory: str) -> bool:

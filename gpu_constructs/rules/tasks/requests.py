@@ -97,32 +97,20 @@ def one_option(task: Task) -> Problems:
     alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
     greedy = [each.name for each in asking if each.takes_all_gpus]
     if sharing and alone:
-        yield Problem(
-            message=f"{with_verb(sharing, 'shares', 'share')} a GPU through MPS, and {with_verb(alone, 'asks', 'ask')} "
-            "for GPUs without sharing; all GPU containers of a task must use the same option",
-            fix=Text(
-                Word("SharingStrategy"),
-                " for all of them, ",
-                Word("Value"),
-                " for all of them, or two task definitions",
-            ),
-            property_name=_ENTRIES,
-        )
+        what = f"{with_verb(sharing, 'shares', 'share')} a GPU through MPS, and {with_verb(alone, 'asks', 'ask')}"
+        message = f"{what} for GPUs without sharing; all GPU containers of a task must use the same option"
+        options = Word("SharingStrategy"), " for all of them, ", Word("Value")
+        fix = Text(*options, " for all of them, or two task definitions")
     elif greedy:
-        others = [each.name for each in asking if each.name != greedy[0]]
-        yield Problem(
-            message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the same "
-            "task",
-            fix="a number of GPUs for each container, or two task definitions",
-            property_name=_ENTRIES,
-        )
+        others = and_list(each.name for each in asking if each.name != greedy[0])
+        message = f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {others} of the same task"
+        fix = Text("a number of GPUs for each container, or two task definitions")
     elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
-        yield Problem(
-            message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one part, "
-            "which serves one container",
-            fix="a task definition for each",
-            property_name=_ENTRIES,
-        )
+        what = f"{and_list(each.name for each in asking)} ask for a part of a GPU each"
+        message, fix = f"{what}; a host has one part, which serves one container", Text("a task definition for each")
+    else:
+        return
+    yield Problem(message=message, fix=fix, property_name=_ENTRIES)
 
 
 def _of_batch(task: Task, container: Container, each: ResourceRequirement, what: str) -> Problem:
@@ -159,21 +147,16 @@ def _wrong_amount(task: Task, container: Container, each: ResourceRequirement) -
             property_name=f"{_ENTRIES}.Value",
             value=value,
         )
-    if value is None and each.nvidia_mps is None and not each.unknown_keys:
+    if (value is None) is (each.nvidia_mps is None) and not each.unknown_keys:
+        what, fix = "says neither how many (Value) nor how one is shared (SharingStrategy)", "Value or SharingStrategy"
+        if value is not None:
+            what = f"asks for whole GPUs (Value {shown(value)}) and for a share of one (SharingStrategy) in one entry"
+            fix = "leave out Value to share a GPU, or SharingStrategy for whole GPUs"
         yield Problem(
             container=container,
-            message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
-            "shared (SharingStrategy)",
-            fix="Value or SharingStrategy",
-            ways=one_way(RIGHT_FORM, _asking(task, container, each, _ONE)),
-            changes=_ENTRIES,
-        )
-    elif value is not None and each.nvidia_mps is not None and not each.unknown_keys:
-        yield Problem(
-            container=container,
-            message=f"container {container.name} asks for whole GPUs (Value {shown(value)}) and for a share "
-            "of one (SharingStrategy) in one entry",
-            fix="leave out Value to share a GPU, or SharingStrategy for whole GPUs",
+            message=f"container {container.name} {what}",
+            fix=fix,
+            ways=one_way(RIGHT_FORM, _asking(task, container, each, _ONE)) if value is None else (),
             changes=_ENTRIES,
         )
 

@@ -62,6 +62,7 @@ _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inferen
         ("rocm/vllm:latest", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
         ("ghcr.io/ggml-org/llama.cpp:server", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
         ("ghcr.io/ggml-org/llama.cpp:server", ["g6.xlarge"], {}, 0),
+        ("nvidia/cuda:12.8-cpu", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 0),
         (_NEURON, ["inf2.xlarge"], {"may_have_other_devices": True}, 0),
         (_NEURON, ["inf2.xlarge"], {"environment": (("AWS_NEURON_VISIBLE_DEVICES", "0"),)}, 0),
     ],
@@ -220,7 +221,7 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
     ("image", "command", "words"),
     [
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len 8192"), "has in Command --max-model-len and its value as one text"),
-        (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"), "--gpu-memory-utilization 90, which is more than 0"),
+        (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"), "--gpu-memory-utilization 90, which is not above 0"),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len"), "has in Command --max-model-len without a value"),
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len", "8192", '--hf-overrides={"a": 1}'), ""),
