@@ -114,7 +114,7 @@ def install() -> None:
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
     vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
     # It asks anew, for each value of an answer, by which names its models may have it: another sixth.
-    serialize.ResponseSerializer.get_value = _asked_once(  # type: ignore[method-assign]
+    serialize.ResponseSerializer.get_value = _get_value_with_known_names(  # type: ignore[method-assign]
         serialize.ResponseSerializer.get_value
     )
     # It compares the ids of all models at each look at one; none is the copy of another.
@@ -123,14 +123,19 @@ def install() -> None:
     vars(rsa)["generate_private_key"] = functools.cache(rsa.generate_private_key)
 
 
-def _asked_once(asked: Callable[..., Any]) -> Callable[..., Any]:
-    """The names follow from the class of the model and from what the answer has there."""
+def _get_value_with_known_names(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """The value of a part of an answer, as `get_value` and the picker of attributes of moto 5.2.5 find it.
+
+    Here the names under which a model may have it are kept: they follow from the class of the model, and from what the
+    answer has there.
+    """
     known: dict[tuple[object, ...], tuple[str, ...]] = {}
 
+    @functools.wraps(theirs)
     def value_of(self: serialize.ResponseSerializer, value: Any, key: str, shape: Shape) -> Any:
         picker = self._value_picker
         if not isinstance(picker, serialize.XFormedAttributePicker):
-            return asked(self, value, key, shape)
+            return theirs(self, value, key, shape)
         names = known.get(of := (type(value), key, shape))
         if names is None:
             service = self.operation_model.service_model

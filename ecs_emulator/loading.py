@@ -28,10 +28,10 @@ class OpenAPIValidationError(Exception):
 
 
 def prepare() -> None:
-    """Has the files of botocore read once, which moto asks three sessions for, and the validator loaded when needed.
+    """Has each file of botocore read once, and the validator loaded when it is needed.
 
-    The first takes a third of a second of each process, and so does the second, of which moto needs nothing before
-    somebody imports an API of API Gateway.
+    When moto is imported, it opens three sessions, and each reads all files: a third of a second. The validator takes
+    as long, and moto needs nothing of it before somebody imports an API of API Gateway.
     """
     JSONFileLoader.load_file = staticmethod(functools.cache(JSONFileLoader().load_file))
     if _OPENAPI not in sys.modules:

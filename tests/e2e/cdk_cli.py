@@ -124,8 +124,8 @@ class Cdk:
         ) as process:
             assert process.stdout is not None
             watchdog = threading.Timer(TIME_LIMIT_SECONDS, process.kill)
-            watchdog.start()
             try:
+                watchdog.start()  # where an interruption comes, it is cancelled: Python would wait for it at its end
                 for line in process.stdout:
                     printed.append(line)
                     self.on_line(line.rstrip())

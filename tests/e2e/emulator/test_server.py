@@ -89,6 +89,16 @@ def test_a_validator_that_is_loaded_when_it_is_needed_says_what_is_wrong(
         gateway.delete_rest_api(restApiId=made["id"])
 
 
+def runs_cdk(pid: int) -> bool:
+    """Waits until a process runs the first command of the CDK."""
+    asked = ["pgrep", "-P", str(pid), "-f", "cdk"]
+    for _ in range(500):
+        if subprocess.run(asked, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def git_status() -> set[str]:
     command = ["git", "status", "--porcelain", "--untracked-files=all"]
     return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines())
@@ -102,7 +112,7 @@ def test_an_interrupted_demo_leaves_no_server_and_no_file() -> None:
     ) as demo:
         assert demo.stdout is not None
         port = next(int(line.split("127.0.0.1:")[1].split(",")[0]) for line in demo.stdout if "127.0.0.1:" in line)
-        time.sleep(0.3)  # into the first command of the CDK
+        assert runs_cdk(demo.pid)
         os.killpg(demo.pid, signal.SIGTERM)
         printed = demo.stdout.read()
 
