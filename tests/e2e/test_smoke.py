@@ -164,11 +164,11 @@ def calls_of(whole: Smoke, step: str) -> list[tuple[str, str]]:
 def refused_in_turn(whole: Smoke) -> Iterator[list[tuple[str, str]]]:
     """Calls for each run, at most one of each step: what it refuses of one does not change what the next one asks.
 
-    What both ``why`` and ``verify`` ask is refused of one of them: `tests/account` refuses it of each command.
+    What both ``why`` and ``verify`` ask is refused of each in turn; `tests/account` refuses all of it of each command.
     """
     of_each = {name: calls_of(whole, name) for name in [*(name for name, _, _ in STEPS), DESTROY]}
     both = {call for _, call in of_each["why"]} & {call for _, call in of_each["verify"]}
-    refuses = dict(zip(sorted(both), cycle(("verify", "verify", "why")), strict=False))
+    refuses = dict(zip(sorted(both), cycle(("verify", "why")), strict=False))
     for name in ("self-test", "why", "verify"):
         of_each[name] = [each for each in of_each[name] if refuses.get(each[1], name) == name]
     # From the last one on: what ends the self-test before it makes its log group leaves none to delete.

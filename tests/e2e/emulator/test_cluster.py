@@ -46,7 +46,8 @@ def test_what_an_answer_has_is_what_moto_itself_finds(cloud: Local, monkeypatch:
     def compared(self: ResponseSerializer, value: object, key: str, shape: Shape) -> object:
         asked.append(key)
         found, expected = ours(self, value, key, shape), theirs(self, value, key, shape)
-        other.extend([(key, found, expected)] if found is not expected and found != expected else ())
+        if found != expected and expected == theirs(self, value, key, shape):  # and is not made anew each time
+            other.append((key, found, expected))
         return found
 
     asked: list[str] = []
