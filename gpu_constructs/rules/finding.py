@@ -13,13 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from itertools import chain
+from itertools import chain, islice
 from operator import is_
 from typing import TypeAlias, TypeVar, final
 
 from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.reasons import listed
+
+MOST_NAMED = 4
+
+
+def some(reasons: Iterable[object]) -> str:
+    """The first of many reasons, of which a message has room for few."""
+    return "; ".join(map(str, islice(reasons, MOST_NAMED)))
 
 
 class Word(str):

@@ -14,7 +14,7 @@ from gpu_constructs.placement.destinations import by_hand, environments_by_hand,
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.evidence.accelerated import devices_of
 from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.finding import Ways, Word, either, first_of, one_way, or_list
+from gpu_constructs.rules.finding import Ways, Word, either, first_of, one_way, or_list, some
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 
@@ -38,7 +38,7 @@ def has_accelerators(context: Context) -> Problems:
             gpus.value != "0" for each in task.containers for gpus in each.gpu_requirements
         )
         if have_none and task.scheduler is Scheduler.BATCH and asks:
-            named = "; ".join(f"{brief(each.name)} {each.lacks_accelerators}" for each in environments[:4])
+            named = some(f"{brief(each.name)} {each.lacks_accelerators}" for each in environments)
             yield Problem(
                 about=task,
                 origin=environments[0].origin,

@@ -20,7 +20,7 @@ from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, S
 
 _A_DAY = 86_400
 _FIRST_FREE_PORT = 1024  # the system gives MPI and NCCL ports from here on
-_MANAGED = "of ECS Managed Instances"
+_TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
 @error(
@@ -31,8 +31,7 @@ _MANAGED = "of ECS Managed Instances"
 )
 def nodes_stay(context: Context) -> Problems:
     for task, pools in gangs(context):
-        spot: dict[object, str] = {PurchaseOption.SPOT: "Spot"}
-        kinds = [_MANAGED if is_managed(context, each) else spot.get(each.bought.option, "") for each in pools]
+        kinds = [_without_gangs(context, each) for each in pools]
         if all(kinds):
             # Strategies for Spot Instances are refused on demand.
             is_for_spot = isinstance(pools[0].allocation, str) and pools[0].allocation.startswith("SPOT")
@@ -41,12 +40,18 @@ def nodes_stay(context: Context) -> Problems:
                 about=pools[0],
                 involves=(task,),
                 property_name="ComputeResources.Type",
-                value={"Spot": "SPOT", _MANAGED: "ECS_MANAGED_INSTANCES"}[kinds[0]],
+                value=_TYPES[kinds[0]],
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
                 allowed=Word("Type EC2"),
                 fix=Word(f"Type EC2{strategy}, in a compute environment for these jobs"),
             )
+
+
+def _without_gangs(context: Context, pool: Pool) -> str:
+    if is_managed(context, pool):
+        return "of ECS Managed Instances"
+    return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""
 
 
 @error(

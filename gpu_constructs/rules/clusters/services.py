@@ -138,16 +138,19 @@ def room_for_the_proxy(workload: Workload) -> Problems:
     left = 0 if memory is None else UNKNOWN if UNKNOWN in (memory, asked) else known(memory) - known(asked)
     if not isinstance(left, Unknown) and left < PROXY_MEMORY_MIB:
         more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers, as AWS recommends"
-        has = "no Memory of its own" if memory is None else f"{max(left, 0)} MiB more than its containers"
+        has = f"Memory of {task.name} leaves {left} MiB beside its containers"
+        if memory is None:
+            has = f"{task.name} has no Memory of its own"
+        elif left < 0:
+            has = f"the containers of {task.name} ask for {-left} MiB more than its Memory"
         yield Problem(
             involves=(task,),
             property_name="ServiceConnectConfiguration",
-            message=f"{workload.name} is in Service Connect, and {task.name} has {has}, from which the proxy gets its "
-            "part",
+            message=f"{workload.name} is in Service Connect, whose proxy gets a part of the Memory, and {has}",
             allowed=more,
-            fix=f"Memory and Cpu of the task definition, {more}; they have to ask for less where they fill a host; a "
-            "GpuTaskDefinition gets them on its node.default_child, and in the place of an ecs.Ec2TaskDefinition, "
-            "which takes neither, ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
+            fix=f"Memory and Cpu of the task definition, {more}; the containers must ask for less where they fill a "
+            "host; a GpuTaskDefinition gets both on its node.default_child; ecs.Ec2TaskDefinition takes neither, and "
+            "ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…) does",
             is_certain=False,
         )
 

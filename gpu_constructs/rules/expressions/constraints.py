@@ -16,7 +16,7 @@ from gpu_constructs.rules.evidence.expressions import (
     syntax_problem,
 )
 from gpu_constructs.rules.evidence.fixes import hosts_asked, own_strategies, provider_for
-from gpu_constructs.rules.finding import Way, and_list
+from gpu_constructs.rules.finding import Way, and_list, some
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _DISTINCT = "distinctInstance"
@@ -87,7 +87,7 @@ def satisfied_by_hosts(context: Context) -> Problems:
             about=assignment.workload,
             involves=(assignment.task,),
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
-            f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:4]))}",
+            f"of {assignment.workload.name}: {some(first[1])}",
             fix=fix,
             ways=(hosts_asked(task, first[0].pool, constraints), (Way(text=fix),)),
             # A daemon has "exactly one task on each active container instance that meets all of the task placement
@@ -154,22 +154,17 @@ def _lacks(pool: Pool, name: str) -> bool:
 def _wrong_type(about: Task | Workload, constraint: PlacementConstraint) -> Problems:
     name, kind = about.name, constraint.type
     if kind == "":
-        yield Problem(about=about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
+        message, fix = f"a placement constraint of {name} has no type", MEMBER_OF
     elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
         near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
-        yield Problem(
-            about=about,
-            message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
-            "services and RunTask, distinctInstance",
-            fix=near[0] if near else MEMBER_OF,
-        )
+        types, fix = "memberOf and, for services and RunTask, distinctInstance", near[0] if near else MEMBER_OF
+        message = f"{name} has a placement constraint of type {shown(kind)}; the types are {types}"
     elif kind == _DISTINCT and isinstance(about, Task):
-        yield Problem(
-            about=about,
-            message=f"the task definition {name} has the constraint distinctInstance, which only services and RunTask "
-            "take; a task definition only takes memberOf",
-            fix="move it to the service",
-        )
+        what = f"the task definition {name} has the constraint distinctInstance, which only services and RunTask take"
+        message, fix = f"{what}; a task definition only takes memberOf", "move it to the service"
+    else:
+        return
+    yield Problem(about=about, message=message, fix=fix)
 
 
 def _contradiction(about: Task | Workload) -> str | None:

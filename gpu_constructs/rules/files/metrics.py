@@ -70,24 +70,16 @@ def _metrics(context: Context) -> Iterator[tuple[str, Section]]:
 def _of_ecs(name: str, read: str, metric: Section) -> Problems:
     given = [each.text("Name") for each in metric.sections("Dimensions")]
     if read != _RESERVATION:
-        yield Problem(
-            about=name,
-            origin=metric.origin,
-            property_name="MetricName",
-            message=f"{name} reads {brief(read)}, which {_ECS} does not have",
-            fix=f"{_RESERVATION} for the GPUs that are reserved; for their use a metric that the hosts send, such as "
-            f"{_OF_THE_AGENT} (CWAgent)",
-        )
+        at, message = "MetricName", f"{name} reads {brief(read)}, which {_ECS} does not have"
+        of_hosts = f"a metric that the hosts send, such as {_OF_THE_AGENT} (CWAgent)"
+        fix = f"{_RESERVATION} for the GPUs that are reserved; for their use {of_hosts}"
     elif all(isinstance(each, str) for each in given) and given != [_CLUSTER]:
-        names = sorted(map(str, given))
-        yield Problem(
-            about=name,
-            origin=metric.origin,
-            property_name="Dimensions",
-            message=f"{name} reads {read} of {_ECS} {f'under {and_list(names)}' if names else 'without dimensions'}, "
-            f"and it only has values under {_CLUSTER}",
-            fix=f"the dimensions {_CLUSTER}",
-        )
+        at, under = "Dimensions", f"under {and_list(sorted(map(str, given)))}" if given else "without dimensions"
+        message = f"{name} reads {read} of {_ECS} {under}, and it only has values under {_CLUSTER}"
+        fix = f"the dimensions {_CLUSTER}"
+    else:
+        return
+    yield Problem(about=name, origin=metric.origin, property_name=at, message=message, fix=fix)
 
 
 def _of_insights(context: Context, name: str, read: str, metric: Section) -> Problems:

@@ -26,7 +26,7 @@ from gpu_constructs.rules.evidence.fixes import (
     with_memory,
     worst,
 )
-from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, joined, one_way, or_list, with_verb
+from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, joined, one_way, or_list, some, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -110,7 +110,7 @@ def fits(context: Context) -> Problems:
                 found = _does_not_fit(assignment, Text(f"on {each.pool.name}: ", _joined(reasons)), each)
                 yield replace(found, is_certain=not each.is_spared)
         elif short:
-            where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
+            where = some(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short)
             found = _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
             yield replace(found, is_certain=not may_find_host(context, never))
 

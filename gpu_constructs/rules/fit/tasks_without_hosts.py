@@ -14,11 +14,10 @@ from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.reasons import Fit, HostResource, Obstacle, ObstacleKind
 from gpu_constructs.rules.evidence.accelerated import NEURON_ON_EC2
 from gpu_constructs.rules.evidence.fixes import LESS, asked_at, hosts_for, ways_of, worst
-from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.finding import and_list, some
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
-_MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
 _OF_A_SIZE = frozenset({HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 _BARRED = {
@@ -41,7 +40,7 @@ _FIX = "check the files that define its hosts together with these"
 )
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):
-        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:_MOST_NAMED])
+        where = some(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen)
         first = worst(seen[0][1].shortfalls)
         barring = None if first else next((each.kind for each in seen[0][1].obstacles if each.kind in _BARRED), None)
         # All that a job of AWS Batch asks for is a resource requirement.
@@ -198,4 +197,4 @@ def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
         obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _REPORTED_FOR_ANY_HOST]
         if reasons := [*each.shortfalls, *obstacles]:
             named.append(f"{pool.name}: {'; '.join(map(str, reasons))}")
-    return "; ".join(named[:_MOST_NAMED])
+    return some(named)

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, Purc
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import Way, Ways, Word, and_list, one_way, or_list, with_verb
+from gpu_constructs.rules.finding import Way, Ways, Word, and_list, one_way, or_list, some, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
@@ -58,7 +58,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
         *(each for one in misplaced.values() for each in one),
     ]:
         yield Problem(
-            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:4])}",
+            message=f"the launch template does not suit every type of {pool.name}: {some(reasons)}",
             fix="types that take the same interfaces",
             ways=_with_efa(pool, without) if without else (),
             property_name=_PROPERTY,

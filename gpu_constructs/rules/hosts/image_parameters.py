@@ -44,6 +44,8 @@ _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _PLAIN_BOTTLEROCKET = re.compile(rf"{_BOTTLEROCKET}\d+(?:-fips)?/")
+_NEAR = 0.6
+_MOST_NAMES = 5
 _OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
 _WINDOWS = "a Windows image, and the ECS agent hands out GPUs on Linux only"
 # By how their names begin, the public parameters of images that have neither the ECS agent nor what GPU tasks need.
@@ -65,6 +67,7 @@ _WITHOUT_AGENT: Mapping[str, str] = {
     "/aws/service/canonical/ubuntu/": "plain Ubuntu, which has neither the ECS agent nor an NVIDIA driver",
     "/aws/service/deeplearning/ami/": "a Deep Learning AMI, which has an NVIDIA driver and not the ECS agent",
 }
+_NOT_ON_ECS: Mapping[str, str] = {**_NOT_OF_ECS, **_WITHOUT_AGENT}
 
 
 def _given_to_batch(context: Context) -> Problems:
@@ -136,42 +139,35 @@ def holds_an_id(pool: Pool) -> Problems:
 def made_for_ecs(context: Context) -> Problems:
     for pool, waiting in context.awaited(_is_not_for_gpus):
         name = _parameter(pool)
-        asks = with_verb((each.name for each in waiting), "asks", "ask")
-        if _PLAIN_BOTTLEROCKET.match(name):
-            yield Problem(
-                about=pool,
-                message=f"{asks} for GPUs, and {shown(brief(name))} is Bottlerocket without an NVIDIA driver: the "
-                "names of its variants with one end with -nvidia, and no script can install one",
-                fix="a variant that ends with -nvidia",
-                ways=(_near(pool, name.removesuffix(_LEAF).rpartition("/")[0]),),
-                property_name="ImageId",
-            )
-        elif HostAction.INSTALLS in pool.user_data.actions_never_taken and _what_it_is(name, _WITHOUT_AGENT):
-            yield Problem(
-                about=pool,
-                message=f"no host of {pool.name} joins a cluster: {shown(brief(name))} is "
-                f"{_what_it_is(name, _WITHOUT_AGENT)}, and the user data does not install the agent",
-                fix="an image that AWS makes for ECS",
-                ways=(
-                    tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool)),
-                ),
-                property_name="ImageId",
-            )
-        elif _what_it_is(name, _NOT_OF_ECS):
-            yield Problem(
-                about=pool,
-                message=f"{asks} for GPUs, and {shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
-                fix="the parameter of an image for ECS with an NVIDIA driver",
-                ways=(
-                    tuple(
-                        _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
-                        for each in IMAGES
-                        if each.accelerator is Vendor.NVIDIA and is_supported(each)
-                    ),
-                ),
-                property_name="ImageId",
-                is_certain=False,
-            )
+        asks, written = with_verb((each.name for each in waiting), "asks", "ask"), shown(brief(name))
+        is_without_driver = _PLAIN_BOTTLEROCKET.match(name) is not None
+        installs = HostAction.INSTALLS not in pool.user_data.actions_never_taken
+        without_agent = "" if installs else _what_it_is(name, _WITHOUT_AGENT)
+        if is_without_driver:
+            what = f"{asks} for GPUs, and {written} is Bottlerocket without an NVIDIA driver"
+            message = f"{what}: the names of its variants with one end with -nvidia, and no script can install one"
+            fix = "a variant that ends with -nvidia"
+            ways = _near(pool, name.removesuffix(_LEAF).rpartition("/")[0])
+        elif without_agent:
+            what = f"no host of {pool.name} joins a cluster: {written} is {without_agent}"
+            message = f"{what}, and the user data does not install the agent"
+            fix = "an image that AWS makes for ECS"
+            ways = tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool))
+        elif other := _what_it_is(name, _NOT_OF_ECS):
+            message = f"{asks} for GPUs, and {written} is {other}"
+            fix = "the parameter of an image for ECS with an NVIDIA driver"
+            fitting = (each for each in IMAGES if each.accelerator is Vendor.NVIDIA and is_supported(each))
+            ways = tuple(_with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}") for each in fitting)
+        else:
+            continue
+        yield Problem(
+            about=pool,
+            message=message,
+            fix=fix,
+            ways=(ways,),
+            property_name="ImageId",
+            is_certain=is_without_driver or bool(without_agent),
+        )
 
 
 def _parameter(pool: Pool) -> str:
@@ -182,7 +178,7 @@ def _parameter(pool: Pool) -> str:
 
 def _is_not_for_gpus(pool: Pool) -> bool:
     name = _parameter(pool)
-    return bool(_what_it_is(name, {**_NOT_OF_ECS, **_WITHOUT_AGENT})) or _PLAIN_BOTTLEROCKET.match(name) is not None
+    return bool(_what_it_is(name, _NOT_ON_ECS)) or _PLAIN_BOTTLEROCKET.match(name) is not None
 
 
 def _what_it_is(name: str, images: Mapping[str, str]) -> str:
@@ -191,7 +187,7 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
-    names = get_close_matches(folder[:LABEL], images_by_folder(), n=5, cutoff=0.6)
+    names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
     images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool), *filter(is_supported, IMAGES)]
     # The user data of Bottlerocket is TOML, which Amazon Linux does not read.
     system = _BOTTLEROCKET if folder.startswith(_BOTTLEROCKET) else ""

@@ -321,6 +321,7 @@ _NOT_READ = re.compile(rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 # What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
 _STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)
+_HEADER = 4096
 # The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
 _FROM_VARIABLE = re.compile(
     rf"^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)", re.MULTILINE
@@ -349,7 +350,7 @@ def not_run(data: UserData) -> str:
     if data.format is UserDataFormat.SHELL and data.text[:1].isspace() and data.text.lstrip().startswith("#!"):
         return "has a blank before #!"
     start = data.text.lstrip().lower()
-    is_known = start.startswith(_STARTS) or "mime-version:" in start[:4096]
+    is_known = start.startswith(_STARTS) or "mime-version:" in start[:_HEADER]
     return "" if data.format is not UserDataFormat.OTHER or is_known else "does not begin with #!"
 
 

@@ -22,6 +22,7 @@ _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
 _OF_HOSTS_WITHOUT_ACCELERATORS = "Standard"
+_MOST_TRIED = 4
 _SMALL_VCPUS = 128
 """Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
 
@@ -93,7 +94,7 @@ def _offered_instead(pool: Pool, missing: list[InstanceType]) -> Ways:
         and each.memory_mib >= like.memory_mib
     ]
     there.sort(key=lambda each: (each.gpu_memory_mib or 0, each.memory_mib, each.vcpus))
-    return first_of((f"{each}{priced(each, pool.region)}", of_types(pool, (each,))) for each in there[:4])
+    return first_of((f"{each}{priced(each, pool.region)}", of_types(pool, (each,))) for each in there[:_MOST_TRIED])
 
 
 @warning(

@@ -110,20 +110,19 @@ def asked_of_ecs(context: Context) -> Problems:
             continue
         at_gpus = there is MadeFor.NVIDIA and task.name not in daemons
         has_other_words = any(each.unknown_keys for each in task.containers)
+        asks_not = f"and no container of {task.name} asks for a GPU"
         for container in task.containers:
             value = dict(container.environment).get(_VISIBLE)
             if value is not None and (isinstance(value, Unknown) or value.strip().lower() not in _HIDING):
                 what = (
-                    f"sets {_VISIBLE} to {_quoted(value)}, and no container of {task.name} asks for a GPU: ECS places "
-                    "it on any host and reserves no GPU, and it sees none unless NVIDIA is the default runtime there"
+                    f"sets {_VISIBLE} to {_quoted(value)}, {asks_not}: ECS places it on any host and reserves no GPU, "
+                    "and it sees none unless NVIDIA is the default runtime there"
                 )
                 fix = _OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable"
                 yield _problem(task, container, what, fix)
             elif not has_other_words and (sign := _sign_of_gpu(container, at_gpus=at_gpus)):
-                what = (
-                    f"{sign} and no container of {task.name} asks for a GPU: it is placed on any host, and sees no GPU"
-                )
-                yield _problem(task, container, f"{what} there", RIGHT_FORM)
+                what = f"{sign} {asks_not}: it is placed on any host, and sees no GPU there"
+                yield _problem(task, container, what, RIGHT_FORM)
             elif there is MadeFor.NEURON and _lacks_device(context, task, container):
                 what = f"has an image for {there} ({brief(str(container.image))}), and is not given those of its hosts"
                 fix = "LinuxParameters.Devices with the HostPath /dev/neuron0"

@@ -42,6 +42,7 @@ _LOG_GROUP: Final = _Use(
     "logs:CreateLogGroup",
     "a policy of the role that allows logs:CreateLogGroup, or the log group in the files",
 )
+_OF_STORES: Final = {"secretsmanager": "secretsmanager:GetSecretValue", "ssm": "ssm:GetParameters"}
 
 
 @error(
@@ -167,7 +168,7 @@ def _used(container: Section, context: Context, *, is_job: bool) -> Iterator[tup
     for each in container.sections("Secrets"):
         name, store = each.text("Name"), _store(each.get("ValueFrom"), context.index)
         if isinstance(name, str) and store is not None:
-            needed = {"secretsmanager": "secretsmanager:GetSecretValue", "ssm": "ssm:GetParameters"}[store.service]
+            needed = _OF_STORES[store.service]
             fix = f"a policy of the role that allows {needed} of the secret"
             yield _Use(f"gets the secret {brief(name)}", needed, fix), store.is_closed
 

@@ -51,6 +51,7 @@ _REFERRED_TO_BY_NAME = frozenset(
 _PARAMETER = "AWS::SSM::Parameter"
 _STORED = re.compile(r"\{\{resolve:ssm:([^{}:]{1,2048})(?::[0-9]{1,10})?\}\}")
 _NAMES_IN_NAMES = 3
+_STEPS_OF_ARN = 5  # arn:partition:service:region:account:resource, which may have colons itself
 _ANYWHERE = Place()
 _BETWEEN = ("/", ":")
 
@@ -251,7 +252,7 @@ def place_of_arn(name: str | Text) -> Place | None:
     first = begin_of(name)
     if not first.startswith("arn:"):
         return None
-    steps = first.split(":", 5)
+    steps = first.split(":", _STEPS_OF_ARN)
     # Before something that is not known, the last step may go on.
     region, account = (*(steps if isinstance(name, str) else steps[:-1]), "", "", "", "")[3:5]
     return Place(region or None, account or None)

@@ -33,6 +33,7 @@ _PATTERNS = frozenset({"", "sync", _CALLBACK})
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
 _FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
+_DEFAULT_RETRIES = 3  # https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 _MOST_STATES = 100  # among which a way back is looked for; beyond that there may be one
 _NOWHERE = Origin(resource="")
 # Calls that say that something failed, and decide nothing.
@@ -179,7 +180,7 @@ def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, whole_second
 def _attempts(frames: Iterable[_Frame]) -> int | Unknown:
     """How often at most an execution starts what a state runs; each entry of ``Retry`` counts by itself."""
     of_each = (_of_failure(each, "Retry", _FAILURES | {"States.Timeout"}) for each in frames)
-    counts = [total(given(each.integer("MaxAttempts"), 3) for each in entries) for entries in of_each]
+    counts = [total(given(each.integer("MaxAttempts"), _DEFAULT_RETRIES) for each in entries) for entries in of_each]
     return UNKNOWN if UNKNOWN in counts else prod(1 + known(each) for each in counts)
 
 
