@@ -1,4 +1,4 @@
-"""What users give, checked the same way everywhere, durations included: ECS takes fewer than CDK does."""
+"""What users give, checked the same way everywhere: values, places and durations; ECS takes fewer of these than CDK."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from math import ceil, inf
 from typing import SupportsIndex, TypeGuard, TypeVar, cast
 
 import aws_cdk as cdk
+from constructs import IConstruct
 from typing_extensions import NotRequired, TypedDict, Unpack
 
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
-from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
 from gpu_constructs.facts.aws_limits import ECS_NAME, ECS_NAME_FORM, LARGEST_INTEGER
 from gpu_constructs.fleet import UNKNOWN, Unknown, known
 
@@ -280,3 +281,40 @@ def in_words(seconds: int) -> str:
             if count.is_integer():
                 return f"{int(count)} {unit}{'s' if count > 1 else ''}"
     return f"{minutes} minute{'s' if minutes > 1 else ''}"
+
+
+def require_same_place(
+    stack: cdk.Stack, argument: str, *, region: str, account: str | None = None, what: str, why: str
+) -> None:
+    """Refuses what is certain to be in another region or account than the stack that uses it.
+
+    An `account` of None stands for any.
+    """
+    places = [("region", stack.region, region)]
+    if account is not None:
+        places.append(("account", stack.account, account))
+    for kind, here, there in places:
+        if here != there and not is_token(here) and not is_token(there):
+            raise IncompatibleError(
+                f"the {what} is in {kind} {there}, and stack {stack.node.path} in {here}, {why}",
+                argument=argument,
+                value=there,
+                allowed=here,
+                fix=f"a stack in {kind} {there}, or a {what} in {here}",
+            )
+
+
+def require_same_stage(scope: IConstruct, other: IConstruct, argument: str, *, what: str) -> None:
+    """Refuses what another stage or app defines: CDK joins no stacks across them (``NoCrossStageDependency``)."""
+    here, there = cdk.Stage.of(scope), cdk.Stage.of(other)
+    # jsii gives out new objects for the same stage, and each writes to a directory of its own.
+    if here is None or there is None or here is there or here.outdir == there.outdir:
+        return
+    places = [f"stage {path}" if (path := each.node.path) else "the app itself" for each in (here, there)]
+    apart = f"{places[1]}, and is used in {places[0]}" if places[0] != places[1] else "another app"
+    raise IncompatibleError(
+        f"the {what} is in {apart}: CDK joins no stacks of different stages or apps",
+        argument=argument,
+        value=places[1],
+        fix=f"a {what} in the same stage, or one that is imported there by its name",
+    )

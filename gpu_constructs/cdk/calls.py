@@ -22,14 +22,7 @@ import jsii
 from constructs import IConstruct, IValidation, Node
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import (
-    GpuConstructsError,
-    IncompatibleError,
-    InvalidValueError,
-    RefusedByCdkError,
-    UnknownNameError,
-    shown,
-)
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, UnknownNameError, shown
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -164,43 +157,6 @@ def stack_of(scope: IConstruct) -> cdk.Stack:
     """The stack that a construct is in."""
     with translated():
         return cdk.Stack.of(scope)
-
-
-def require_same_place(
-    stack: cdk.Stack, argument: str, *, region: str, account: str | None = None, what: str, why: str
-) -> None:
-    """Refuses what is certain to be in another region or account than the stack that uses it.
-
-    An `account` of None stands for any.
-    """
-    places = [("region", stack.region, region)]
-    if account is not None:
-        places.append(("account", stack.account, account))
-    for kind, here, there in places:
-        if here != there and not is_token(here) and not is_token(there):
-            raise IncompatibleError(
-                f"the {what} is in {kind} {there}, and stack {stack.node.path} in {here}, {why}",
-                argument=argument,
-                value=there,
-                allowed=here,
-                fix=f"a stack in {kind} {there}, or a {what} in {here}",
-            )
-
-
-def require_same_stage(scope: IConstruct, other: IConstruct, argument: str, *, what: str) -> None:
-    """Refuses what another stage or app defines: CDK joins no stacks across them (``NoCrossStageDependency``)."""
-    here, there = cdk.Stage.of(scope), cdk.Stage.of(other)
-    # jsii gives out new objects for the same stage, and each writes to a directory of its own.
-    if here is None or there is None or here is there or here.outdir == there.outdir:
-        return
-    places = [f"stage {path}" if (path := each.node.path) else "the app itself" for each in (here, there)]
-    apart = f"{places[1]}, and is used in {places[0]}" if places[0] != places[1] else "another app"
-    raise IncompatibleError(
-        f"the {what} is in {apart}: CDK joins no stacks of different stages or apps",
-        argument=argument,
-        value=places[1],
-        fix=f"a {what} in the same stage, or one that is imported there by its name",
-    )
 
 
 def require_construct_id(construct_id: object) -> None:

@@ -15,8 +15,8 @@ from dataclasses import field, replace
 
 from gpu_constructs.check.acknowledgements import Acceptance, Acknowledged, file_of, name_of
 from gpu_constructs.check.configuration import Configuration
+from gpu_constructs.check.presenting import order
 from gpu_constructs.check.report import Report, now
-from gpu_constructs.check.shown import order
 from gpu_constructs.errors import GpuConstructsError, brief, shown
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.values import dataclass

@@ -31,7 +31,7 @@ from gpu_constructs.check.other_values import (
     tables,
     warnings,
 )
-from gpu_constructs.check.shown import in_row, in_words_of_file, located, once_a_parameter, order
+from gpu_constructs.check.presenting import in_row, in_words_of_file, located, once_a_parameter, order
 from gpu_constructs.errors import brief, counted
 from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call, work
 from gpu_constructs.facts.names import require_region

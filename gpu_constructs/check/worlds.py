@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, combinations
 
+from gpu_constructs.check.presenting import order
 from gpu_constructs.check.report import Asked, Report, Seen, reported
 from gpu_constructs.check.repository import World
-from gpu_constructs.check.shown import order
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import STEPS, one_call
 from gpu_constructs.facts.values import dataclass, grouped

@@ -18,8 +18,8 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct, IDependable
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import of_kind, whole_seconds
-from gpu_constructs.cdk.calls import naming, require_same_place, stack_of
+from gpu_constructs.cdk.arguments import of_kind, require_same_place, whole_seconds
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.state_parts import alarm_of_executions

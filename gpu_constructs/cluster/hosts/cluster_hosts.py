@@ -13,7 +13,8 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.calls import require_same_place, require_same_stage, stack_of
+from gpu_constructs.cdk.arguments import require_same_place, require_same_stage
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.hosts.association import ClusterAssociation
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here

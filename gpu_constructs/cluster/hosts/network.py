@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_ec2 as ec2
 from constructs import IDependable
 
-from gpu_constructs.cdk.calls import require_same_place, translated
+from gpu_constructs.cdk.arguments import require_same_place
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_list_token, is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone

@@ -14,8 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import known_number, known_seconds, of_kind
-from gpu_constructs.cdk.calls import require_same_place
+from gpu_constructs.cdk.arguments import known_number, known_seconds, of_kind, require_same_place
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.cdk.validation import warn

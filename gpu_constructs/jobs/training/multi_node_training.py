@@ -10,8 +10,8 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_number, of_kind, require_kind
-from gpu_constructs.cdk.calls import naming, require_same_place, stack_of
+from gpu_constructs.cdk.arguments import known_number, of_kind, require_kind, require_same_place
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
