@@ -81,6 +81,8 @@ def has_one_type(context: Context) -> Problems:
         same = known_type(name)
         is_known = all(each.types_are_known for each in pools)
         if name and is_known and name not in there:
+            larger = (*pools[0].instance_types, same) if same else ()
+            also = one_way(f"{same} in InstanceTypes", of_types(pools[0], larger)) if larger else ()
             yield Problem(
                 about=task,
                 involves=(pools[0],),
@@ -90,14 +92,7 @@ def has_one_type(context: Context) -> Problems:
                 f"{'has' if len(pools) == 1 else 'have'} {and_list(there)}",
                 allowed=or_list(there),
                 fix="a type that the compute environment has",
-                ways=(
-                    *first_of((each, replace(task, node_types=(each,))) for each in there),
-                    *(
-                        one_way(f"{same} in InstanceTypes", of_types(pools[0], (*pools[0].instance_types, same)))
-                        if same
-                        else ()
-                    ),
-                ),
+                ways=(*first_of((each, replace(task, node_types=(each,))) for each in there), *also),
             )
 
 

@@ -28,7 +28,8 @@ _ONE = ResourceRequirement.gpus(1)
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 _COUNT = "the number of GPUs of one host, or fewer"
 
-
+_ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
+_BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 _INSTEAD = {
     **dict.fromkeys(("amount", "count", "limits", "number", "quantity"), " (Value says how many)"),
     "capabilities": " (the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers)",
@@ -276,9 +277,7 @@ def _misformed(task: Task, container: Container) -> Problems:
 
 
 def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
-    allowed = (
-        (GPU, "MEMORY", "VCPU") if task.scheduler is Scheduler.BATCH else (GPU, NEURON_DEVICE, "InferenceAccelerator")
-    )
+    allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
     if entry.type == "":
         if not entry.unknown_keys:
             yield f"an entry has no type; the types are {and_list(allowed)}"
