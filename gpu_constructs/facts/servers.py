@@ -3,7 +3,7 @@
 ``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
 not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.
 Of the servers ``without_preset`` it has what a check reads. ``data/missing_tags.json`` has tags that do not exist: a
-regular expression for each image, and a tag instead.
+regular expression for each image, and a tag instead. The devices that an image is made for are read from its name.
 """
 
 from __future__ import annotations
