@@ -63,6 +63,8 @@ class UserData:
         text: What is written in it, with `NAME_OF_DEPLOY` and `PIECE` for what only the deploy knows; only templates
             have it.
         scripts: The shell scripts in it: the text itself, or parts of an archive; only templates have them.
+        never_run: The first line of a part that is declared a shell script and does not begin with ``#!``; empty where
+            there is none.
         actions_never_taken: What its hosts certainly do not do; only templates say so.
     """
 
@@ -72,6 +74,7 @@ class UserData:
     local_disks: LocalDiskUse = LocalDiskUse.NONE
     text: str = field(default="", compare=False, repr=False)
     scripts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    never_run: str = field(default="", compare=False)
     actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:

@@ -74,8 +74,8 @@ def readable(pool: Pool) -> Problems:
     "GPU231",
     question="do the hosts run their user data?",
     because=f"EC2 takes {MAX_USER_DATA_BYTES} bytes of user data before it is encoded; cloud-init runs a script "
-    "whose first two characters are #!, and ignores a text that it does not know, so that a host joins the cluster "
-    "default",
+    "whose first two characters are #!, ignores a text that it does not know, so that a host joins the cluster "
+    "default, and fails at a part of an archive that is declared a script without #! (Exec format error)",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
     changes="UserData",
     unless=("GPU057",),
@@ -93,7 +93,14 @@ def run_at_boot(pool: Pool) -> Problems:
     if (why := not_run(data)) and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
         yield Problem(
             message=f"the user data {why}, so that the hosts do not run it and never join {pool.cluster}",
-            fix="#!/bin/bash as the first characters",
+            fix=_INTERPRETER,
+            property_name="UserData",
+        )
+    if data.never_run and pool.has_image_of_aws:
+        yield Problem(
+            message="a part of the user data is declared text/x-shellscript and begins with "
+            f"{shown(data.never_run)}: no host runs it",
+            fix=f"{_INTERPRETER} of the part",
             property_name="UserData",
         )
 
@@ -316,6 +323,7 @@ def _says_nothing_about(pool: Pool, variable: str) -> bool:
 
 
 _CLUSTER = "ECS_CLUSTER"
+_INTERPRETER = "#!/bin/bash as the first characters"
 # A line that a shell or systemd may read, and ecs-init does not.
 _NOT_READ = re.compile(rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(?!=))[^\n;>|\"']*")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)

@@ -63,6 +63,8 @@ _RUNS_OTHERS = re.compile(
 _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
 _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
+_DECLARED = "text/x-shellscript"
+_NO_PROGRAM = re.compile(rf"\s*(?!#!|## template:|{_GZIPPED}|{HOLE})\S")  # jinja and base64 may hide the line with #!
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 _SCRIPT = re.compile(r"\s*(?:## template:[^\n]*\s+)?(?:#!|#cloud-boothook)", re.IGNORECASE)
 
@@ -139,6 +141,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         local_disks=_local_disks(commands),
         text=written(plain),
         scripts=tuple(written(each) for each in map(_script, parts or ()) if each),
+        never_run=next((written(each.split("\n")[1]) for each in parts or () if each.startswith(_DECLARED)), ""),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
@@ -268,8 +271,10 @@ def _parts(text: str) -> list[str] | None:
                 # A part in Fn::Base64 is still the text before it is encoded.
                 body = _of_unix(_from_base64(body, otherwise=body) if is_base64 else body)
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
-                is_lines = part.get_content_type() == "text/cloud-config" and not body.startswith(_GZIPPED)
-                found.append(f"{_LINES}\n{body}" if is_lines else body)
+                kind = part.get_content_type()
+                is_lines = kind == "text/cloud-config" and not body.startswith(_GZIPPED)
+                opening = _LINES if is_lines else _DECLARED if kind == _DECLARED and _NO_PROGRAM.match(body) else ""
+                found.append(f"{opening}\n{body.lstrip()}" if opening else body)
     except (MessageError, ValueError, LookupError, RecursionError):
         return None
     return found
