@@ -129,6 +129,12 @@ class ServerFacts:
             if told.get(option) == value and (needed := needed_in(image, versions)) is not None:
                 yield argument, needed
 
+    def needed_on_arm64(self, image: str) -> tuple[int, int] | None:
+        """The first compute capability that its image for arm64 has code for; None where its version is not known."""
+        tag = image_name(image).tag
+        is_new = tag in {"", "latest"} and "@" not in image
+        return needed_in(image, self.arm64_gpus_from) if is_new or _VERSION.match(tag) else None
+
     def directory_of_model(self, words: Sequence[str]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
         option, first = self.argument_for("{model}"), "".join(words[:1] if self.names_model_first else ())

@@ -54,13 +54,13 @@ class Relations:
     Attributes:
         depends_on: The containers that it waits for, as far as their names are known.
         mounts: Names of the volumes that it mounts, as far as they are known.
-        volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
+        has_volumes_of_others: Whether it mounts volumes of another container, or may.
     """
 
     depends_on: tuple[Dependency, ...] = ()
     mounts: tuple[str, ...] = ()
     mount_paths: tuple[str | Unknown, ...] = ()
-    volumes_from: tuple[str, ...] = ()
+    has_volumes_of_others: bool = False
     log_driver: str | Unknown | None = None
 
 

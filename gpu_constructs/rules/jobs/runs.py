@@ -100,7 +100,7 @@ def mounts_its_checkpoints(context: Context) -> Problems:
         for container, name, path in _directories(route) if spot else ():
             paths = container.relations.mount_paths
             # Volumes of another container are mounted where that one has them.
-            is_open = any(isinstance(each, Unknown) for each in paths) or bool(container.relations.volumes_from)
+            is_open = any(isinstance(each, Unknown) for each in paths) or container.relations.has_volumes_of_others
             if is_open or _is_below(path, paths) or (id(route.task), path) in said:
                 continue
             said.add((id(route.task), path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from posixpath import commonpath, normpath
 from typing import NamedTuple
 
 from gpu_constructs.errors import brief
@@ -23,7 +24,7 @@ from gpu_constructs.facts.cuda import (
     tag_made_for,
 )
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import ServerFacts, needed_in, server_of_image, tag_instead_of
+from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
@@ -147,8 +148,8 @@ def _targets_of(container: Container) -> list[_Target]:
     found = [] if made is None else [_Target(*made)]
     for argument, first in () if server is None else server.needed_by_arguments(image, words_of(container) or ()):
         found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
-    on_arm64 = None if server is None else needed_in(image, server.arm64_gpus_from)
-    if on_arm64 is not None:
+    by_image = server_of_entry_point(container)
+    if by_image is not None and (on_arm64 := by_image.needed_on_arm64(image)) is not None:
         needs = "has on arm64 no code for GPUs below"
         found.append(_Target(on_arm64, "", needs, "x86_64 hosts", architectures=(Architecture.ARM64,)))
     return sorted(found, key=lambda each: each.first, reverse=True)
@@ -346,10 +347,10 @@ def started_once(task: Task) -> Problems:
 
 def _may_have(container: Container, directory: str) -> bool:
     """Whether a volume may be at a directory, above it or in it."""
-    paths, within = container.relations.mount_paths, f"{directory.rstrip('/')}/"
-    there = [f"{each}".rstrip("/") + "/" for each in paths]
-    is_open = UNKNOWN in paths or bool(container.relations.volumes_from)
-    return is_open or any(within.startswith(each) or each.startswith(within) for each in there)
+    paths, within = container.relations.mount_paths, normpath(f"//{directory}")
+    there = [normpath(f"//{each}") for each in paths]
+    is_open = UNKNOWN in paths or container.relations.has_volumes_of_others
+    return is_open or any(commonpath([within, each]) in {within, each} for each in there)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:

@@ -75,7 +75,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
             ),
             mounts=section.known_texts("MountPoints", "SourceVolume"),
             mount_paths=mount_paths_of(section),
-            volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
+            has_volumes_of_others=bool(section.sections("VolumesFrom")),
             log_driver=section.section("LogConfiguration").text("LogDriver"),
         ),
         has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), ("NONE",)},

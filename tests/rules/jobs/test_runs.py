@@ -52,8 +52,8 @@ SPOT = a_pool(bought=Bought(option=PurchaseOption.SPOT))
 HERE = (("JOB_CHECKPOINTS", "/checkpoints/"),)
 
 
-def _run(*paths: Any, environment: Any = HERE, pool: Any = SPOT, volumes_from: Any = (), **changes: Any) -> Fleet:
-    relations = Relations(mount_paths=paths, volumes_from=volumes_from)
+def _run(*paths: Any, environment: Any = HERE, pool: Any = SPOT, others: bool = False, **changes: Any) -> Fleet:
+    relations = Relations(mount_paths=paths, has_volumes_of_others=others)
     main = replace(container(gpu("1")), environment=environment, relations=relations)
     return running_on(pool, task=task_of(main), **{"starter": Starter.STATE_MACHINE, **changes})
 
