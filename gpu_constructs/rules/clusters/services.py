@@ -13,7 +13,7 @@ from gpu_constructs.facts.aws_limits import (
     PROXY_CPU,
     PROXY_MEMORY_MIB,
 )
-from gpu_constructs.fleet import UNKNOWN, Blocked, Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known, total
+from gpu_constructs.fleet import Blocked, Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, accelerated_workloads
 from gpu_constructs.rules.finding import Text, Word, and_list
@@ -115,7 +115,7 @@ def comes_after_providers(context: Context) -> Problems:
     "network mode host or none, Managed Instances run none, and on Amazon EC2 the task definition has to have a Memory "
     f"of its own, of which the proxy gets what its containers leave; AWS recommends {PROXY_CPU} CPU units and at least "
     f"{PROXY_MEMORY_MIB} MiB",
-    softer="where the task definition has no Memory, or its containers leave less of it",
+    softer="where the task definition has no Memory",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
 )
 def room_for_the_proxy(workload: Workload) -> Problems:
@@ -131,22 +131,13 @@ def room_for_the_proxy(workload: Workload) -> Problems:
             "have",
             fix=Text("an Auto Scaling group for its hosts, or ", Word("ServiceRegistries of Cloud Map")),
         )
-    if task is None or task.is_part:
-        return
-    memory = task.memory_limit_mib
-    asked = total(each.memory_reservation_mib or each.memory_limit_mib or 0 for each in task.containers)
-    left = 0 if memory is None else UNKNOWN if UNKNOWN in (memory, asked) else known(memory) - known(asked)
-    if not isinstance(left, Unknown) and left < PROXY_MEMORY_MIB:
+    if task is not None and task.memory_limit_mib is None and not task.is_part:
         more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers, as AWS recommends"
-        has = f"Memory of {task.name} leaves {left} MiB beside its containers"
-        if memory is None:
-            has = f"{task.name} has no Memory of its own"
-        elif left < 0:
-            has = f"the containers of {task.name} ask for {-left} MiB more than its Memory"
         yield Problem(
             involves=(task,),
             property_name="ServiceConnectConfiguration",
-            message=f"{workload.name} is in Service Connect, whose proxy gets a part of the Memory, and {has}",
+            message=f"{workload.name} is in Service Connect, whose proxy gets a part of the Memory, and "
+            f"{task.name} has none of its own",
             allowed=more,
             fix=f"Memory and Cpu of the task definition, {more}; the containers must ask for less where they fill a "
             "host; a GpuTaskDefinition gets both on its node.default_child; ecs.Ec2TaskDefinition takes neither, and "
