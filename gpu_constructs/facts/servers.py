@@ -45,7 +45,8 @@ class MadeFor(StrEnum):
 _BY_NAME = (
     (re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]"), MadeFor.NEURON),
     (re.compile(r"^(?:(?:docker|nvcr)\.io/)?nvidia/cuda(?:[:@]|$)"), MadeFor.NVIDIA),
-    (re.compile(r"(?:^|[:/_-])rocm"), MadeFor.AMD),  # AMD's images, such as rocm/vllm, and ollama/ollama:rocm
+    # AMD's images, such as rocm/vllm, and ollama/ollama:rocm
+    (re.compile(r"^(?:docker\.io/)?rocm/|(?:^|[:/_-])rocm[^/]*$"), MadeFor.AMD),
     (re.compile(r"(?:^|[:/_-])(?:gaudi|hpu|intel|musa|openvino|vulkan|xpu)"), None),
 )
 # 3.3.7-neuron and cpu-1.8 of Hugging Face's servers
@@ -208,7 +209,8 @@ def server_of_image(image: str) -> ServerFacts | None:
 def made_for_devices(image: str) -> MadeFor | None:
     """The devices that a container image is made for; None where its name does not say it."""
     server = server_of_image(image)
-    for pattern, made in _BY_NAME if server is None else (*_BY_NAME, *_BY_TAG_OF_SERVER):
+    is_published = server is not None and server.repository is not None
+    for pattern, made in (*_BY_NAME, *(_BY_TAG_OF_SERVER if is_published else ())):
         if pattern.search(image):
             # A digest may stand for another image than a tag beside it.
             return None if made is MadeFor.CPUS and "@" in image else made

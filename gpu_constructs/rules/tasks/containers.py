@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
-from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
+from gpu_constructs.facts import InstanceType, OperatingSystem
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, SPOT_NOTICE_SECONDS
 from gpu_constructs.facts.servers import MadeFor, made_for_devices
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Pool, Scheduler, Task, Unknown
@@ -104,11 +104,11 @@ def asked_of_ecs(context: Context) -> Problems:
     landing = _devices_of_hosts(context)
     yield from _blind(context)
     for task in context.tasks:
-        there = landing.get(task.name)
-        yield from () if there is None else _on_other_devices(task, there)
+        there = landing.get(task.name, ())
+        yield from (each for one in there if one and len(there) == 1 for each in _on_other_devices(task, one))
         if asks_for_accelerator(task):
             continue
-        at_gpus = there is MadeFor.NVIDIA and task.name not in daemons
+        at_gpus = MadeFor.NVIDIA in there and task.name not in daemons
         has_other_words = any(each.unknown_keys for each in task.containers)
         asks_not = f"and no container of {task.name} asks for a GPU"
         for container in task.containers:
@@ -123,8 +123,9 @@ def asked_of_ecs(context: Context) -> Problems:
             elif not has_other_words and (sign := _sign_of_gpu(container, at_gpus=at_gpus)):
                 what = f"{sign} {asks_not}: it is placed on any host, and sees no GPU there"
                 yield _problem(task, container, what, RIGHT_FORM)
-            elif there is MadeFor.NEURON and _lacks_device(context, task, container):
-                what = f"has an image for {there} ({brief(str(container.image))}), and is not given those of its hosts"
+            elif MadeFor.NEURON in there and _lacks_device(context, task, container):
+                image = brief(str(container.image))
+                what = f"has an image for {MadeFor.NEURON} ({image}), and is not given those of its hosts"
                 fix = "LinuxParameters.Devices with the HostPath /dev/neuron0"
                 yield _problem(task, container, what, fix, changes="LinuxParameters")
 
@@ -249,15 +250,16 @@ def becomes_healthy(task: Task) -> Problems:
                 )
 
 
-def _devices_of_hosts(context: Context) -> Mapping[str, MadeFor]:
-    """What all hosts have where a task with an image for some devices runs, by its name; without devices of others."""
-    found: dict[str, set[Vendor | None]] = {}
+def _devices_of_hosts(context: Context) -> Mapping[str, Collection[MadeFor | None]]:
+    """What all hosts of each service have, by the task, if its image is for some devices; None for other hosts."""
+    found: dict[str, set[MadeFor | None]] = {}
     for route in context.routed(lambda task: any(made_for_devices(str(each.image)) for each in task.containers)):
         places = [each for each in route.destinations if each.fit.answer is not False]
-        if route.workload is not None or route.is_closed:
-            found.setdefault(route.task.name, set()).update(host.vendor for each in places for host in each.types)
-    alike = {name: str(vendor).upper() for name, vendors in found.items() if len(vendors) == 1 for vendor in vendors}
-    return {name: MadeFor[vendor] for name, vendor in alike.items() if vendor in MadeFor.__members__}
+        vendors = {str(host.vendor).upper() for each in places for host in each.types}
+        if vendors and (route.workload is not None or route.is_closed):
+            made = MadeFor.__members__.get(vendors.pop()) if len(vendors) == 1 else None
+            found.setdefault(route.task.name, set()).add(made)
+    return found
 
 
 def _on_other_devices(task: Task, there: MadeFor) -> Problems:
@@ -266,7 +268,8 @@ def _on_other_devices(task: Task, there: MadeFor) -> Problems:
         # An image for CPUs may run beside a container that gets the GPUs.
         is_asked = asks_for_accelerator(container) or not (made is MadeFor.CPUS or asks_for_accelerator(task))
         # A program that installs Neuron itself may use any image.
-        installs = any("neuron" in str(each) for each in (*container.entry_point, *container.command))
+        words = (*container.entry_point, *container.command)
+        installs = any(isinstance(each, Unknown) or "neuron" in each for each in words)
         if made is not None and made is not there and is_asked and not installs:
             image, hosts = brief(str(container.image)), f"all hosts of {task.name} have {there}"
             what = f"has an image for {made} ({image}), and {hosts}, which it does not use"
