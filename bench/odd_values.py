@@ -24,7 +24,7 @@ from gpu_constructs.check.planning import plan
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.rules import RULES
+from gpu_constructs.rules import all_rules
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.node import Path as Place
@@ -52,7 +52,7 @@ _TESTS = Path(__file__).parents[1] / "tests"
 
 def templates() -> Iterator[tuple[str, Template]]:
     """The examples of the rules, the reference stacks and the acceptance files, each with its name."""
-    for rule in RULES:
+    for rule in all_rules():
         example = example_of(rule.id)
         for part in ("wrong", "right"):
             yield f"{rule.id} {part}", _parsed(example.file(getattr(example, part)).encode(), f"{rule.id}.yaml")

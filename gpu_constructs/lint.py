@@ -38,7 +38,7 @@ from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Origin
-from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules import Finding, Severity, all_rules
 from gpu_constructs.rules.finding import with_fix
 
 _FIRST = 9500
@@ -167,7 +167,7 @@ def _classes() -> Iterator[type[GpuRule]]:
         "what is not read is not checked, and silence would look like a good template",
         "",
     )
-    for each in RULES:
+    for each in all_rules():
         for severity in (each.severity, *([Severity.WARNING] if each.severity is Severity.ERROR else [])):
             yield _class(each.id, severity, each.question, each.reason, each.source)
 

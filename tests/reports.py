@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from gpu_constructs.check.report import Report, check_files
-from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules import Finding, Severity, all_rules
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from tools.rule_examples import Example, example_of
 
@@ -19,7 +19,7 @@ __all__ = ["about_batch", "all_of_part", "examples", "given", "of_part", "of_rig
 @cache
 def examples() -> dict[str, Example]:
     """The examples, by their rules."""
-    return {each.id: example_of(each.id) for each in RULES}
+    return {each.id: example_of(each.id) for each in all_rules()}
 
 
 @cache

@@ -144,8 +144,7 @@ class Site:
     def task(self, *capacity: Capacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
-    def plain_task(self) -> ecs.Ec2TaskDefinition:
-        """One of plain CDK, for hosts without GPUs."""
+    def plain_cpu_task(self) -> ecs.Ec2TaskDefinition:
         task = ecs.Ec2TaskDefinition(self.stack, "Web")
         task.add_container("web", image=self.image, memory_limit_mib=512)
         return task

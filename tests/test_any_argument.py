@@ -84,7 +84,7 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.GpuChecks.add_to, {"scope": site.app})
     yield Door(public.GpuCluster, {**at, "vpc": site.vpc}, site.stack)
     yield Door(public.GpuService, {**at, "cluster": cluster, "task_definition": task}, site.stack)
-    yield Door(public.CpuService, {**at, "cluster": cluster, "task_definition": site.plain_task()}, site.stack)
+    yield Door(public.CpuService, {**at, "cluster": cluster, "task_definition": site.plain_cpu_task()}, site.stack)
     yield Door(public.GpuShare, {"memory_mib": 1})
     yield Door(public.GpuTaskDefinition, {**at, "capacity": [site.l4]}, site.stack)
     yield Door(shared.add_gpu_container, small, shared)

@@ -17,12 +17,12 @@ from tests.synthesis import Site
 
 
 def _plain_service(site: Site, cluster: ecs.ICluster) -> None:
-    ecs.Ec2Service(site.stack, "Plain", cluster=cluster, task_definition=site.plain_task())
+    ecs.Ec2Service(site.stack, "Plain", cluster=cluster, task_definition=site.plain_cpu_task())
 
 
 def _rule(site: Site, cluster: ecs.ICluster) -> None:
     nightly = events.Schedule.cron(hour="2", minute="0")
-    target = targets.EcsTask(cluster=cluster, task_definition=site.plain_task())
+    target = targets.EcsTask(cluster=cluster, task_definition=site.plain_cpu_task())
     events.Rule(site.stack, "Nightly", schedule=nightly, targets=[target])
 
 
@@ -31,7 +31,7 @@ def _state(site: Site, cluster: ecs.ICluster) -> None:
         site.stack,
         "Run",
         cluster=cluster,
-        task_definition=site.plain_task(),
+        task_definition=site.plain_cpu_task(),
         launch_target=stepfunctions_tasks.EcsEc2LaunchTarget(),
     )
     stepfunctions.StateMachine(site.stack, "Machine", definition_body=stepfunctions.DefinitionBody.from_chainable(run))

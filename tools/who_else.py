@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpu_constructs.rules import RULES
+from gpu_constructs.rules import all_rules
 from tests.linting import found_by
 from tests.preflight import preflighted
 from tools.rule_examples import Example, example_of
@@ -50,7 +50,7 @@ def cdk_preflight_finds(examples: Mapping[str, Example]) -> dict[str, set[str]]:
 
 
 def _write() -> None:
-    examples = {each.id: example_of(each.id) for each in sorted(RULES, key=lambda each: each.id)}
+    examples = {each.id: example_of(each.id) for each in sorted(all_rules(), key=lambda each: each.id)}
     tools = {
         "cfn-lint": {name: _cfn_lint_finds(each) for name, each in examples.items()},
         "cdk-preflight": cdk_preflight_finds(examples),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.fleet import METADATA_KEY
-from gpu_constructs.rules import RULES, Rule, find_rule, known_id
+from gpu_constructs.rules import Rule, all_rules, find_rule, known_id
 from gpu_constructs.rules.other_ids import SAID_BY, id_now, is_gone, what_became_of
 
 EXAMPLES = """\
@@ -31,14 +31,14 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = None if arguments.rule is None else known_id(arguments.rule)
     write_report(
         arguments,
-        lambda: [_facts(each) for each in RULES] if wanted is None else _facts_of(wanted),
+        lambda: [_facts(each) for each in all_rules()] if wanted is None else _facts_of(wanted),
         lambda width: _listing(width) if wanted is None else _everything(wanted, width),
     )
     return 0
 
 
 def _listing(width: int) -> Iterator[Line]:
-    rows = [(each.id, str(each.severity), each.question) for each in RULES]
+    rows = [(each.id, str(each.severity), each.question) for each in all_rules()]
     return table(("rule", "severity", "question"), rows, width=width)
 
 

@@ -63,8 +63,7 @@ class UserData:
         text: What is written in it, with `NAME_OF_DEPLOY` and `PIECE` for what only the deploy knows; only templates
             have it.
         scripts: The shell scripts in it: the text itself, or parts of an archive; only templates have them.
-        never_run: The first line of a part that is declared a shell script and does not begin with ``#!``; empty where
-            there is none.
+        never_run: The first line of a part that is declared a shell script and has no ``#!``; empty without one.
         actions_never_taken: What its hosts certainly do not do; only templates say so.
     """
 

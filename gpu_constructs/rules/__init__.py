@@ -30,12 +30,3 @@ from gpu_constructs.rules.rule import Rule as Rule
 from gpu_constructs.rules.rule import error as error
 from gpu_constructs.rules.rule import info as info
 from gpu_constructs.rules.rule import warning as warning
-
-RULES: tuple[Rule, ...]
-"""Every rule, in the order of the ids; all of them are loaded where it is asked for."""
-
-
-def __getattr__(name: str) -> tuple[Rule, ...]:
-    if name == "RULES":
-        return all_rules()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

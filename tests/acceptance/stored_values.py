@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_constructs.facts import image
-from gpu_constructs.rules import RULES, Severity, check
+from gpu_constructs.rules import Severity, all_rules, check
 from gpu_constructs.template import Inputs, fleet_of
 
-ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
+ERRORS = tuple(each for each in all_rules() if each.severity is Severity.ERROR)
 AMI = image("al2023-gpu").ssm_parameter
 
 STORED = {

@@ -17,7 +17,7 @@ from cfnlint.template import Template
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
-from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.rules import Severity, all_rules
 from gpu_constructs.template import UnreadableError
 from hypothesis import HealthCheck, given, settings
 from tools.rule_examples import example_of
@@ -54,7 +54,7 @@ def with_metadata(resource: str, metadata: dict[str, Any]) -> str:
 
 
 def test_every_rule_is_there_with_its_question_its_reason_and_its_source() -> None:
-    for rule in RULES:
+    for rule in all_rules():
         made = PACKED[lint_id(rule.id, rule.severity)]
         assert made.shortdesc == f"{rule.id}: {rule.question}"
         assert made.description.lower() == rule.reason.lower()
@@ -63,7 +63,7 @@ def test_every_rule_is_there_with_its_question_its_reason_and_its_source() -> No
 
 
 def test_every_error_may_be_a_warning_for_another_value_of_a_parameter() -> None:
-    errors = [each.id for each in RULES if each.severity is Severity.ERROR]
+    errors = [each.id for each in all_rules() if each.severity is Severity.ERROR]
     assert [each for each in errors if lint_id(each, Severity.WARNING) not in PACKED] == []
 
 
@@ -207,6 +207,6 @@ def test_the_page_of_a_rule_says_what_cfn_lint_finds_in_its_example(rule: str) -
 
 def test_the_page_of_a_rule_says_who_else_finds_it() -> None:
     pages = rule_pages()
-    assert {*WHO_ELSE["cfn-lint"], *WHO_ELSE["cdk-preflight"]} <= {rule.id for rule in RULES}
+    assert {*WHO_ELSE["cfn-lint"], *WHO_ELSE["cdk-preflight"]} <= {rule.id for rule in all_rules()}
     assert "Who else finds it: cfn-lint in the example (E3628) (2026-11-28)." in pages["GPU050.md"]
     assert "Who else finds it: none of cfn-lint and cdk-preflight (2026-11-28)." in pages["GPU060.md"]

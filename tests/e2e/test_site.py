@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from gpu_constructs.rules import RULES
+from gpu_constructs.rules import all_rules
 from tools import build_site
 from tools.reference_pages import parts
 from tools.stories import PRICES
@@ -31,8 +31,8 @@ def _pages() -> dict[str, str]:
 
 
 def test_every_rule_and_every_name_has_a_page(html: Path) -> None:
-    assert {f"{each.id}.html" for each in RULES} | {"index.html"} == {each.name for each in (html / "rules").iterdir()}
-    reference = html / "reference"
+    rules, reference = html / "rules", html / "reference"
+    assert {f"{each.id}.html" for each in all_rules()} | {"index.html"} == {each.name for each in rules.iterdir()}
     assert {f"{each.name}.html" for each in parts()} | {"index.html"} == {each.name for each in reference.iterdir()}
     # The arguments of a call are on its page, which is found from that of its product.
     product, call = ((reference / f"GpuCluster{of}.html").read_text() for of in ("", ".add_capacity"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_constructs.check import Report, check_files
-from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules import Finding, Severity, all_rules
 from tests.properties.oracle import World, always, ever, splits_of, with_hosts
 from tests.properties.small_worlds import Design
 from tests.properties.written_worlds import files_of, resources_of
@@ -24,7 +24,7 @@ _ROOM = frozenset(
 _NEVER_SCALES = "GPU072"
 _UNCHECKED = "GPU229"
 _ASKED = tuple(
-    each for each in RULES if each.severity is Severity.ERROR or each.id in {*_ROOM, _NEVER_SCALES, _UNCHECKED}
+    each for each in all_rules() if each.severity is Severity.ERROR or each.id in {*_ROOM, _NEVER_SCALES, _UNCHECKED}
 )
 _TRUNKED = 120  # at least as many interfaces has a host with awsvpcTrunking that has any to share
 

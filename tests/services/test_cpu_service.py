@@ -28,7 +28,7 @@ def cpu(site: Site) -> GpuCapacity:
 
 @pytest.fixture
 def web(site: Site) -> ecs.Ec2TaskDefinition:
-    return site.plain_task()
+    return site.plain_cpu_task()
 
 
 def test_it_starts_hosts_of_its_capacity_and_goes_before_them(
@@ -143,7 +143,7 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
     ],
 )
 def test_what_cannot_work_is_refused_and_leaves_nothing_behind(ground: Ground, arguments: Make, message: str) -> None:
-    site, cpu, web = ground, ground.capacity("c7i.large", name="Cpu"), ground.plain_task()
+    site, cpu, web = ground, ground.capacity("c7i.large", name="Cpu"), ground.plain_cpu_task()
     given = {"cluster": site.cluster, "task_definition": web, **arguments(site, cpu, web)}
     with pytest.raises(GpuConstructsError, match=message):
         CpuService(site.stack, "Service", **given)

@@ -113,8 +113,7 @@ def comes_after_providers(context: Context) -> Problems:
     question="can the proxy of Service Connect run beside the tasks?",
     because="ECS adds a proxy to each task of a service in Service Connect: the agent starts none that listens in "
     "network mode host or none, Managed Instances run none, and on Amazon EC2 the task definition has to have a Memory "
-    f"of its own, of which the proxy gets what its containers leave; AWS recommends {PROXY_CPU} CPU units and at least "
-    f"{PROXY_MEMORY_MIB} MiB",
+    f"of its own, of which the proxy gets a part; AWS recommends {PROXY_CPU} CPU units and {PROXY_MEMORY_MIB} MiB",
     softer="where the task definition has no Memory",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
 )

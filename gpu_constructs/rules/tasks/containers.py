@@ -124,8 +124,7 @@ def asked_of_ecs(context: Context) -> Problems:
                 what = f"{sign} {asks_not}: it is placed on any host, and sees no GPU there"
                 yield _problem(task, container, what, RIGHT_FORM)
             elif MadeFor.NEURON in there and _lacks_device(context, task, container):
-                image = brief(str(container.image))
-                what = f"has an image for {MadeFor.NEURON} ({image}), and is not given those of its hosts"
+                what = f"has an image for Neuron devices ({brief(str(container.image))}), and is not given any"
                 fix = "LinuxParameters.Devices with the HostPath /dev/neuron0"
                 yield _problem(task, container, what, fix, changes="LinuxParameters")
 

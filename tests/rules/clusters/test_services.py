@@ -10,7 +10,7 @@ import pytest
 
 from gpu_constructs.check import check_files
 from gpu_constructs.fleet import UNKNOWN, Fleet, Starter, StrategyItem, Task
-from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.rules import Severity, all_rules
 from gpu_constructs.rules.clusters.services import network_configured, room_for_the_proxy
 from tests.cli.templates import template, written
 from tests.cli.test_explain import with_other_hosts
@@ -117,7 +117,7 @@ def test_a_public_address_of_a_task_is_for_fargate(fleet: Fleet, is_refused: boo
 def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
     rooms = {"GPU009", "GPU010", "GPU012", "GPU080", "GPU083", "GPU084", "GPU203"}
     of_a_run, of_a_service = (
-        {each.rule for each in said(RULES, running_on(a_pool(max_instances=2), starter=starter, desired_count=8))}
+        {each.rule for each in said(all_rules(), running_on(a_pool(max_instances=2), starter=starter, desired_count=8))}
         for starter in (Starter.SCHEDULE, Starter.SERVICE)
     )
     assert not of_a_run & rooms
