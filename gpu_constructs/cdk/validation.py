@@ -163,7 +163,7 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
         said = (in_arguments(text, ARGUMENTS) for text in (each.message, each.fix) if text)
         text = "; ".join(said)
         if each.severity is Severity.INFO:
-            cdk.Annotations.of(construct).add_info(text)
+            cdk.Annotations.of(construct).add_info_v2(f"{METADATA_KEY}::{each.rule}", text)
         else:
             _warn(construct, each.rule, text)
 

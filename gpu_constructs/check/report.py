@@ -277,9 +277,9 @@ def _repeated(inputs: Inputs, found: Sequence[Finding], rules: Choice) -> Iterat
         if is_asked and (each.id, each.origin.construct_path) not in said:
             yield Finding(
                 rule=name if rule is None else rule.id,
-                severity=Severity.WARNING,
+                severity=Severity.INFO if each.id == UNCHECKED else Severity.WARNING,
                 subject=str(each.origin.construct_path),
-                message=each.text,
+                message=each.text.removeprefix("not checked: "),
                 fix=f"change that in the app, or acknowledge {name} there",
                 origin=each.origin,
             )

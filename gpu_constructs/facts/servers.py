@@ -48,6 +48,8 @@ _BY_NAME = (
     # AMD's images, such as rocm/vllm, and ollama/ollama:rocm
     (re.compile(r"^(?:docker\.io/)?rocm/|(?:^|[:/_-])rocm[^/]*$"), MadeFor.AMD),
     (re.compile(r"(?:^|[:/_-])(?:gaudi|hpu|intel|musa|openvino|vulkan|xpu)"), None),
+    (re.compile(r":[^@/]*-(?:gpu|cuda(?:-?[0-9]{2})?)(?:@|$)"), MadeFor.NVIDIA),  # latest-gpu-nvidia-cuda-12 of LocalAI
+    (re.compile(r"(?:^|/)vllm/vllm-openai-cpu(?:[:@]|$)"), MadeFor.CPUS),
 )
 # 3.3.7-neuron and cpu-1.8 of Hugging Face's servers
 _BY_TAG_OF_SERVER = (

@@ -25,6 +25,7 @@ from gpu_constructs.facts.servers import arguments_in
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.finding import or_list
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.tasks.container_options import GpuContainerOptions
 from gpu_constructs.tasks.gpu_ask import GpuShare
 from gpu_constructs.tasks.models.model_server import ModelServer
@@ -61,7 +62,7 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
     if memory is None:
         unknown = f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known"
         fix = "state gpu_memory_gib for what each of its GPUs must have"
-        return finding or Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
+        return finding or Finding(rule=UNCHECKED, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
     most_gpus, fraction = 0, fraction_of(memory.said)
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
         count, usable = _gpus(gpus, instance_type)

@@ -114,7 +114,7 @@ def warned(folder: Path, **names: str) -> str:
     )
 
 
-def test_check_of_an_assembly_repeats_once_what_its_constructs_warned_of(tmp_path: Path) -> None:
+def test_check_of_an_assembly_repeats_once_what_its_constructs_warned_of_and_could_not_check(tmp_path: Path) -> None:
     folder = warned(tmp_path, vllm="gpu-constructs::cpu-units", L4="gpu-constructs::GPU095")
     found = [each for each in check_files([folder]).findings if each.message == "so\nit is"]
     assert [(each.rule, each.severity) for each in found] == [
@@ -123,16 +123,15 @@ def test_check_of_an_assembly_repeats_once_what_its_constructs_warned_of(tmp_pat
     ]
     assert [each.origin and each.origin.construct_path for each in found] == ["Demo/L4", "Demo/vllm"]
     assert all("acknowledge gpu-constructs::" in each.fix for each in found)
+    assert "so\nit is" not in {each.message for each in report_in([folder]).findings}  # at synth, CDK shows it
+    note = {"type": "aws:cdk:info", "data": "not checked: so it is [ack: gpu-constructs::GPU229]"}
+    (finding,) = check_files([app(tmp_path, {"/Demo/vllm": [note]}, body=odd())]).unchecked
+    assert (finding.message, finding.severity) == ("so it is", "info")
 
 
 def test_a_repeated_warning_names_the_other_constructs_that_have_it(tmp_path: Path) -> None:
     folder = warned(tmp_path, **dict.fromkeys(("A/train", "B/train"), "gpu-constructs::cpu-units"))
     assert "so\nit is (also of Demo/B/train)" in {each.message for each in check_files([folder]).findings}
-
-
-def test_at_synth_nothing_is_repeated_as_cdk_shows_it(tmp_path: Path) -> None:
-    folder = warned(tmp_path, vllm="gpu-constructs::cpu-units")
-    assert "so\nit is" not in {each.message for each in report_in([folder]).findings}
 
 
 @pytest.mark.parametrize("name", ["other::cpu-units", "gpu-constructs::cpu\nunits", "gpu-constructs::GPU060"])

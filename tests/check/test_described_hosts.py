@@ -66,7 +66,7 @@ def test_they_stand_for_a_group_that_no_file_describes(made: dict[str, Any], rea
 
 def test_a_host_of_no_file_has_no_metadata_that_declares_its_image() -> None:
     found = {each.rule: each for each in reviewed(elsewhere(LaunchType="EC2"), "p2.xlarge").findings}
-    assert "Metadata" not in found["GPU229"].fix
+    assert found["GPU229"].fix == "describe hosts of a type for which there is an ECS-optimized image"
 
 
 def test_every_type_in_more_clusters_than_can_be_judged_is_refused() -> None:

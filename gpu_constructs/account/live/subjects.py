@@ -10,7 +10,7 @@ from gpu_constructs.account.answers import Answers, Thing, listed, number, short
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import MESSAGE, NAME
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.rules.finding import and_list
+from gpu_constructs.rules.finding import or_list
 
 _MOST_NAMES = 3
 _COMPARED = 1_000
@@ -86,7 +86,7 @@ def described_as(answers: Answers, name: str) -> Thing:
             argument="NAME",
             value=name,
             nearest=nearest,
-            otherwise="" if nearest or not there else f"the answers have {and_list(there)}",
+            otherwise="" if nearest or not there else f"name one that is there, such as {or_list(there[:_MOST_NAMES])}",
         )
     if len(services) > 1:
         names = " or ".join(sorted(text(each, "serviceName") for each in services))

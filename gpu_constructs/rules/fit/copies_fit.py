@@ -167,7 +167,7 @@ def known_room(context: Context) -> Problems:
 )
 def a_host_for_each_copy(context: Context) -> Problems:
     for each, wanted in context.once(wanted_copies):
-        if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
+        if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts > 0:
             shared = tuple(one for one in each.workload.constraints if one.type != "distinctInstance")
             yield Problem(
                 about=each.workload,
@@ -200,13 +200,13 @@ def _of_copies(context: Context) -> Problems:
     yield from {each.message: each for each in _of_agents(context)}.values()
     for each, wanted in context.once(wanted_copies):
         ports = each.ports
-        if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
+        if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts > 0:
             yield Problem(
                 about=each.workload,
                 message=f"{wanted} tasks take host port {_port_list(ports)}, which each host has once, and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
                 "at most: the others never start",
-                fix="more hosts, or no host port",
+                fix="more hosts" if each.task.network_mode == "host" else "more hosts, or no host port",
                 ways=(
                     *_dynamic(each.task, ports, " behind a load balancer"),
                     *one_way("network mode awsvpc", replace(each.task, network_mode="awsvpc")),

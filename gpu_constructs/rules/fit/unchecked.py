@@ -26,6 +26,8 @@ _TEMPLATE = f"check these files with the one that does, or declare its image: {_
 _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]}, or declare_instance_types in the app"
 _LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
 _OPTIONS = "write CoreCount and ThreadsPerCore out, or take them from context"
+_USUAL = "describe hosts of a type for which there is an ECS-optimized image"
+_PROVIDED = "one kind of types, with the ImageType that AWS Batch has for them, such as ECS_AL2023_NVIDIA"
 _MORE_FILES = "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
 
 UNCHECKED: Final = "GPU229"
@@ -144,8 +146,9 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
             which = str(pool.image_written) if is_id else f"of {pool.name}"
             is_unread = pool.kind is PoolKind.BATCH and {pool.names_image, pool.user_data.format} == {UNKNOWN}
             what = f"the launch template of {pool.name}" if is_unread else f"what is in the machine image {which}"
-            declared = f"declare it: {_FACTS}" if pool.origin else _MORE_FILES  # hosts of --hosts have no metadata
-            yield what, (_TEMPLATE if is_unread else declared).format(fact), pool
+            own = f"declare it: {_FACTS}" if pool.origin else _USUAL  # hosts of --hosts have no metadata
+            is_provided = pool.kind is PoolKind.BATCH and pool.names_image is not True
+            yield what, (_TEMPLATE if is_unread else _PROVIDED if is_provided else own).format(fact), pool
 
 
 def _missing(context: Context, route: Route) -> Iterator[tuple[str, str]]:

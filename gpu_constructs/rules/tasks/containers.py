@@ -291,9 +291,9 @@ def _problem(task: Task, container: Container, what: str, fix: str, changes: str
 
 
 def _sign_of_gpu(container: Container, *, at_gpus: bool) -> str:
-    if container.devices:
+    if container.devices or container.privileged is True:
         return ""
-    if at_gpus and container.privileged is not True and made_for_devices(str(container.image)) is MadeFor.NVIDIA:
+    if at_gpus and made_for_devices(str(container.image)) is MadeFor.NVIDIA:
         return f"has an image for GPUs ({brief(str(container.image))}) on hosts that have some,"
     if container.needs is not None:
         return "states what it needs of a GPU,"

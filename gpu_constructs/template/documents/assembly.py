@@ -201,12 +201,12 @@ def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
     return found
 
 
-# "[ack: …]" is where `addWarningV2` of CDK writes the id (aws-cdk-lib/core/lib/annotations.ts).
+# "[ack: …]" is where `addWarningV2` and `addInfoV2` of CDK write the id (aws-cdk-lib/core/lib/annotations.ts).
 _OF_OURS = re.compile(rf"(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}})\]", re.DOTALL)
 
 
 def _warnings(notes: Mapping[str, Node], file: str) -> Iterator[Warned]:
-    for path, said in _noted(notes, "aws:cdk:warning"):
+    for path, said in (*_noted(notes, "aws:cdk:warning"), *_noted(notes, "aws:cdk:info")):
         if isinstance(said, str) and (found := _OF_OURS.fullmatch(said)):
             at = Origin(resource=path.rpartition("/")[2], file=file, construct_path=path.removeprefix("/"))
             yield Warned(origin=at, id=found["id"], text=found["text"])

@@ -45,9 +45,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     subnets = launch.section("NetworkConfiguration").get("Subnets")
-    cluster = clusters.named(properties.get("ClusterName"), resource.origin.place)
-    if cluster is None:
-        cluster = clusters.of_provider(resource.reference)
+    named = clusters.named(properties.get("ClusterName"), resource.origin.place)
     return Pool(
         name=resource.logical_id,
         min_instances=0,
@@ -55,7 +53,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
         kind=PoolKind.MANAGED_INSTANCES,
         bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
-        cluster=cluster,
+        cluster=clusters.of_provider(resource.reference) if named is None else named,
         provider=properties.text("Name"),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from gpu_constructs.fleet.purchase import RANGES, REQUIREMENTS, selected_types
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import in_zone
-from gpu_constructs.template.resources.section import Section, given
+from gpu_constructs.template.resources.section import Section, given, is_list
 
 _SPECIFICATION = "CapacityReservationSpecification"
 
@@ -108,7 +108,6 @@ def _option_of_template(data: Section) -> PurchaseOption | Unknown:
 
 def _distribution(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
     written = policy.section("InstancesDistribution")
-    percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
     segments: list[str | Unknown] = []
     for segment in written.sections("DistributionSegments"):
         for each in segment.texts("TargetCapacityTypes"):
@@ -116,7 +115,7 @@ def _distribution(policy: Section, template_option: PurchaseOption | Unknown) ->
             segments.append(each)
     return Distribution(
         on_demand_base=written.integer("OnDemandBaseCapacity") or 0,
-        on_demand_percentage=given(percentage, MAX_PERCENT),
+        on_demand_percentage=given(written.integer("OnDemandPercentageAboveBaseCapacity"), MAX_PERCENT),
         spot_allocation=written.text("SpotAllocationStrategy"),
         segments=tuple(segments),
         template_option=template_option,
@@ -190,23 +189,19 @@ def _one(target: Section, key: str) -> str | Unknown | None:
     if len(texts) != 1:
         return UNKNOWN if texts else None
     first = _named(target, key)
-    return first.logical_id if isinstance(first, Reference) else texts[0]
+    return first.logical_id if isinstance(first, Reference) else texts[0] or None  # an empty text names none
 
 
 def _named(target: Section, key: str) -> Value:
     written = target.get(key)
-    if isinstance(written, Sequence) and not isinstance(written, str):
-        return written[0] if len(written) == 1 else None
-    return written
+    return written if not is_list(written) else written[0] if len(written) == 1 else None
 
 
 def _instances(group: Resource, of: Reservation) -> int | Unknown | None:
     written = group.own_metadata.get(RESERVED_INSTANCES)
     if written is None:
         return of.instances
-    if isinstance(written, int) and not isinstance(written, bool):
-        return written
-    return UNKNOWN
+    return written if isinstance(written, int) and not isinstance(written, bool) else UNKNOWN
 
 
 _MANUFACTURERS = {

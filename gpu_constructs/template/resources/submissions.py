@@ -276,6 +276,7 @@ def job_container(section: Section, name: str) -> Container:
         memory_limit_mib=memory,
         shared_memory_mib=linux.integer("SharedMemorySize"),
         devices=linux.known_texts("Devices", "HostPath"),
+        privileged=given(section.flag("Privileged"), default=False),
         environment=environment_of(section),
         image=section.text("Image"),
         relations=Relations(mount_paths=mount_paths_of(section)),

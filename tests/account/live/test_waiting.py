@@ -254,7 +254,7 @@ def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("chatt", "did you mean chat?"), ("deadbeef", "the answers have chat and ml")]
+    ("name", "hint"), [("chatt", "did you mean chat?"), ("deadbeef", "name one that is there, such as chat or ml")]
 )
 def test_a_name_that_is_not_there_is_answered_with_names_like_it(name: str, hint: str) -> None:
     found = answers([cluster(), {"services": [{"serviceName": "ml"}]}])

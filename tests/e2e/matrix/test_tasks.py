@@ -23,7 +23,7 @@ from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITH
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
 from tests.matrix.task_contradictions import REMARKS, REMARKS_ON_HOSTS, Combination
 from tests.matrix.tasks import EVERYTHING, Defined, legal, managed_case
-from tests.synthesis import ROOT, Site
+from tests.synthesis import ROOT
 
 Record = Callable[[str, object], None]
 
@@ -186,7 +186,6 @@ if EVERYTHING:
     def test_cdks_own_validation_takes_every_share_under_the_flags_of_a_new_app(
         tmp_path: Path, record_property: Record
     ) -> None:
-        assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
         ended = subprocess.run(
             [sys.executable, "-W", "error", "-c", VALIDATED, str(tmp_path)],
             cwd=ROOT,

@@ -121,6 +121,7 @@ Resources:
     Properties:
       LaunchTemplateData:
         InstanceMarketOptions: {MarketType: capacity-block}
+        CapacityReservationSpecification: {CapacityReservationTarget: {CapacityReservationId: ''}}
   Environment:
     Properties:
       ComputeResources:
@@ -128,12 +129,11 @@ Resources:
         MaxvCpus: 192
         LaunchTemplate: {LaunchTemplateId: !Ref Template}
 """
-_TARGET = "\n        CapacityReservationSpecification: {CapacityReservationTarget: {CapacityReservationId: cr-1}}"
 
 
 def test_a_compute_environment_in_a_capacity_block_names_the_block() -> None:
     assert about_batch(_BLOCK) == ["GPU163"]
-    assert about_batch(_BLOCK.replace("capacity-block}", f"capacity-block}}{_TARGET}")) == []
+    assert about_batch(_BLOCK.replace("''", "cr-1")) == []
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ TWICE = replace(task(), containers=(Container(name="c0", host_ports=((8080, "tcp
             id="a fleet that is full of network interfaces",
         ),
         pytest.param(
-            service(task(), pool(most=0), copies=3, low=0),
+            service(task(ports=(8080,)), pool(most=0), copies=3, low=0, constraints=DISTINCT),
             "GPU009",
             ["none of the 3 tasks have room: L4 holds 0 at MaxSize"],
             id="no hosts at all",

@@ -50,7 +50,10 @@ _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inferen
     [
         (_CUDA, ["g6.xlarge"], {}, 1),
         ("vllm/vllm-openai:v0.11.0", ["g6.xlarge"], {}, 1),
+        ("localai/localai:v4.9.0-gpu-nvidia-cuda-12", ["g6.xlarge"], {}, 1),
+        ("vllm/vllm-openai-cpu:v0.23.0", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
         ("python:3.12", ["g6.xlarge"], {}, 0),
+        (_CUDA, ["g6.xlarge"], {"privileged": True}, 0),  # it has the devices
         (_CUDA, ["g6.xlarge", "m7i.xlarge"], {}, 0),
         (_CUDA, ["g6.xlarge"], {"daemon": True}, 0),  # it may watch the GPUs
         (_NEURON, ["inf2.xlarge"], {}, 1),

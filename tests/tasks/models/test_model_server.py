@@ -269,7 +269,7 @@ def test_arguments_that_a_server_takes_are_kept(name: Preset, arguments: list[st
         ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
         ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
         (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
-        (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
+        (_LLAMA, ["--quantization", "mine"], {}, [("info", "must have [ack: gpu-constructs::GPU229]")]),
         (f"{_QWEN_32B}-AWQ", ["-q=awq_marlin"], {}, [("warning", "needs about 28.3 GiB on each")]),
         (_LLAMA, [], {"command": ["sleep"]}, []),
         (
