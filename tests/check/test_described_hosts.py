@@ -55,13 +55,16 @@ def test_they_stand_for_a_group_that_no_file_describes(made: dict[str, Any], rea
     body = template()
     resources = body["Resources"]
     resources["Provider"]["Properties"]["AutoScalingGroupProvider"]["AutoScalingGroupArn"] = made
-    del resources["Hosts"]
+    hosts = resources.pop("Hosts")
     resources["Made"] = {"Type": "Custom::Group", "Properties": {"ServiceToken": "arn"}}
     alone = {each.rule: each for each in check_files([body]).findings}
     assert alone["GPU005"].message.startswith(reason)
     assert ("--hosts g6.xlarge=4" in alone["GPU005"].fix) is ("Fn::GetAtt" in made)
     assert "GPU229" in alone
     assert not {"GPU005", "GPU229"} & {each.rule for each in reviewed(body).findings}
+    resources["Made"]["Properties"]["Name"] = {"Ref": "Hosts"}  # whose ARN it looks up
+    rules = {each.rule for each in check_files([{"Resources": {**resources, "Hosts": hosts}}]).findings}
+    assert ("GPU005" in rules) is ("Fn::ImportValue" in made)
 
 
 def test_a_host_of_no_file_has_no_metadata_that_declares_its_image() -> None:

@@ -49,6 +49,7 @@ class Clusters:
         self._open = {
             self._names[each.reference] for each in index.all(CLUSTER) if is_open(each.properties.get("ClusterName"))
         }
+        self._deploy_names_one = any(is_open(each.properties.get("Name")) for each in index.all(CAPACITY_PROVIDER))
         # The associations come last, and replace what the cluster itself says.
         self._strategies = {each.cluster: each.strategy for each in listings}
 
@@ -90,14 +91,9 @@ class Clusters:
             and (cluster, provider) not in self._of_clusters
             and not any(each.is_open for each in self._listings if each.cluster in {cluster, UNKNOWN})
             and not any(isinstance(each.cluster, Unknown) and provider in each.providers for each in self._listings)
-            and not self._has_provider_with_open_name
+            and not self._deploy_names_one  # any name may mean it
             and not self._may_be_listed_otherwise
         )
-
-    @cached_property
-    def _has_provider_with_open_name(self) -> bool:
-        """Whether the deploy names a provider, so that any name may mean it."""
-        return any(is_open(each.properties.get("Name")) for each in self._index.all(CAPACITY_PROVIDER))
 
     @cached_property
     def _may_be_listed_otherwise(self) -> bool:

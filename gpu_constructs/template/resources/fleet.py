@@ -156,7 +156,7 @@ class Files:
         if found is None or found.type != CAPACITY_PROVIDER:
             return found if found is not None and found.type == AUTO_SCALING_GROUP else None
         arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-        return self.index.find(arn, AUTO_SCALING_GROUP, found.origin.place)
+        return self.index.looked_up(arn, AUTO_SCALING_GROUP, found.origin.place)
 
     def weights(self, pool: Pool) -> frozenset[object]:
         """The weights that the group of a pool gives instance types."""

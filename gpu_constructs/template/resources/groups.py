@@ -70,7 +70,7 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
-        self._known = cache(self._read)  # capacity providers may share a group
+        self.of = cache(self._read)  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all("AWS::AutoScaling::WarmPool"):
             properties = Section.of(each, notes)
@@ -78,11 +78,8 @@ class Groups:
             if group is not None:
                 self._warm_pools[group.reference] = _warm_pool(properties)
 
-    def of(self, resource: Resource) -> Pool:
-        """The hosts of a group, with every type of it."""
-        return self._known(resource)
-
     def _read(self, resource: Resource) -> Pool:
+        """The hosts of a group, with every type of it."""
         properties = Section.of(resource, self._notes)
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
@@ -105,11 +102,12 @@ class Groups:
         )
 
     def _settings(self, resource: Resource, properties: Section) -> GroupSettings:
-        is_only = self._ids[resource.logical_id] == 1
         is_weighted = any(each.has("WeightedCapacity") for each in overrides_of(properties))
         counts_hosts = _counts_hosts(properties) and not is_weighted
         return GroupSettings(
-            name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
+            name=resource.logical_id
+            if self._ids[resource.logical_id] == 1
+            else f"{resource.stack}/{resource.logical_id}",
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
             desired_instances=_hosts(properties, _DESIRED) if properties.has(_DESIRED) else None,
             capacity_of_a_host=1 if counts_hosts else UNKNOWN,

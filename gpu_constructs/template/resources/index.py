@@ -19,6 +19,7 @@ from gpu_constructs.template.model import (
     Text,
     Value,
     begin_of,
+    mentioned,
     references_in,
 )
 from gpu_constructs.template.resources.names import construct_path
@@ -141,6 +142,13 @@ class Index:
         reference = _pointed_at(value)
         found = None if reference is None else self.at(reference)
         return found if found is not None and found.type.startswith(CUSTOM) else None
+
+    def looked_up(self, value: Value, resource_type: str, near: Place) -> Resource | None:
+        """As `find`; of a value that a custom resource gives, the only resource of the type that it is told of."""
+        function = self.custom(value)
+        told = () if function is None else (self.at(each, resource_type) for each in mentioned(function)[1])
+        found = {each.reference: each for each in told if each is not None}
+        return next(iter(found.values())) if len(found) == 1 else self.find(value, resource_type, near)
 
     def find(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Resource | None:
         """The resource a property names: by reference, ARN, name or a parameter with one; names mean what is `near`."""

@@ -44,7 +44,6 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
     """Reads a provider of Managed Instances."""
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
-    subnets = launch.section("NetworkConfiguration").get("Subnets")
     named = clusters.named(properties.get("ClusterName"), resource.origin.place)
     return Pool(
         name=resource.logical_id,
@@ -58,7 +57,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
         **values_of(managed_types(launch)),
-        **networks.of_hosts(subnets),
+        **networks.of_hosts(launch.section("NetworkConfiguration").get("Subnets")),
     )
 
 
@@ -114,7 +113,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             pool = managed_pool(properties, resource, clusters, networks)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-            group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)
+            group = index.looked_up(arn, AUTO_SCALING_GROUP, resource.origin.place)
             if group is None:  # another file defines it
                 hosts = pool_of(resource, UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN)
             else:
@@ -146,7 +145,6 @@ def _provided_pool(properties: Section, resource: Resource, hosts: Pool, cluster
     # (TestAccECSCapacityProvider_basic), and no page says otherwise.
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
-    protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
     listed = clusters.of_provider(resource.reference)
     cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else hosts.cluster
     return replace(
@@ -154,7 +152,7 @@ def _provided_pool(properties: Section, resource: Resource, hosts: Pool, cluster
         name=resource.logical_id,
         origin=resource.origin,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
-        managed_termination_protection=protection or False,
+        managed_termination_protection=provider.looked_up("ManagedTerminationProtection", _STATUS) or False,
         cluster=cluster,
         associated=clusters.associates(resource.reference, cluster),
         told_cluster=_told_cluster(hosts, cluster, clusters),

@@ -22,7 +22,7 @@ from gpu_constructs import (
     UnknownNameError,
 )
 from gpu_constructs.facts import Architecture
-from gpu_constructs.fleet import PurchaseOption, Reservation
+from gpu_constructs.fleet import Reservation
 from tests.synthesis import Properties, Site
 
 PROVIDER = "AWS::ECS::CapacityProvider"
@@ -166,10 +166,7 @@ def test_faces_that_tasks_and_services_need(site: Site) -> None:
 
 def test_the_pool_says_what_comes(site: Site) -> None:
     pool = managed(site, purchase=RESERVED).pool
-    assert pool.bought.option is PurchaseOption.RESERVED
     assert pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=GROUP)
-    assert pool.requirements is not None
-    assert pool.requirements.allowed_instance_types == ("g6.xlarge",)
 
 
 @pytest.mark.parametrize(
