@@ -109,13 +109,13 @@ def test_a_job_may_have_several_containers() -> None:
     properties = {
         "Containers": [
             {"Name": "a", "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]},
-            {"Name": "b", "Essential": False},
+            {"Name": "b", "Privileged": True},
         ],
         "RuntimePlatform": {"CpuArchitecture": "ARM64"},
         "IpcMode": "host",
     }
     found = task(EcsProperties={"TaskProperties": [properties]})
-    assert [(each.name, each.gpus) for each in found.containers] == [("a", 1), ("b", 0)]
+    assert [(each.name, each.gpus, each.privileged) for each in found.containers] == [("a", 1, False), ("b", 0, True)]
     assert (found.architecture, found.ipc_mode, found.used_keys) == (Architecture.ARM64, "host", ("IpcMode",))
 
 
