@@ -23,7 +23,6 @@ from gpu_constructs.facts.model_memory import (
     memory_of_model,
 )
 from gpu_constructs.facts.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
-from gpu_constructs.facts.prices import Price
 from gpu_constructs.facts.values import dataclass
 
 EXAMPLES = """\
@@ -251,7 +250,16 @@ def _of_offer(found: Listing, offer: Offer) -> dict[str, object]:
             "interconnect": devices.interconnect,
         },
         "gpus_for_the_model": None if found.memory is None else gpus_that_hold(found.memory, each),
-        "price": None if offer.price is None else _price_facts(offer, offer.price),
+        "price": None
+        if offer.price is None
+        else {
+            "usd_per_hour": offer.price.usd_per_hour,
+            "usd_per_accelerator_hour": offer.usd_per_accelerator_hour,
+            "region": offer.price.region,
+            "recorded": str(offer.price.recorded),
+            "dated": offer.price.dated,
+            "source": offer.price.source,
+        },
         "network_gbps": each.network.gbps,
         "efa": each.network.efa_supported,
         "instance_store_gb": each.local_storage_gb,
@@ -264,17 +272,6 @@ def _of_offer(found: Listing, offer: Offer) -> dict[str, object]:
         "current_generation": each.current_generation,
         "bare_metal": each.bare_metal,
         "burstable": each.burstable,
-    }
-
-
-def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
-    return {
-        "usd_per_hour": price.usd_per_hour,
-        "usd_per_accelerator_hour": offer.usd_per_accelerator_hour,
-        "region": price.region,
-        "recorded": str(price.recorded),
-        "dated": price.dated,
-        "source": price.source,
     }
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
+from math import prod
 
 from gpu_constructs.errors import InvalidValueError, counted, shown
 from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.facts.model import InstanceType, Vendor
 from gpu_constructs.facts.model_shapes import ModelShape, model_named
+from gpu_constructs.facts.servers import OTHER_COPIES, ServerFacts, uses_other_hosts
 from gpu_constructs.facts.values import StrEnum, dataclass
 
 CONTEXT = 8192
@@ -64,11 +66,12 @@ _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
 # Weights elsewhere than on the GPUs, parts of them on other hosts, or options that are not in the command.
-_CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load-format|torchao.*|data-parallel-.*)|-dp.+")
+_CHANGES_SIZE = re.compile(rf"--(?:.*offload.*|config|.*override.*|load-format|torchao.*)|{OTHER_COPIES.pattern}")
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
-# With it, vLLM does not use --gpu-memory-utilization (https://docs.vllm.ai/en/stable/api/vllm/config/cache/).
+# With it, vLLM uses --gpu-memory-utilization only to look for free memory as it starts: request_memory and
+# determine_available_memory of vllm/v1/worker, https://docs.vllm.ai/en/stable/api/vllm/config/cache/.
 _CACHE_SIZE = re.compile(r"--kv-cache-memory")
 _CACHE = re.compile(r"--kv-cache")
 _MOST_TOKENS = 100_000_000
@@ -106,15 +109,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """The memory of a model, part by part; of one that is served with `said`, the arguments, and whether vLLM does."""
+    """The memory of a model, part by part; served with a part of each GPU, by vLLM or not, by a number told of GPUs."""
 
     shape: ModelShape
     precision: str
     context: int
     sequences: int
     parts: tuple[Part, ...]
-    said: Mapping[str, object] = field(default_factory=dict)
+    fraction: float = MEMORY_FRACTION
     by_vllm: bool = False
+    told: int = 0
 
     @property
     def name(self) -> str:
@@ -123,25 +127,30 @@ class ModelMemory:
         what = f"a model of {shape.parameters:g} billion parameters" if shape.assumed else shape.name
         return f"{what} in {self.precision}"
 
+    def shared_by(self, gpus: int) -> int:
+        """How many of so many GPUs share the weights."""
+        return min(self.told or gpus, gpus)
+
     def gib_on_each(self, gpus: int = 1) -> float:
         """What each GPU must hold in GiB, of so many that share the model."""
         return sum(each.on_each(gpus) for each in self.parts)
 
     def too_large_for(self, instance_type: InstanceType, count: int, share: float | None = None) -> str:
         """Why so many GPUs of a host, or a share of one in MiB, do not hold its weights; empty where they may."""
+        count = self.shared_by(count)
         most, usable = share or most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type) or 0
         weights, there = self.parts[0].gib * 1024 / MARGIN, f"{counted(count, 'GPU')} of {instance_type}"
+        there = there if share is None else "the share"
         # A share shows the whole GPU (`served_memory`), of which vLLM's part may be less than the share.
-        fraction = fraction_of(self.said)
-        used = count * usable * fraction if share is None else min(share, usable * fraction)
+        used = count * usable * self.fraction if share is None else min(share, usable * self.fraction)
         if most is None:
             return ""
         if weights > count * most:
             has = count * min(most, instance_type.gpu_memory_mib or most)
             return f"{there} {'has' if count == 1 else 'have'} {gib_of(has):g} GiB"
-        if self.by_vllm and not any(map(_CACHE_SIZE.match, self.said)) and weights > used:
+        if self.by_vllm and weights > used:
             # It starts with room for what it caches or not at all: "No available memory for the cache blocks".
-            part = f"--gpu-memory-utilization {fraction:g}"
+            part = f"--gpu-memory-utilization {self.fraction:g}"
             return f"vLLM takes {used / 1024:.1f} GiB of {there} for weights and cache ({part})"
         return ""
 
@@ -194,9 +203,9 @@ def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | No
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA or not vllm_takes(memory, instance_type):
         return None
-    usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
-    splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))
-    return next((each for each in splits if memory.gib_on_each(each) * 1024 <= usable), None)
+    usable = (cuda_memory_mib(instance_type) or 0) * memory.fraction
+    splits = (each for each in range(memory.told or 1, devices.logical_count + 1) if may_split(memory.shape, each))
+    return next((each for each in splits if memory.gib_on_each(memory.shared_by(each)) * 1024 <= usable), None)
 
 
 def vllm_takes(memory: ModelMemory, instance_type: InstanceType) -> bool:
@@ -218,10 +227,11 @@ def may_split(shape: ModelShape, gpus: int) -> bool:
     return shape.heads % gpus == 0 and is_even
 
 
-def served(model: str, said: Mapping[str, object], *, by_vllm: bool) -> ModelMemory | None:
+def served(model: str, said: Mapping[str, object], server: ServerFacts) -> ModelMemory | None:
     """A model with the arguments of its server; None where its name or one of them leaves open what it needs."""
-    found = model_named(model)
-    if found is None or any(map(_CHANGES_SIZE.fullmatch, said)):
+    found, by_vllm, sizes = model_named(model), "vllm" in server.entry_point, server.sizes(said)
+    # Copies of a model do not share its weights, but the experts in them (OTHER_COPIES has the source).
+    if found is None or "data" in sizes or any(map(_CHANGES_SIZE.fullmatch, said)) or uses_other_hosts(said):
         return None
     shape, precision = found
     # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
@@ -232,7 +242,10 @@ def served(model: str, said: Mapping[str, object], *, by_vllm: bool) -> ModelMem
         context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
     elif re.fullmatch(r"[1-9][0-9]{0,7}", str(told)):
         context = int(str(told))
-    return replace(memory_of_model(shape, precision=precision, context=context), said=said, by_vllm=by_vllm)
+    told = prod(size for _, size in sizes.values()) if sizes else 0
+    fraction = 1 if by_vllm and any(map(_CACHE_SIZE.match, said)) else fraction_of(said)
+    memory = memory_of_model(shape, precision=precision, context=context)
+    return replace(memory, fraction=fraction, by_vllm=by_vllm, told=told)
 
 
 def said_of(said: Mapping[str, object], options: frozenset[str]) -> object:

@@ -70,11 +70,14 @@ _DEEPSEEK = (
 # Name, parameters in units of 10^9, layers, hidden size, heads, heads with keys and values, size of each, tokens of the
 # vocabulary, longest context.
 _SHAPES = (
+    ("whisper-large-v3", 1.55, 0, 0, 0, 1, 0, 0, 0),  # without a cache of keys and values, as the next and FLUX.1
+    ("sdxl-base", 3.5, 0, 0, 0, 1, 0, 0, 0),
     ("mistral-7b", 7.25, 32, 4096, 32, 8, 128, 32_768, 32_768),
     ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 128, 152_064, 131_072),
     ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128, 128_256, 131_072),
     ("gemma-2-9b", 9.24, 42, 3584, 16, 8, 256, 256_000, 8192),
     ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 128, 152_064, 131_072),
+    ("flux.1", 16.5, 0, 0, 0, 1, 0, 0, 0),  # the transformer of 12 and the text encoders of 4.5
     ("gpt-oss-20b", 20.9, 24, 2880, 64, 8, 64, 201_088, 131_072),
     ("gemma-3-27b", 27.0, 62, 5376, 32, 16, 128, 262_208, 131_072),
     ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 128, 151_936, 262_144),  # the context is that of its versions of 2507
@@ -91,7 +94,8 @@ _WINDOWS = {"gemma-2-9b": (21, 4096), "gpt-oss-20b": (12, 128), "gemma-3-27b": (
 _LATENTS = {"deepseek-v3": 576}
 # Of these the embeddings are the output head; Gemma 3 has an encoder of images.
 _ONE_MATRIX = {"gemma-2-9b": 0.0, "gemma-3-27b": 0.42}
-_PRECISIONS = {"gpt-oss-20b": "mxfp4", "gpt-oss-120b": "mxfp4", "deepseek-v3": "fp8"}
+_IN_16_BITS = dict.fromkeys(("whisper-large-v3", "sdxl-base"), "fp16")
+_PRECISIONS = {**_IN_16_BITS, "gpt-oss-20b": "mxfp4", "gpt-oss-120b": "mxfp4", "deepseek-v3": "fp8"}
 _CHECKPOINTS = {
     "gpt-oss-20b": (("mxfp4", 12.8),),
     "gpt-oss-120b": (("mxfp4", 60.8),),
@@ -100,40 +104,25 @@ _CHECKPOINTS = {
 }
 _SOURCES = {"gpt-oss-20b": _GPT_OSS_20B, "gpt-oss-120b": _GPT_OSS, "deepseek-v3": _DEEPSEEK}
 
-# Name, parameters, precision.
-_WITHOUT_CACHE = (
-    ("whisper-large-v3", 1.55, "fp16"),
-    ("sdxl-base", 3.5, "fp16"),
-    ("flux.1", 16.5, "bf16"),  # the transformer of 12 and the text encoders of 4.5
-)
-
 MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
-    sorted(
-        (
-            *(ModelShape(name=name, parameters=size, precision=precision) for name, size, precision in _WITHOUT_CACHE),
-            *(
-                ModelShape(
-                    name=name,
-                    parameters=parameters,
-                    layers=layers,
-                    hidden=hidden,
-                    heads=heads,
-                    kv_heads=kv_heads,
-                    head_size=head_size,
-                    latent=_LATENTS.get(name, 0),
-                    windowed_layers=_WINDOWS.get(name, (0, 0))[0],
-                    window=_WINDOWS.get(name, (0, 0))[1],
-                    longest=longest,
-                    in_16_bits=(1 if name in _ONE_MATRIX else 2) * tokens * hidden / 1e9 + _ONE_MATRIX.get(name, 0),
-                    precision=_PRECISIONS.get(name, "bf16"),
-                    checkpoints=_CHECKPOINTS.get(name, ()),
-                    source=_SOURCES.get(name, _LITGPT),
-                )
-                for name, parameters, layers, hidden, heads, kv_heads, head_size, tokens, longest in _SHAPES
-            ),
-        ),
-        key=lambda each: each.parameters,
+    ModelShape(
+        name=name,
+        parameters=parameters,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_size=head_size,
+        latent=_LATENTS.get(name, 0),
+        windowed_layers=_WINDOWS.get(name, (0, 0))[0],
+        window=_WINDOWS.get(name, (0, 0))[1],
+        longest=longest,
+        in_16_bits=(1 if name in _ONE_MATRIX else 2) * tokens * hidden / 1e9 + _ONE_MATRIX.get(name, 0),
+        precision=_PRECISIONS.get(name, "bf16"),
+        checkpoints=_CHECKPOINTS.get(name, ()),
+        source=_SOURCES.get(name, _LITGPT) if layers else "",
     )
+    for name, parameters, layers, hidden, heads, kv_heads, head_size, tokens, longest in _SHAPES
 )
 """The models, by size."""
 

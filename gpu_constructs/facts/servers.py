@@ -29,6 +29,10 @@ _DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
 # vLLM and SGLang read options with argparse, and end with "expected one argument"
 # (https://docs.vllm.ai/en/stable/cli/serve.html); SGLang has neither of these.
 _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
+# With these, and with Ray, GPUs of other hosts may take part, and with those some copies of the model may run there:
+# https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
+_OTHER_HOSTS = re.compile("--nnodes|-n|--(?:master|dist-init|nccl-init)-addr")
+OTHER_COPIES = re.compile(r"--data-parallel-(?!size$).+|-dp.+|--headless")
 
 
 class MadeFor(StrEnum):
@@ -80,7 +84,8 @@ class ServerFacts:
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         takes_variables: Whether variables do for its arguments, such as ``NUM_SHARD`` for ``--num-shard``.
         is_strict: Whether it ends at an option without its value, and at one that has its value in the same text.
-        parallel: Arguments that make it use more than one GPU; empty where it needs none.
+        parallel: Arguments that make it use more than one GPU, by what they divide; empty where it needs none. Of
+            copies of the model, ``data``, there may be ``data_here`` on this host.
         gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
             server from which that is so.
         arm64_gpus_from: The compute capability from which on its image for arm64 has code, by the version of the server
@@ -106,7 +111,7 @@ class ServerFacts:
     gpu_arguments: tuple[str, ...] = ()
     takes_variables: bool = False
     is_strict: bool = False
-    parallel: tuple[str, ...] = ()
+    parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
     gpus_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     arm64_gpus_from: Mapping[str, str] = field(default_factory=dict)
     max_gpus: int | None = None
@@ -117,6 +122,17 @@ class ServerFacts:
     of_gpus: str = ""
     architecture: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    def sizes(self, said: Mapping[str, object]) -> Mapping[str, tuple[str, int]]:
+        """What it is told of `parallel`: the option and its size on this host, 0 where that is not known."""
+        kinds = self.parallel or {"tensor": self.gpu_arguments[:1]}
+        told = {kind: (each, f"{said[each]}") for each in said for kind, names in kinds.items() if each in names}
+        sizes = {kind: (each, int(of) if re.fullmatch("[0-9]{1,4}", of) else 0) for kind, (each, of) in told.items()}
+        if "data" in sizes and any(map(OTHER_COPIES.fullmatch, said)):
+            sizes["data"] = sizes.pop("data_here", (sizes["data"][0], 1))
+        if "tensor" in sizes and "data_here" not in kinds:
+            sizes.pop("data", None)
+        return sizes
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
         """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""
@@ -175,6 +191,11 @@ def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
             found.pop(name := word.replace("_", "-"), None)  # the last one counts
             found[name] = value
     return found
+
+
+def uses_other_hosts(said: Mapping[str, object]) -> bool:
+    """Whether GPUs of other hosts may take part, so that those of one container need not be enough."""
+    return any(value == "ray" or (_OTHER_HOSTS.fullmatch(each) and value != "1") for each, value in said.items())
 
 
 def _pair(version: str) -> tuple[int, int]:

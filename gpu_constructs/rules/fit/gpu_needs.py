@@ -17,7 +17,7 @@ from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.server_commands import arguments_of, server_of_entry_point, words_of
-from gpu_constructs.rules.finding import Text, Way, Word, and_list
+from gpu_constructs.rules.finding import Text, Way, Word, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
@@ -43,16 +43,15 @@ def gpus_serve_their_containers(context: Context) -> Problems:
     yield from _larger_models(context)
     for kinds in _SAID_TOGETHER:
         for task, pool, types in context.once(_unmet_anywhere):
-            by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
-            missing = [(each, unmet) for each, unmet in by_type if unmet]
-            if missing:
-                yield _problem(task, pool, missing, others=len(missing) < len(by_type))
+            by_type = ((each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types)
+            if missing := [each for each in by_type if each[1]]:
+                yield _problem(task, pool, missing, others=len(missing) < len(types))
 
 
 def _larger_models(context: Context) -> Problems:
     for route, container, model, each in failing_pairs(context, _served_by, _lack_memory):
-        weights = model[0].parts[0].gib
-        needs = GpuNeeds(memory_mib=int(weights * 1024 / max(known(container.gpus, otherwise=1), 1)))
+        weights, gpus = model[0].parts[0].gib, model[0].shared_by(max(known(container.gpus, otherwise=1), 1))
+        needs = GpuNeeds(memory_mib=int(weights * 1024 / gpus))
         with_needs = with_container(route.task, container, replace(container, needs=needs))
         yield Problem(
             about=route.task,
@@ -78,7 +77,7 @@ def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
         return None
     said = arguments_of(server, container, words)
     name = str(said.get(server.argument_for("{model}"), (*words, "")[0]))
-    found = served(name, said, by_vllm="vllm" in server.entry_point)
+    found = served(name, said, server)
     return None if found is None else (found, container)
 
 
@@ -94,11 +93,8 @@ def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, 
     found = []
     for route in context.routed(lambda task: any(each.needs for each in task.containers)):
         task = route.task
-        seen: dict[str, _OnType] = {}
-        for destination in route.destinations:
-            for each in destination.types:
-                if each.name not in seen:
-                    seen[each.name] = each, unmet_needs(task, each)
+        types = {each.name: each for destination in route.destinations for each in destination.types}
+        seen = {name: (each, unmet_needs(task, each)) for name, each in types.items()}
         # Whoever runs a task by hand may choose hosts that serve it.
         is_short = any if route.workload is not None else all
         if seen and is_short(bool(unmet) for _, unmet in seen.values()):
@@ -112,26 +108,27 @@ def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, 
 def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) -> Problem:
     worst = missing[0][1][0]
     container = next(each for each in task.containers if each.name == worst.container)
-    which = f"{and_list(each for each, _ in missing)} of {pool.name}" + (
-        ", which it may be placed on," if others else ""
-    )
+    beside = ", which it may be placed on," if others else ""
+    which = f"{and_list(each for each, _ in missing)} of {pool.name}{beside}"
     of_memory, most = worst.need is NeedKind.GPU_MEMORY, worst.instance_type.gpu_memory_mib
-    undeclared = _undeclared(worst)
+    needs = container.needs and replace(container.needs, memory_mib=most)
+    less = with_container(task, container, replace(container, needs=needs))
+    undeclared, (property_name, called) = _undeclared(worst), _STATED[worst.need]
     return Problem(
         about=task,
         container=container,
         message=Text(
             Word(f"container {container.name} of {task.name}"),
-            f" needs {worst.asked} {_OF[worst.need]}, and {which} {'have' if len(missing) > 1 else 'has'} {worst.has}",
+            f" needs {worst.asked} {called}, and {which} {'have' if len(missing) > 1 else 'has'} {worst.has}",
         ),
         fix="ask for less, or other hosts",
         ways=((Way(text=f"state {undeclared} in the declaration of {worst.instance_type}"),),)
         if undeclared
         else (
             hosts_for(task, pool, "hosts of a type"),
-            _with_less_memory(task, container, most) if of_memory and most else (),
+            *(one_way(f"memory on each GPU no higher than {gib_of(most):g} GiB", less) if of_memory and most else ()),
         ),
-        property_name=_PROPERTIES[worst.need],
+        property_name=property_name,
         value=worst.asked,
         is_shortage=True,
         is_certain=False,
@@ -143,31 +140,15 @@ def _undeclared(unmet: UnmetNeed) -> str:
     devices = unmet.instance_type.accelerators
     if not unmet.instance_type.declared or devices is None:
         return ""
-    field = _FIELDS.get(unmet.need, "")
-    known = {"gpu_memory_mib": devices.memory_mib, "compute_capability": devices.compute_capability}
-    return field if known.get(field, "") is None else ""
+    if unmet.need is NeedKind.GPU_MEMORY:
+        return "gpu_memory_mib" if devices.memory_mib is None else ""
+    return "compute_capability" if unmet.need in _SAID_TOGETHER[2] and devices.compute_capability is None else ""
 
 
-def _with_less_memory(task: Task, container: Container, most: int) -> tuple[Way, ...]:
-    needs = container.needs and replace(container.needs, memory_mib=most)
-    text = f"memory on each GPU no higher than {gib_of(most):g} GiB"
-    return (Way(text=text, things=(with_container(task, container, replace(container, needs=needs)),)),)
-
-
-_PROPERTIES = {
-    NeedKind.GPU_MEMORY: "GpuMemoryMib",
-    NeedKind.COMPUTE_CAPABILITY: "ComputeCapability",
-    NeedKind.PRECISION: "Precision",
-    NeedKind.NVLINK: "Nvlink",
-}
-_FIELDS = {
-    NeedKind.GPU_MEMORY: "gpu_memory_mib",
-    NeedKind.COMPUTE_CAPABILITY: "compute_capability",
-    NeedKind.PRECISION: "compute_capability",
-}
-_OF = {
-    NeedKind.GPU_MEMORY: "of memory on each GPU",
-    NeedKind.COMPUTE_CAPABILITY: "(CUDA compute capability)",
-    NeedKind.PRECISION: "of its GPUs",
-    NeedKind.NVLINK: "between its GPUs",
+# The property that states each need, and how messages call it.
+_STATED = {
+    NeedKind.GPU_MEMORY: ("GpuMemoryMib", "of memory on each GPU"),
+    NeedKind.COMPUTE_CAPABILITY: ("ComputeCapability", "(CUDA compute capability)"),
+    NeedKind.PRECISION: ("Precision", "of its GPUs"),
+    NeedKind.NVLINK: ("Nvlink", "between its GPUs"),
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from math import prod
 from posixpath import commonpath, normpath
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from gpu_constructs.facts.cuda import (
     tag_made_for,
 )
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of
+from gpu_constructs.facts.servers import server_of_image, tag_instead_of, uses_other_hosts
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
@@ -38,7 +39,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
-_DIGITS = 5
 _PYTHON = ("python", "python3")
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
@@ -300,7 +300,7 @@ def can_be_pulled(context: Context) -> Problems:
 def all_used(task: Task) -> Problems:
     for container in task.containers:
         server = server_of_image(container.image) if isinstance(container.image, str) else None
-        gpus = container.gpus
+        gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if server is None or isinstance(gpus, Unknown) or not gpus:
             continue
         words = words_of(container)
@@ -308,13 +308,19 @@ def all_used(task: Task) -> Problems:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
         elif server.gpu_arguments and words is not None:
-            told = _told(server, arguments_of(server, container, words))
-            argument = f"{server.gpu_arguments[0]} {gpus}"
-            if told is None and gpus > 1 and words and server.parallel:
-                yield _problem(task, container, f"uses one of its {gpus} GPUs", f"{argument} in Command, or 1 GPU")
-            elif told is not None and told > gpus:
-                what = f"is told to use {told} GPUs and has {gpus}, so that it does not start"
-                yield replace(_problem(task, container, what, f"{argument} in Command"), is_certain=True)
+            said = arguments_of(server, container, words)
+            sizes = server.sizes(said)
+            used = prod(size for _, size in sizes.values())
+            if not sizes and gpus > 1 and words and server.parallel:
+                fix = f"{server.gpu_arguments[0]} {gpus} in Command, or 1 GPU"
+                yield _problem(task, container, f"uses one of its {gpus} GPUs", fix)
+            elif used > gpus and not uses_other_hosts(said):
+                has = "a part of one" if is_part else gpus
+                what = f"is told to use {used} GPUs and has {has}, so that it does not start"
+                option, size = max(sizes.values(), key=lambda each: each[1])
+                most = gpus * size // used
+                enough = [f"{option} {most}"] if most else [f"{each} 1" for each, _ in sizes.values()]
+                yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=True)
 
 
 @error(
@@ -361,10 +367,3 @@ def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
         property_name="Command",
         is_certain=False,
     )
-
-
-def _told(server: ServerFacts, arguments: Mapping[str, str | Unknown]) -> int | None:
-    """How many GPUs a server is told to use at least; None where it is told nothing."""
-    found = [arguments[each] for each in server.parallel or server.gpu_arguments[:1] if each in arguments]
-    numbers = [int(each) for each in found if isinstance(each, str) and each.isdecimal() and len(each) < _DIGITS]
-    return max(numbers, default=1) if found else None

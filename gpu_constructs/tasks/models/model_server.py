@@ -209,7 +209,6 @@ class ModelServer:
         _require_other(facts, added)
         image = options.get("image")
         image_name = _image_name(name, facts, options.get("tag"), image)
-        told = arguments_in(added).keys() & {*(facts.parallel or facts.gpu_arguments[:1])}
         return cls(
             name=name,
             image=image,
@@ -220,7 +219,7 @@ class ModelServer:
             command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
             model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
             # Arguments of the user that say how GPUs are used take the place of these.
-            gpu_arguments=() if told else facts.gpu_arguments,
+            gpu_arguments=() if facts.sizes(arguments_in(added)) else facts.gpu_arguments,
             environment=facts.environment,
             cache_directory=facts.cache_directory,
             cache_variables=facts.cache_variables,

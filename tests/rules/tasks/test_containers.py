@@ -157,15 +157,17 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
         (_fleet("4", _VLLM, *_MODEL), "uses one of its 4 GPUs"),
         (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
         *(
-            (_fleet("4", _VLLM, "vllm serve qwen -tp 8", entry_point=(each, "-c")), "is told to use 8 GPUs and has 4")
+            (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "8 GPUs and has 4;-tp 2")
             for each in ("sh", "bash", "/bin/sh", "/bin/bash")
         ),
         (_fleet("1", _VLLM, *_MODEL, "-tp", "2", entry_point=("/usr/bin/env", "vllm", "serve")), "to use 2 GPUs"),
         (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
+        (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one;-dpl 1 in Command"),
     ],
 )
 def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Fleet, words: str) -> None:
-    assert words in only(all_used, fleet).message
+    finding = only(all_used, fleet)
+    assert words in f"{finding.message.removesuffix(', so that it does not start')};{finding.fix}"
 
 
 @pytest.mark.parametrize(("mib", "count"), [(64, 1), (65, 0)])
@@ -185,6 +187,8 @@ def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -
         (all_used, [_fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN)]),
         (all_used, [_fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"), _fleet(UNKNOWN, _VLLM, *_MODEL)]),
         (all_used, [_fleet("8", _VLLM, *_MODEL, "-tp", "16", "--distributed-executor-backend", "ray")]),
+        (all_used, [_fleet("1", _VLLM, *_MODEL, "-dp=2", "-dpn=0"), _fleet("4", _VLLM, *_MODEL, "-tp=8", "-n=2")]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, "--headless", "--data-parallel-size", "8", "-dpl", "4")]),
         (all_used, [_fleet("4", _VLLM, "vllm", "serve", *_MODEL, "-tp", "8", entry_point=("start.sh",))]),
         (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
