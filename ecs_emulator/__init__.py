@@ -38,7 +38,3 @@ What it does not have: Fargate, external hosts, StartTask, custom resources but 
 distribution in Auto Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data
 really does, and the time that things take. Each module says what it leaves out.
 """
-
-from .loading import prepare
-
-prepare()

@@ -84,32 +84,32 @@ def _answered() -> Iterator[None]:
         reset_model_data()
 
 
-def _is_used(service: str, listed: str) -> bool:
-    """Whether moto's model of the service holds more than a new one; to ask the others takes most of an inventory."""
+def _is_used(given: Mapping[int, object], service: str, listed: str) -> bool:
+    """Whether moto's model of the service holds more than is given; to ask the others takes most of an inventory."""
     models = get_backend(service).iter_backends()  # type: ignore[call-overload]
-    return any(_holds_more(model, _NAMED_OTHERWISE.get(listed, listed)) for _, _, model in models)
+    return any(_holds_more(model, _NAMED_OTHERWISE.get(listed, listed), given) for _, _, model in models)
 
 
-def _holds_more(model: BaseBackend, listed: str) -> bool:
+def _holds_more(model: BaseBackend, listed: str, given: Mapping[int, object]) -> bool:
     """Of what is listed, where the model keeps it by this name; elsewhere, whether it holds anything at all."""
     held = vars(model)
     if listed not in held:
         return any(each and not isinstance(each, str) for each in held.values())
-    new = _of_a_new_one(type(model))  # type: ignore[arg-type] # mypy asks for the hash of the model, not of its class
-    return _count(held[listed]) > new.get(listed, 0)
+    return any(id(each) not in given for each in _things(held[listed]))
 
 
-@functools.cache
-def _of_a_new_one(kind: Callable[[str, str], BaseBackend]) -> Mapping[str, int]:
-    """How many things it has of each: AWS puts a VPC and its policies into an account."""
-    return {name: _count(each) for name, each in vars(kind(REGION, ACCOUNT)).items()}
+def _given() -> Mapping[int, object]:
+    """By identity, what AWS puts into a new account and an inventory looks at: the default VPC and what that has."""
+    return {id(each): each for each in _things(vars(get_backend("ec2")[ACCOUNT][REGION]))}
 
 
-def _count(held: Any) -> int:
-    """How many things an attribute of a model holds, such as subnets by their zones."""
-    if isinstance(held, Mapping):
-        return sum(_count(each) for each in held.values())
-    return len(held) if isinstance(held, (list, set, tuple)) else 1
+def _things(held: Any) -> Iterator[object]:
+    """What an attribute of a model holds, such as subnets by their zones."""
+    if isinstance(held, (Mapping, list, set, tuple)):
+        for each in held.values() if isinstance(held, Mapping) else held:
+            yield from _things(each)
+    else:
+        yield held
 
 
 class _InProcess:
@@ -138,6 +138,7 @@ class Local:
     def __init__(self, account: Account) -> None:
         self.account = account
         self._client = account.client("cloudformation")
+        self._given = _given()
         self._names = (f"stack-{number}" for number in itertools.count())
 
     def deploy(self, template: Mapping[str, Any], name: str | None = None, **parameters: str) -> Deployed:
@@ -215,7 +216,7 @@ class Local:
 
     def inventory(self) -> frozenset[tuple[str, str]]:
         """Everything that costs money or blocks a name; the same before a deploy and after a destroy."""
-        return inventory(self.account.client, _is_used)
+        return inventory(self.account.client, functools.partial(_is_used, self._given))
 
     def _ended(self, stack: str, wanted: str) -> Deployed:
         described = self._client.describe_stacks(StackName=stack)["Stacks"][0]

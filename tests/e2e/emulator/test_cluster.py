@@ -6,11 +6,9 @@ import copy
 
 import pytest
 from botocore.exceptions import ClientError
-from botocore.model import Shape
 from ecs_emulator.account import Account
 from ecs_emulator.inventory import inventory
 from ecs_emulator.local import Local
-from moto.core.serialize import ResponseSerializer
 
 from tests.e2e.deployed import Stacks, run
 from tests.e2e.templates import Template, cluster_template, service, task_definition
@@ -35,28 +33,6 @@ def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stac
     assert not {task.arn for task in first} & {task.arn for task in second}
     stacks.delete(stack)
     assert stacks.end(stack)[0] == "DELETE_COMPLETE"
-
-
-def test_what_an_answer_has_is_what_moto_itself_finds(cloud: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`_get_value_with_known_names` of `ecs_emulator.install` does what moto does, with what it looked up before."""
-    ours = ResponseSerializer.get_value
-    theirs = getattr(ours, "__wrapped__")  # noqa: B009 - functools.wraps adds it
-    other: list[tuple[str, object, object]] = []
-
-    def compared(self: ResponseSerializer, value: object, key: str, shape: Shape) -> object:
-        asked.append(key)
-        found, expected = ours(self, value, key, shape), theirs(self, value, key, shape)
-        if found != expected and expected == theirs(self, value, key, shape):  # and is not made anew each time
-            other.append((key, found, expected))
-        return found
-
-    asked: list[str] = []
-    monkeypatch.setattr(ResponseSerializer, "get_value", compared)
-    stack = cloud.deploy(cluster_template())
-    cloud.inventory()
-    cloud.destroy(stack)
-    assert {"cluster", "AutoScalingGroups"} - {*asked} == set()
-    assert other == []
 
 
 def test_what_stands_is_in_the_inventory_and_only_services_that_hold_nothing_are_not_asked(cloud: Local) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
-from ecs_emulator.account import Account
 from ecs_emulator.process import Emulator
 
 from tests.e2e.cdk_cli import ROOT
@@ -76,17 +73,6 @@ def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> N
     assert {name for name in mine if name in environment} == {"PATH"}
     assert environment["AWS_ENDPOINT_URL"] == running.url
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
-
-
-@pytest.mark.parametrize(("about", "problem"), [({"version": "1"}, ""), ({}, "'version' is a required property")])
-def test_a_validator_that_is_loaded_when_it_is_needed_says_what_is_wrong(
-    account: Account, about: dict[str, str], problem: str
-) -> None:
-    api = {"openapi": "3.0.0", "info": {"title": "chat", "description": "", **about}, "paths": {}}
-    gateway = account.client("apigateway")
-    with pytest.raises(ClientError, match=problem) if problem else nullcontext():
-        made = gateway.import_rest_api(body=json.dumps(api).encode(), failOnWarnings=True)
-        gateway.delete_rest_api(restApiId=made["id"])
 
 
 def runs_cdk(pid: int) -> bool:

@@ -68,7 +68,7 @@ def at_random(number: int) -> object:
 FILES = [
     each
     for folder in (BROKEN, GOOD)
-    for each in sorted(folder.iterdir())[:: max(1, 200 // times(40))]
+    for each in sorted(folder.iterdir())[100 // times(40) :: max(1, 200 // times(40))]
     if each.is_file()
 ]
 READ = {each.name: planned(Document.read(each.read_bytes(), file=each.name).data) for each in FILES}
@@ -85,4 +85,4 @@ def test_a_template_gets_the_same_report_as_its_plan(name: str) -> None:
 def test_enough_of_them_are_written() -> None:
     """Half of them can be written as plans, or the test above says little."""
     for each in (READ, MADE):
-        assert sum(pair is not None for pair in each.values()) >= len(each) / 2
+        assert sum(pair is not None for pair in each.values()) > len(each) / 2
