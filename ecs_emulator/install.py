@@ -115,7 +115,7 @@ def install() -> None:
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
     vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
     # It asks anew, for each value of an answer, by which names its models may have it: another sixth.
-    serialize.XFormedAttributePicker.get_possible_keys = _once_per_class(  # type: ignore[method-assign]
+    serialize.XFormedAttributePicker.get_possible_keys = _names_kept_per_class(  # type: ignore[method-assign]
         serialize.XFormedAttributePicker.get_possible_keys
     )
     # It compares the ids of all models at each look at one; none is the copy of another.
@@ -124,8 +124,8 @@ def install() -> None:
     vars(rsa)["generate_private_key"] = functools.cache(rsa.generate_private_key)
 
 
-def _once_per_class(possible: Callable[..., Any]) -> Callable[..., Any]:
-    """The names follow from the class of the model and from what the answer has there."""
+def _names_kept_per_class(possible: Callable[..., Any]) -> Callable[..., Any]:
+    """Moto's own, asked once: the names follow from the class of the model and from what the answer has there."""
     known: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @functools.wraps(possible)
