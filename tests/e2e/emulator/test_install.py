@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from unittest.mock import patch
 
 from botocore.loaders import JSONFileLoader, Loader
+from botocore.model import Shape
 from ecs_emulator.loading import files_read_once
 from ecs_emulator.local import local
 from moto.core.serialize import AttributePickerContext, XFormedAttributePicker
@@ -57,3 +58,15 @@ def test_names_that_are_kept_per_class_are_those_of_moto() -> None:
             cloud.destroy(stack)
     assert asked > 500
     assert different == []
+
+
+class Cluster:
+    """Moto finds its ``clusterName`` as ``name`` too."""
+
+
+def test_each_class_has_its_own_names_for_the_same_part_of_an_answer() -> None:
+    shape, picker = Shape("String", {"type": "string"}), XFormedAttributePicker()
+    with local():
+        asked = [AttributePickerContext(of(), "clusterName", shape) for of in (str, Cluster)]
+        names = [set(picker.get_possible_keys(each)) for each in asked]
+    assert names == [{"clusterName", "cluster_name"}, {"clusterName", "cluster_name", "Name", "name"}]
