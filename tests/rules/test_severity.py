@@ -53,6 +53,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU126": (SOME,),
     "GPU130": (NEWER,),
     "GPU132": (UNSAID, SOME),
+    "GPU163": (DEPLOY,),
     "GPU170": (UNSAID,),
     "GPU200": (NEWER,),
     "GPU204": (UNSAID,),

@@ -96,23 +96,25 @@ def start_in_their_group(pool: Pool) -> Problems:
     "GPU163",
     question="does a launch into a Capacity Block name the block?",
     because="EC2 launches into a Capacity Block only by the id of its reservation or by a resource group that holds it",
+    softer="where the id is empty, as a parameter is by default until a deploy gives it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
     changes="CapacityReservationSpecification",
 )
 def block_is_named(pool: Pool) -> Problems:
-    if pool.kind not in _WITH_TEMPLATE or (pool.bought.reservation is not None and pool.bought.reservation.is_targeted):
+    distribution, named = pool.bought.distribution, pool.bought.reservation
+    if pool.kind not in _WITH_TEMPLATE or (named and named.is_targeted and (named.id, named.group) != ("", None)):
         return
-    if pool.bought.distribution is not None and "capacity-block" in pool.bought.distribution.segments:
-        yield Problem(
-            message="a distribution segment is for a Capacity Block, and no CapacityReservationTarget names the block",
-            fix="put a resource group that holds the block in "
-            "CapacityReservationTarget.CapacityReservationResourceGroupArns",
-        )
-    elif pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-        yield Problem(
-            message="MarketType is capacity-block, and no CapacityReservationTarget names the block",
-            fix="put the id of the block's reservation in CapacityReservationTarget.CapacityReservationId",
-        )
+    what, key, names = "MarketType is capacity-block", "CapacityReservationId", "the id of the block's reservation"
+    if distribution is not None and "capacity-block" in distribution.segments:
+        what, names = "a distribution segment is for a Capacity Block", "a resource group that holds the block"
+        key = "CapacityReservationResourceGroupArns"
+    elif pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
+        return
+    yield Problem(
+        message=f"{what}, and no CapacityReservationTarget names the block",
+        fix=f"put {names} in CapacityReservationTarget.{key}",
+        is_certain=named is None or named.id != "",
+    )
 
 
 @error(

@@ -169,10 +169,8 @@ def _types(section: Section) -> TypeChoice:
 
 def _types_of(name: str) -> tuple[InstanceType, ...]:
     """The type of a name, or those of the family without its bare metal ones."""
-    one = known_type(name)
-    if one is not None:
-        return (one,)
-    return tuple(each for each in (family(name) if name in families() else ()) if not each.bare_metal)
+    one, others = known_type(name), family(name) if name in families() else ()
+    return tuple(each for each in others if not each.bare_metal) if one is None else (one,)
 
 
 def _own_image(

@@ -189,7 +189,7 @@ def _one(target: Section, key: str) -> str | Unknown | None:
     if len(texts) != 1:
         return UNKNOWN if texts else None
     first = _named(target, key)
-    return first.logical_id if isinstance(first, Reference) else texts[0] or None  # an empty text names none
+    return first.logical_id if isinstance(first, Reference) else texts[0]
 
 
 def _named(target: Section, key: str) -> Value:

@@ -22,7 +22,6 @@ from gpu_constructs import (
     UnknownNameError,
 )
 from gpu_constructs.facts import Architecture
-from gpu_constructs.fleet import Reservation
 from tests.synthesis import Properties, Site
 
 PROVIDER = "AWS::ECS::CapacityProvider"
@@ -162,11 +161,6 @@ def test_faces_that_tasks_and_services_need(site: Site) -> None:
     assert (item.capacity_provider, item.weight, item.base) == (capacity.capacity_provider_name, 3, 2)
     with pytest.raises(InvalidValueError, match="weight"):
         capacity.strategy(weight=1001)
-
-
-def test_the_pool_says_what_comes(site: Site) -> None:
-    pool = managed(site, purchase=RESERVED).pool
-    assert pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=GROUP)
 
 
 @pytest.mark.parametrize(

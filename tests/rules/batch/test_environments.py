@@ -132,8 +132,9 @@ Resources:
 
 
 def test_a_compute_environment_in_a_capacity_block_names_the_block() -> None:
-    assert about_batch(_BLOCK) == ["GPU163"]
-    assert about_batch(_BLOCK.replace("''", "cr-1")) == []
+    for named, severities in {"''": ["warning"], "cr-1": [], "null": ["error"]}.items():
+        found = all_of_part("GPU296", _BLOCK.replace("''", named))
+        assert [each.severity.value for each in found if each.rule == "GPU163"] == severities
 
 
 @pytest.mark.parametrize(
