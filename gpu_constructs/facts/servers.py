@@ -49,10 +49,10 @@ class MadeFor(StrEnum):
 _BY_NAME = (
     (re.compile(r"(?:inference|training)(?:-vllm)?-neuronx?[:@]"), MadeFor.NEURON),
     (re.compile(r"^(?:(?:docker|nvcr)\.io/)?nvidia/cuda(?:[:@]|$)"), MadeFor.NVIDIA),
-    # AMD's images, such as rocm/vllm, and ollama/ollama:rocm
-    (re.compile(r"^(?:docker\.io/)?rocm/|(?:^|[:/_-])rocm[^/]*$"), MadeFor.AMD),
+    # AMD's images, such as rocm/vllm, and ollama/ollama:rocm; latest-gpu-nvidia-cuda-12 of LocalAI
+    (re.compile(r"^(?:docker\.io/)?rocm/|(?:^|[:/_-])rocm[^/]{0,255}$"), MadeFor.AMD),
     (re.compile(r"(?:^|[:/_-])(?:gaudi|hpu|intel|musa|openvino|vulkan|xpu)"), None),
-    (re.compile(r":[^@/]*-(?:gpu|cuda(?:-?[0-9]{2})?)(?:@|$)"), MadeFor.NVIDIA),  # latest-gpu-nvidia-cuda-12 of LocalAI
+    (re.compile(r":[^@/]{0,128}-(?:gpu|cuda(?:-?[0-9]{2})?)(?:@|$)"), MadeFor.NVIDIA),
     (re.compile(r"(?:^|/)vllm/vllm-openai-cpu(?:[:@]|$)"), MadeFor.CPUS),
 )
 # 3.3.7-neuron and cpu-1.8 of Hugging Face's servers

@@ -24,7 +24,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import records
-from gpu_constructs.facts.servers import arguments_in, known_servers
+from gpu_constructs.facts.servers import arguments_in, known_servers, made_for_devices
 from gpu_constructs.rules import Severity
 from gpu_constructs.tasks.models.model_server import Preset
 from tests.synthesis import Ground, Site
@@ -332,3 +332,7 @@ def test_an_image_without_code_for_the_gpus_is_refused(ground: Ground) -> None:
         task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN))
     assert (refused.value.argument, refused.value.rule) == ("server", "GPU235")
     task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, tag="v0.28.0-cu129"))
+
+
+def test_a_name_of_any_length_is_read_in_time() -> None:
+    assert [made_for_devices(f"{part * 50_000}/x") for part in ("-rocm", ":-gpu")] == [None, None]
