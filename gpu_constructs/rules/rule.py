@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.proof import Proof
 from gpu_constructs.placement.prover import prove
@@ -89,11 +89,10 @@ class Context:
     def has_unknown_variables(self, task: Task, container: Container) -> bool:
         """Whether a container gets variables from files, or some whose names are not known."""
         written = self.written(task, container)
-        return written is not None and (
-            written.has("EnvironmentFiles")
-            or isinstance(written.get("Environment"), Unknown)
-            or any(not isinstance(each.get("Name"), str) for each in written.sections("Environment"))
-        )
+        if written is None:
+            return False
+        named = (*written.sections("Environment"), *written.sections("Secrets"))
+        return written.has("EnvironmentFiles") or any(not isinstance(each.get("Name"), str) for each in named)
 
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
