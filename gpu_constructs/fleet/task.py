@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from enum import Enum
+from posixpath import commonpath, normpath
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.values import dataclass
@@ -62,6 +63,13 @@ class Relations:
     mount_paths: tuple[str | Unknown, ...] = ()
     has_volumes_of_others: bool = False
     log_driver: str | Unknown | None = None
+
+    def may_mount(self, path: str) -> bool:
+        """Whether a volume may be at a path of the container, above it or in it."""
+        # As Linux reads them; of two slashes at its begin, normpath would keep both.
+        wanted, *there = (normpath(f"///{each}") for each in (path, *self.mount_paths))
+        is_open = self.has_volumes_of_others or UNKNOWN in self.mount_paths
+        return is_open or any(commonpath([wanted, each]) in {wanted, each} for each in there)
 
 
 _NO_RELATIONS = Relations()

@@ -95,17 +95,18 @@ def _asks_whole(name: str, server: ModelServer, gpus: object, pools: Sequence[Po
     if not isinstance(gpus, GpuShare) or is_token(gpus.memory_mib) or "vllm" not in _facts(server).entry_point:
         return None
     sizes = (cuda_memory_mib(each) for pool in pools for each in pool.instance_types)
-    least, share = min((each for each in sizes if each), default=0), gpus.memory_mib
+    whole, share = max((each for each in sizes if each), default=0), gpus.memory_mib
     fraction = fraction_of(arguments_in(server.command))
-    if fraction * least <= share:
+    if fraction * whole <= share:
         return None
+    part = _part_of(whole, share)
     return Finding(
         rule=_RULE,
         severity=Severity.WARNING,
         subject=name,
         message=f"vLLM of container {name} asks for {fraction:g} of the whole GPU as it starts, "
-        f"{fraction * least / 1024:.1f} GiB, and its share is {share / 1024:.1f} GiB: it sees the whole GPU",
-        fix=f"arguments=['--gpu-memory-utilization', '{_part_of(least, share):g}']",
+        f"{fraction * whole / 1024:.1f} GiB, and its share is {share / 1024:.1f} GiB: it sees the whole GPU",
+        fix=f"arguments=['--gpu-memory-utilization', '{part:g}']" if part else "a larger memory_mib of the share",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ecs_emulator.account import Account
@@ -35,12 +35,9 @@ class Prepared(Cdk):
 
     Args:
         assemblies: What it would synthesize, by the type of the hosts.
-        account: The account.
     """
 
-    _: KW_ONLY
-    assemblies: Mapping[str, Path]
-    account: Account
+    assemblies: Mapping[str, Path] = field(default_factory=dict)
 
     def bootstrap(self) -> None:
         """Done; `emulator/test_installed` has the command."""
@@ -50,10 +47,6 @@ class Prepared(Cdk):
         assembly = self.assemblies[context["gpu_instance_type"]]
         assert (assembly / f"{stack}.template.json").exists()
         return assembly
-
-    def destroy(self, assembly: Path, stack: str) -> None:  # noqa: ARG002 # as the command line
-        """Without Node; `emulator/test_installed` has the command."""
-        self.account.client("cloudformation").delete_stack(StackName=stack)
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(
         TensorflowBenchmarkStack, construct_id=BENCHMARK.stack, gpu_instance_types=[BENCHMARK.small_type]
     )
     assemblies = {BENCHMARK.small_type: assembly(tmp_path, make), BENCHMARK.large_type: changed}
-    command_line = Prepared(**vars(stage.cdk), assemblies=assemblies, account=stage.account)
+    command_line = Prepared(**vars(stage.cdk), assemblies=assemblies)
     for step in Scenario(story=BENCHMARK, cdk=command_line, account=stage.account).steps:
         step.act()
 

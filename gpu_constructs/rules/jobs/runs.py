@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from posixpath import join, normpath
 from typing import Final
 
 from gpu_constructs.errors import brief
-from gpu_constructs.fleet import PARTLY_SPOT, Container, Unknown, Workload
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Workload
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.finding import and_list
@@ -98,10 +97,7 @@ def mounts_its_checkpoints(context: Context) -> Problems:
     for route in context.routed(lambda task: task.wants_gpu):
         spot = [each.pool for each in route.destinations if each.pool.bought.option in PARTLY_SPOT]
         for container, name, path in _directories(route) if spot else ():
-            paths = container.relations.mount_paths
-            # Volumes of another container are mounted where that one has them.
-            is_open = any(isinstance(each, Unknown) for each in paths) or container.relations.has_volumes_of_others
-            if is_open or _is_below(path, paths) or (id(route.task), path) in said:
+            if container.relations.may_mount(path) or (id(route.task), path) in said:
                 continue
             said.add((id(route.task), path))
             directory = brief(path.rstrip("/"))
@@ -127,8 +123,3 @@ def _directories(route: Route) -> Iterator[tuple[Container, str, str]]:
         for name, value in own.items():
             if "CHECKPOINT" in name.upper() and value.startswith("/") and value.strip("/"):
                 yield container, name, value
-
-
-def _is_below(path: str, mounted: tuple[str | Unknown, ...]) -> bool:
-    known = (normpath(each) for each in mounted if isinstance(each, str))
-    return any(f"{normpath(path)}/".startswith(join(each, "")) for each in known)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
-from posixpath import commonpath, normpath
 from typing import NamedTuple
 
 from gpu_constructs.errors import brief
@@ -27,7 +26,7 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import server_of_image, tag_instead_of, uses_other_hosts
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task, Unknown
+from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -343,20 +342,12 @@ def started_once(task: Task) -> Problems:
             fix = f"no {first}, or another entry point for it"
         elif refused := server.refuses(words):
             what, fix = f"has in Command {refused[0]}, and ends at it", refused[1]
-        elif directory and not _may_have(container, directory):
+        elif directory and not container.relations.may_mount(directory):
             what = f"names in Command the model {directory}, where no volume is mounted, and ends"
             fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
         else:
             continue
         yield replace(_problem(task, container, what, fix), is_certain=True)
-
-
-def _may_have(container: Container, directory: str) -> bool:
-    """Whether a volume may be at a directory, above it or in it."""
-    paths, within = container.relations.mount_paths, normpath(f"//{directory}")
-    there = [normpath(f"//{each}") for each in paths]
-    is_open = UNKNOWN in paths or container.relations.has_volumes_of_others
-    return is_open or any(commonpath([within, each]) in {within, each} for each in there)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
