@@ -275,6 +275,7 @@ def test_arguments_that_a_server_takes_are_kept(name: Preset, arguments: list[st
             [("warning", "8.0 GiB: it sees the whole GPU; arguments=['--gpu-memory-utilization', '0.33")],
         ),
         (_SMALL, ["--gpu-memory-utilization", "0.33"], _SHARED, [("info", "not checked: how much GPU memory")]),
+        (_SMALL, [], {"gpus": GpuShare(memory_mib=700)}, [("warning", "; a larger memory_mib of the share")]),
     ],
 )
 def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
