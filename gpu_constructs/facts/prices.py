@@ -8,7 +8,6 @@ Spot prices change all the time and are not shipped; nor are the account's own (
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from functools import cache
 
 from gpu_constructs.facts.records import read
@@ -49,10 +48,8 @@ def on_demand_price(instance_type: str, region: str | None = None) -> Price | No
 
     Where a region's price is not listed, or none is given, that of us-east-1 stands in, and `Price.region` says so.
     """
-    for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)):
-        if (price := _prices().get((each, instance_type))) is not None:
-            return price
-    return None
+    asked = (_price(instance_type, each) for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)))
+    return next((each for each in asked if each is not None), None)
 
 
 def dollars(amount: float) -> str:
@@ -61,18 +58,16 @@ def dollars(amount: float) -> str:
 
 
 @cache
-def _prices() -> Mapping[tuple[str, str], Price]:
+def _price(instance_type: str, region: str) -> Price | None:
     file = read("prices")
-    return {
-        (region, name): Price(
-            instance_type=name,
-            usd_per_hour=usd,
-            region=region,
-            recorded=dt.date.fromisoformat(file["lists"][key]["recorded"]),
-            source=file["lists"][key]["source"],
-            dated=file["lists"][key]["dated"],
-        )
-        for region, lists in file["regions"].items()
-        for key, prices in lists.items()
-        for name, usd in prices.items()
-    }
+    for key, prices in file["regions"].get(region, {}).items():
+        if instance_type in prices:
+            return Price(
+                instance_type=instance_type,
+                usd_per_hour=prices[instance_type],
+                region=region,
+                recorded=dt.date.fromisoformat(file["lists"][key]["recorded"]),
+                source=file["lists"][key]["source"],
+                dated=file["lists"][key]["dated"],
+            )
+    return None
