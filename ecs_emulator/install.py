@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from moto.core import responses, serialize
 from moto.core.base_backend import BackendDict
 from moto.core.utils import camelcase_to_underscores, method_names_from_class
+from moto.utilities.aws_headers import gen_amzn_requestid_long
 
 from .loading import files_read_once
 
@@ -114,6 +115,8 @@ def install() -> None:
     # Moto lists the methods of a class at each request, which takes a sixth of its time.
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
     vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
+    # It draws 52 letters for the id of each request, an eighth of a call; nobody asks AWS about these.
+    vars(responses)[gen_amzn_requestid_long.__name__] = _request_id
     # It asks anew, for each value of an answer, by which names its models may have it: another sixth.
     serialize.XFormedAttributePicker.get_possible_keys = _names_kept_per_class(  # type: ignore[method-assign]
         serialize.XFormedAttributePicker.get_possible_keys
@@ -122,6 +125,10 @@ def install() -> None:
     BackendDict.__eq__ = object.__eq__  # type: ignore[method-assign]
     # It makes a key for each subscription, each certificate and each key of KMS, which takes 50 ms; one is enough.
     vars(rsa)["generate_private_key"] = functools.cache(rsa.generate_private_key)
+
+
+def _request_id(headers: dict[str, str]) -> str:
+    return headers.setdefault("x-amzn-requestid", "of-the-emulator")
 
 
 def _names_kept_per_class(possible: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,9 +27,10 @@ from moto.core.model_instances import reset_model_data
 from moto.core.models import botocore_stubber
 
 from .account import Account
+from .in_process import InProcess
 from .install import install
 from .inventory import inventory
-from .process import ACCOUNT, REGION, isolated_client
+from .process import ACCOUNT, REGION
 
 __all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 
@@ -112,11 +113,6 @@ def _things(held: Any) -> Iterator[object]:
         yield held
 
 
-class _InProcess:
-    def client(self, service: str) -> Any:
-        return isolated_client(service)
-
-
 @functools.cache
 def _install_once() -> None:
     install()
@@ -125,7 +121,7 @@ def _install_once() -> None:
 @functools.cache
 def _account() -> Account:
     """Its clients are made once per process, which takes longer than a stack; moto answers them in every `local`."""
-    return Account(_InProcess())
+    return Account(InProcess())
 
 
 class Local:
