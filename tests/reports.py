@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from gpu_constructs.check.report import Report, check_files
-from gpu_constructs.rules import Finding, Severity, all_rules
+from gpu_constructs.rules import Choice, Finding, Severity, all_rules
+from gpu_constructs.rules.catalogue import every, one_of
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from tools.rule_examples import Example, example_of
 
@@ -36,7 +37,7 @@ def of_right(rule: str) -> Report:
 
 def of_part(rule: str, part: str) -> list[Finding]:
     """What a rule finds in the templates of its example with another part."""
-    return [each for each in all_of_part(rule, part) if each.rule == rule]
+    return list(_of_text(example_of(rule).file(part), one_of(rule)).findings)
 
 
 def all_of_part(rule: str, part: str) -> tuple[Finding, ...]:
@@ -61,5 +62,5 @@ def given(path: Path) -> list[Path]:
     return [path] if path.is_file() or (path / "manifest.json").exists() else sorted(path.iterdir())
 
 
-def _of_text(text: str) -> Report:
-    return check_files(["-"], stdin=text.encode())
+def _of_text(text: str, rules: Choice = every) -> Report:
+    return check_files(["-"], stdin=text.encode(), rules=rules)

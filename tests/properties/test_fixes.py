@@ -158,7 +158,7 @@ def _value() -> re.Pattern[str]:
     """A number, an instance type or a machine image: what can be wrong on these hosts."""
     names = [*(each.name for each in (*accelerated(), *general())), *(each.name for each in IMAGES)]
     number = r"(?<![\w.-])[0-9][0-9.]*(?![\w.-])"
-    return re.compile("|".join((number, *(rf"(?<![\w.-]){re.escape(each)}(?![\w-])" for each in names))))
+    return re.compile(rf"{number}|(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
 
 
 def test_a_fix_that_was_not_tried_names_no_value_that_the_file_does_not_have(of_files: tuple[Shown, ...]) -> None:

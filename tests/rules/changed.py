@@ -8,6 +8,7 @@ from typing import Any
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Finding
+from gpu_constructs.rules.catalogue import one_of
 from tools.rule_examples import example_of
 
 USER_DATA = """  Template:
@@ -49,8 +50,7 @@ def changed(
     template["Outputs"] = {"Of": {"Value": {"Ref": exported}, "Export": {"Name": exported}}} if exported else {}
     for name, changes in (properties or {}).items():
         _put(template["Resources"][name].setdefault("Properties", {}), changes)
-    found = check_files(["-"], stdin=json.dumps(template).encode()).findings
-    return [each for each in found if each.rule == rule]
+    return list(check_files(["-"], stdin=json.dumps(template).encode(), rules=one_of(rule)).findings)
 
 
 def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
