@@ -65,7 +65,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU228": (ELSEWHERE,),
     "GPU230": (UNSAID,),
     "GPU235": (ELSEWHERE, SOME),
-    "GPU236": (COSTS,),
+    "GPU236": (COSTS, ELSEWHERE),
     "GPU257": (ELSEWHERE,),
     "GPU264": (ELSEWHERE,),
     "GPU269": (COSTS,),

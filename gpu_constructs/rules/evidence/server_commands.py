@@ -15,8 +15,8 @@ from typing import NamedTuple
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
 from gpu_constructs.fleet import Container, Unknown
 
-# Where these are, arguments may be in a file, or be for several hosts.
-_OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray"})
+# Where these are, arguments may be in a file, be for several hosts, or for several servers.
+_OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray", "&"})
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
@@ -28,6 +28,13 @@ _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers hav
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
 _OTHER_PORT = re.compile("PORT|SAGEMAKER")
+# "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
+# are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
+# --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
+_RANKS = re.compile(
+    r"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:(?!\.py\s|\s-m\s)[^;&|]){0,300}?"
+    r"\s--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?!\S)"
+)
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
 
@@ -45,6 +52,12 @@ def words_of(container: Container) -> tuple[str, ...] | None:
     # What another entry point makes of its command is not known.
     is_known = not container.entry_point or words[0] in SHELLS or _is_server(words[0])
     return words if is_known and (not container.entry_point or any(map(_is_server, words))) else None
+
+
+def ranks(container: Container) -> int:
+    """Processes that torchrun starts on each host, the fewest of several commands; 0 where no number says it."""
+    text = " ".join(map(str, (*container.entry_point, *container.command)))
+    return min((int(each[1]) for each in _RANKS.finditer(text)), default=0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from gpu_constructs.errors import brief
-from gpu_constructs.facts import Architecture, Drivers, drivers_of, image
+from gpu_constructs.errors import brief, counted
+from gpu_constructs.facts import Architecture, drivers_of, image
 from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_OF_GPUS,
@@ -24,14 +24,14 @@ from gpu_constructs.facts.cuda import (
     tag_made_for,
 )
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import server_of_image, tag_instead_of, uses_other_hosts
+from gpu_constructs.facts.servers import COPIES, server_of_image, tag_instead_of, uses_other_hosts
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, server_of_entry_point, words_of
+from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, ranks, server_of_entry_point, words_of
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -51,24 +51,22 @@ _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aw
     unless=("GPU235",),
 )
 def recent_driver(context: Context) -> Problems:
-    for route, container, found, each in failing_pairs(context, _cuda_of, _lacks_driver):
-        there, first = each.pool.image, first_branch(found.cuda)
-        drivers = _drivers(each)
-        if not isinstance(there, Unknown) and drivers is not None:
-            newer = f"a machine image with driver branch {first} or later"
-            yield Problem(
-                about=route.task,
-                container=container,
-                involves=(each.pool,),
-                message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
-                f"of {each.pool.name} have {drivers} ({there.image.name})",
-                fix=f"{newer}, or {_OLDER}",
-                ways=(
-                    *one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)),
-                    (Way(text=_OLDER),),
-                ),
-                property_name="Image",
-            )
+    for route, container, found, each in failing_pairs(context, _cuda_of, _older_drivers):
+        first = first_branch(found.cuda)
+        newer = f"a machine image with driver branch {first} or later"
+        yield Problem(
+            about=route.task,
+            container=container,
+            involves=(each.pool,),
+            message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
+            f"of {each.pool.name} have {_older_drivers(found, each)}",
+            fix=f"{newer}, or {_OLDER}",
+            ways=(
+                *one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)),
+                (Way(text=_OLDER),),
+            ),
+            property_name="Image",
+        )
 
 
 @error(
@@ -164,14 +162,12 @@ def _refused(targets: Iterable[_Target], there: Destination) -> list[tuple[_Targ
     ]
 
 
-def _lacks_driver(found: CudaImage, there: Destination) -> bool:
-    drivers, first = _drivers(there), first_branch(found.cuda)
-    return drivers is not None and first is not None and drivers.highest[0] < first and not found.is_compatible
-
-
-def _drivers(there: Destination) -> Drivers | None:
-    host = there.pool.image
-    return None if isinstance(host, Unknown) else drivers_of(host.image, host.release)
+def _older_drivers(found: CudaImage, there: Destination) -> str:
+    """The drivers of hosts and their image, where they are too old for a CUDA."""
+    host, first = there.pool.image, first_branch(found.cuda)
+    drivers = None if isinstance(host, Unknown) else drivers_of(host.image, host.release)
+    is_older = drivers is not None and first is not None and drivers.highest[0] < first and not found.is_compatible
+    return f"{drivers} ({host.image.name})" if is_older and not isinstance(host, Unknown) else ""
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
@@ -290,36 +286,46 @@ def can_be_pulled(context: Context) -> Problems:
 
 @error(
     "GPU236",
-    question="does a model server use all GPUs of its container, and no more?",
+    question="does a model server or torchrun use all GPUs of its container, and no more?",
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
-    "places models on others, and a server that is set to use more GPUs than it has does not start",
-    softer="where it uses fewer GPUs than it has",
+    "places models on others, and a server that is set to use more GPUs than it has does not start; each process of "
+    "torchrun has the GPU of its number, and ends with invalid device ordinal where there is none",
+    softer="where it uses fewer GPUs than it has, or a privileged container may see those of others",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Problems:
     for container in task.containers:
         server = server_of_image(container.image) if isinstance(container.image, str) else None
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
-        if server is None or isinstance(gpus, Unknown) or not gpus:
+        if isinstance(gpus, Unknown) or not gpus:
             continue
-        words = words_of(container)
-        if server.max_gpus is not None and gpus > server.max_gpus:
+        words, has = words_of(container), "a part of one" if is_part else gpus
+        is_alone = container.privileged is not True  # with the privileges of its host it sees all GPUs
+        if (processes := ranks(container)) > gpus:
+            what = f"starts {processes} processes, each for a GPU of its own, and has {has}"
+            fix = f"--nproc-per-node {gpus} in Command"
+            yield replace(_problem(task, container, what, fix), is_certain=is_alone)
+        elif server is None or processes:
+            continue
+        elif server.max_gpus is not None and gpus > server.max_gpus:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
         elif server.gpu_arguments and words is not None:
             said = arguments_of(server, container, words)
             sizes = server.sizes(said)
             used = prod(size for _, size in sizes.values())
-            if not sizes and gpus > 1 and words and server.parallel:
-                fix = f"{server.gpu_arguments[0]} {gpus} in Command, or 1 GPU"
-                yield _problem(task, container, f"uses one of its {gpus} GPUs", fix)
-            elif used > gpus and not uses_other_hosts(said):
-                has = "a part of one" if is_part else gpus
+            if uses_other_hosts(said) or not used:
+                continue
+            option, size = max(sizes.values(), key=lambda each: each[1], default=(server.gpu_arguments[0], 1))
+            most, is_told = gpus * size // used, bool(sizes or (words and server.parallel))
+            has_copies = any(map(COPIES.match, said.keys() - {each for each, _ in sizes.values()}))
+            if used < gpus and is_told and not has_copies:
+                fix = f"{option} {most} in Command, or {counted(used, 'GPU')}"
+                yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
+            elif used > gpus:
                 what = f"is told to use {used} GPUs and has {has}, so that it does not start"
-                option, size = max(sizes.values(), key=lambda each: each[1])
-                most = gpus * size // used
                 enough = [f"{option} {most}"] if most else [f"{each} 1" for each, _ in sizes.values()]
-                yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=True)
+                yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
 
 
 @error(

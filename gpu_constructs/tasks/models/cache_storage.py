@@ -43,13 +43,8 @@ class CacheStorage:
 
     @property
     def directory(self) -> str | None:
-        """Where containers see it; None for the directory in which their server looks for models."""
+        """Where containers see weights of a bucket, to read alone; None for where their server looks for models."""
         return None
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether containers may only read it."""
-        return False
 
     def require_on(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it."""
@@ -119,11 +114,6 @@ class MountedStorage(CacheStorage):
     @override
     def directory(self) -> str | None:
         return None if self.mount.bucket is None else _WEIGHTS
-
-    @property
-    @override
-    def is_read_only(self) -> bool:
-        return self.mount.bucket is not None
 
     @override
     def require_on(self, capacity: Sequence[Capacity]) -> None:

@@ -89,7 +89,7 @@ class ServedContainer:
 
     def mount_in(self, container: ecs.ContainerDefinition, copier: ecs.ContainerDefinition | None, volume: str) -> None:
         """Mounts the cache."""
-        is_read_only = copier is not None or (self.cache is not None and self.cache.is_read_only)
+        is_read_only = self.cache is not None and self.cache.directory is not None
         for each, read_only in ((container, is_read_only), (copier, False)):
             if each is not None:
                 each.add_mount_points(
@@ -124,32 +124,22 @@ def served_container(
     if storage is not None:
         storage.require_on(capacity)
         directory = _directory(server, storage)
+    count = _count(gpus, pools) if server.gpu_arguments else None
+    words = (*server.command, *(() if count in {None, "1"} else server.gpu_arguments))
+    port = "" if server.port is None else str(server.port)
+    # A server loads models by path from a cache that it cannot write to, and compiles into its container.
+    led = {} if storage is None or storage.directory is not None else server.cache_variables
     return ServedContainer(
         name=name,
         server=server,
         cache=storage,
         directory=directory,
-        command=_command(server, gpus, pools),
-        environment=_environment(server, storage, directory),
+        command=[each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None,
+        environment={
+            **{name: value.replace("{port}", port) for name, value in server.environment.items()},
+            **{name: value.replace("{cache}", directory) for name, value in led.items()},
+        },
     )
-
-
-def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:
-    count = _count(gpus, pools) if server.gpu_arguments else None
-    several = () if count in {None, "1"} else server.gpu_arguments
-    port = "" if server.port is None else str(server.port)
-    words = (*server.command, *several)
-    return [each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None
-
-
-def _environment(server: ModelServer, cache: CacheStorage | None, directory: str) -> dict[str, str]:
-    # A server loads models by path from a cache that it cannot write to, and compiles into its container.
-    led = {} if cache is None or cache.directory is not None else server.cache_variables
-    port = "" if server.port is None else str(server.port)
-    return {
-        **{name: value.replace("{port}", port) for name, value in server.environment.items()},
-        **{name: value.replace("{cache}", directory) for name, value in led.items()},
-    }
 
 
 def _directory(server: ModelServer, cache: CacheStorage) -> str:

@@ -279,6 +279,7 @@ def job_container(section: Section, name: str) -> Container:
         privileged=given(section.flag("Privileged"), default=False),
         environment=environment_of(section),
         image=section.text("Image"),
+        command=section.texts("Command"),
         relations=Relations(mount_paths=mount_paths_of(section)),
         has_open_name=has_open_name(section),
         origin=section.origin,

@@ -145,6 +145,7 @@ def on_hosts(seconds: Any, purchase: PurchaseOption = PurchaseOption.SPOT) -> Fl
 _VLLM = "vllm/vllm-openai:v0.27.1"
 _TGI = "ghcr.io/huggingface/text-generation-inference:3.3.7"
 _MODEL = ("--model", "qwen")
+_SGLANG = "lmsysorg/sglang:v0.5.17-cu130"
 
 
 def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: Any) -> Fleet:
@@ -154,7 +155,8 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
-        (_fleet("4", _VLLM, *_MODEL), "uses one of its 4 GPUs"),
+        (_fleet("4", _VLLM, *_MODEL), "uses 1 of its 4 GPUs;--tensor-parallel-size 4 in Command, or 1 GPU"),
+        (_fleet("4", _VLLM, *_MODEL, "-tp=2"), "uses 2 of its 4 GPUs;-tp 4 in Command, or 2 GPUs"),
         (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
         *(
             (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "8 GPUs and has 4;-tp 2")
@@ -192,7 +194,9 @@ def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -
         (all_used, [_fleet("4", _VLLM, "vllm", "serve", *_MODEL, "-tp", "8", entry_point=("start.sh",))]),
         (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
-        (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2")]),
+        (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2"), _fleet("4", _SGLANG, "--tp=2", "--dp=2")]),
+        (all_used, [_fleet("4", _VLLM, "vllm serve a -tp 2 & vllm serve b -tp 2", entry_point=("sh", "-c"))]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, "-tp=2", "-pcp=2"), _fleet("8", _VLLM, *_MODEL, "-tp=4", "-n=2")]),
     ],
 )
 def test_what_is_right_or_may_be_meant_is_silent(rule: Rule, fleets: list[Fleet]) -> None:
