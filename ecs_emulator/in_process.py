@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlencode, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from botocore.awsrequest import AWSResponse
 from botocore.endpoint import Endpoint, convert_to_response_dict
@@ -21,6 +21,7 @@ from moto.backends import get_backend
 from moto.core.base_backend import BackendDict
 from moto.core.botocore_stubber import MockRawResponse
 from moto.core.request import Request
+from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import HTTPException
 
 from .process import ACCOUNT, REGION, isolated_client
@@ -60,12 +61,11 @@ def _asked(endpoint: Endpoint, operation: Any, stated: Mapping[str, Any]) -> tup
 def _request(stated: Mapping[str, Any]) -> Request:
     """A call as a web server would hand it to moto."""
     address, body = urlsplit(stated["url"]), stated["body"]
-    if isinstance(body, dict):
-        body = urlencode(body, doseq=True)
-    sent = body.encode() if isinstance(body, str) else body
+    form = body if isinstance(body, dict) else {}
+    sent = b"" if form else body.encode() if isinstance(body, str) else body
     path = f"{address.path}?{address.query}" if address.query else address.path
     named = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in stated["headers"].items()}
-    return Request(
+    request = Request(
         {
             **named,
             "REQUEST_METHOD": stated["method"],
@@ -83,6 +83,10 @@ def _request(stated: Mapping[str, Any]) -> Request:
             "wsgi.input": BytesIO(sent),
         }
     )
+    if form:  # as if it were read already: a template in it takes long to quote and to unquote
+        read = ImmutableMultiDict({name: str(value) for name, value in form.items()})
+        vars(request).update(form=read, files=ImmutableMultiDict(), stream=BytesIO())
+    return request
 
 
 @functools.cache

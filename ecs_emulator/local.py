@@ -19,18 +19,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from moto.backends import get_backend
 from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.model_instances import reset_model_data
 from moto.core.models import botocore_stubber
+from moto.ecs.models import ecs_backends
 
 from .account import Account
 from .in_process import InProcess
 from .install import install
 from .inventory import inventory
 from .process import ACCOUNT, REGION
+from .running import RunningEcs
 
 __all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 
@@ -69,8 +71,15 @@ def local() -> Iterator[Local]:
         yield Local(account)
 
 
-_NAMED_OTHERWISE = {"network_interfaces": "enis", "security_groups": "groups", "schedules": "in each group"}
+_NAMED_OTHERWISE = {
+    "network_interfaces": "enis",
+    "security_groups": "groups",
+    "schedules": "in each group",
+    "vpc_endpoints": "vpc_end_points",
+}
 """What moto's models call other than the operation that lists it; it keeps no schedule in what has their name."""
+_KEPT_FROM_THE_FIRST_ON = frozenset({"placement_groups"})
+"""What moto has not: the emulator gives its model a place for them when it makes one."""
 
 
 @contextmanager
@@ -81,8 +90,18 @@ def _answered() -> Iterator[None]:
         yield
     finally:
         botocore_stubber.enabled = False
-        BackendDict.reset()
+        _forget()
         reset_model_data()
+
+
+def _forget() -> None:
+    """As `BackendDict.reset`, which puts a new model with a new default VPC into the place of each before it goes."""
+    for models in BackendDict._instances:  # type: ignore[misc]
+        for _, _, model in [*models.iter_backends()]:
+            if type(model).reset is not BaseBackend.reset:  # such as that of S3, which closes files
+                model.reset()
+        models.clear()
+    BackendDict._instances.clear()  # type: ignore[misc]
 
 
 def _is_used(given: Mapping[int, object], service: str, listed: str) -> bool:
@@ -94,9 +113,9 @@ def _is_used(given: Mapping[int, object], service: str, listed: str) -> bool:
 def _holds_more(model: BaseBackend, listed: str, given: Mapping[int, object]) -> bool:
     """Of what is listed, where the model keeps it by this name; elsewhere, whether it holds anything at all."""
     held = vars(model)
-    if listed not in held:
+    if listed not in held and listed not in _KEPT_FROM_THE_FIRST_ON:
         return any(each and not isinstance(each, str) for each in held.values())
-    return any(id(each) not in given for each in _things(held[listed]))
+    return any(id(each) not in given for each in _things(held.get(listed, ())))
 
 
 def _given() -> Mapping[int, object]:
@@ -194,8 +213,9 @@ class Local:
 
     def minutes(self, cluster: str, count: int = 1) -> None:
         """Let time pass in a cluster."""
+        ecs = cast("RunningEcs", ecs_backends[ACCOUNT][REGION])
         for _ in range(count):
-            self.account.hosts(cluster)
+            ecs.pass_a_minute(cluster)
 
     def run(self, cluster: str, task: str, provider: str, *, minutes: int = 5) -> str:
         """Start a task on a capacity provider and let it have what it needs.
