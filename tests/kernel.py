@@ -19,6 +19,8 @@ COMPILED = Path(__file__).parents[1] / "node_modules/.cache/node"
 @contextmanager
 def started_directly() -> Iterator[None]:
     """An import of `aws_cdk` starts the kernel so in this process; commands of tests start jsii's own (decision 59)."""
+    from tests.light_calls import lighten  # noqa: PLC0415 - jsii, which the process that hands out tests needs not
+
     folder = COMPILED.parent / f"jsii-{version('jsii')}"
     folder.mkdir(parents=True, exist_ok=True)
     for each in files("jsii._embedded.jsii").iterdir():
@@ -32,5 +34,6 @@ def started_directly() -> Iterator[None]:
         "KERNEL": str(folder / "program.js"),
         "NODE_COMPILE_CACHE": str(COMPILED),
     }
+    lighten()
     with patch.dict(os.environ, own):
         yield

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ecs_emulator.policies import Call, UnknownPolicyError, is_allowed, is_trusted
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ecs_emulator.policies import Call, UnknownPolicyError, is_allowed, is_trusted
 
 ARN = "arn:aws:ecs:us-east-1:111122223333:cluster/demo"
 CALL = Call("ecs:StopTask", ARN, {"ecs:cluster": ARN})
