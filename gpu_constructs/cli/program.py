@@ -147,7 +147,7 @@ def _dispatched(arguments: list[str]) -> int:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the whole command line; only the command that is called is loaded."""
+    """The parser of the command line; only the command that is called is loaded, and alone is known if it is first."""
     formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns(_NARROW) - 2)
     parser = _Parser(
         prog="gpu-constructs",
@@ -160,11 +160,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     _add_debug(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     called = next((each for each in arguments if not each.startswith("-")), None)
-    for name, summary in COMMANDS.items():
+    for name in [called] if called in COMMANDS and called == arguments[0] else COMMANDS:
         command = commands.add_parser(
             name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
+            help=COMMANDS[name],
+            description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
             formatter_class=formatter,
             allow_abbrev=False,
         )
