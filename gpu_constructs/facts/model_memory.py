@@ -65,8 +65,10 @@ _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on 
 _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
-# Weights elsewhere than on the GPUs, parts of them on other hosts, or options that are not in the command.
-_CHANGES_SIZE = re.compile(rf"--(?:.*offload.*|config|.*override.*|load-format|torchao.*)|{OTHER_COPIES.pattern}")
+# Weights elsewhere than on the GPUs, parts of them on other hosts, another context, or options that are elsewhere.
+_CHANGES_SIZE = re.compile(
+    rf"--(?:.*offload.*|(?:hf-)?config.*|rope-.*|.*override.*|load-format|torchao.*)|{OTHER_COPIES.pattern}"
+)
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})

@@ -7,6 +7,7 @@ in layers, hidden size, heads, heads with keys and values, window and context.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -135,9 +136,10 @@ _MOST_PARAMETERS = 100_000.0
 
 # Versions of one architecture and size.
 _SAME = {"llama-3-8b": "llama-3.1-8b", "llama-3-70b": "llama-3.1-70b", "llama-3.3-70b": "llama-3.1-70b"}
-# Tokens of the longest sequence that the config.json of checkpoints has, where that is less than the architecture's;
-# "is set for context length up to 32,768 tokens" in https://huggingface.co/Qwen/Qwen2.5-7B-Instruct, for example.
-_SHORTER = {"qwen2.5-": 32_768, "llama-3-": 8192, "qwen3-30b-a3b": 32_768}
+# Tokens of the longest sequence that the config.json of checkpoints has, where that is less than the architecture's:
+# of Qwen2.5 https://github.com/QwenLM/Qwen3/issues/1133, and 131,072 of those without Instruct; of Qwen3
+# doc/source/models/builtin/llm/qwen3.rst in https://github.com/xorbitsai/inference.
+_SHORTER = {r"qwen2\.5-.*instruct": 32_768, "llama-3-": 8192, "qwen3-30b-a3b(?!.*2507)": 40_960}
 # What stands behind the model in the names of checkpoints on Hugging Face: words that change no size, and formats.
 _OF_ANY_SIZE = frozenset({"instruct", "it", "chat", "base", "thinking", "v0.1", "v0.2", "v0.3", "2507", "0324", "bf16"})
 _FORMATS = {
@@ -190,7 +192,7 @@ def model_named(name: str) -> tuple[ModelShape, str] | None:
             shape = _BY_NAME[_SAME.get(each, each)]
             kept = "-".join(word for word in words if word and word not in _OF_ANY_SIZE)
             precision = _FORMATS.get(kept) if kept else shape.precision
-            shorter = (size for name, size in _SHORTER.items() if rest.startswith(name) and "2507" not in words)
+            shorter = (size for form, size in _SHORTER.items() if re.match(form, rest))
             longest = next(shorter, shape.longest)
             return None if precision is None else (replace(shape, longest=longest), precision)
     return None

@@ -141,9 +141,8 @@ class ServerFacts:
             return self.command
         return self.command[1:] if _version_in(image) >= self.names_model_first else self.command
 
-    def needed_by_arguments(self, image: str, words: Iterable[str]) -> Iterator[tuple[str, tuple[int, int]]]:
+    def needed_by_arguments(self, image: str, told: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, int]]]:
         """The arguments of its command that some GPUs lack, each with the first compute capability that has it."""
-        told = arguments_in(words)
         for argument, versions in self.gpus_from.items():
             option, _, value = argument.partition(" ")
             if told.get(option) == value and (needed := needed_in(image, versions)) is not None:

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
+from gpu_constructs.facts.model_memory import ModelMemory, served
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
 from gpu_constructs.fleet import Container, Unknown
 
@@ -60,17 +61,26 @@ def ranks(container: Container) -> int:
     return min((int(each[1]) for each in _RANKS.finditer(text)), default=0)
 
 
-def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
-    """The arguments of a server, be they words or variables, each with the word that follows it."""
-    named = dict(container.environment) if server.takes_variables else {}
+def arguments_of(server: ServerFacts, container: Container) -> Mapping[str, str | Unknown] | None:
+    """The arguments of a server, be they words or variables, each with the word that follows it; None if words are."""
+    words, named = words_of(container), dict(container.environment) if server.takes_variables else {}
     by_variable = {f"--{name.lower().replace('_', '-')}": value for name, value in named.items()}
-    return {**by_variable, **arguments_in(words)}
+    return None if words is None else {**by_variable, **arguments_in(words)}
 
 
 def server_of_entry_point(container: Container) -> ServerFacts | None:
     """The server whose image alone says how it is started; None where that is another program, or not known."""
     image = container.image if isinstance(container.image, str) and not container.entry_point else ""
     return None if _OTHER_START.search(image) else server_of_image(image)
+
+
+def model_of(container: Container) -> ModelMemory | None:
+    """The model that its server serves, where the command says which memory that takes."""
+    server, words = server_of_entry_point(container), words_of(container)
+    if server is None or not server.gpu_arguments or words is None:
+        return None
+    said = arguments_of(server, container) or {}
+    return served(str(said.get(server.argument_for("{model}"), (*words, "")[0])), said, server)
 
 
 class Elsewhere(NamedTuple):
@@ -89,7 +99,7 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
         return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
     of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
-    said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
+    said, defaults = arguments_of(server, container) or {}, {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
     may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
     if may_open or not (server.entry_point or _starts_server(server, words)):

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.drivers import gib_of
-from gpu_constructs.facts.model_memory import ModelMemory, served
+from gpu_constructs.facts.model_memory import ModelMemory
 from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task, known
 from gpu_constructs.placement.machine import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.evidence.server_commands import arguments_of, server_of_entry_point, words_of
+from gpu_constructs.rules.evidence.server_commands import model_of
 from gpu_constructs.rules.finding import Text, Way, Word, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
@@ -71,13 +71,8 @@ def _larger_models(context: Context) -> Problems:
 
 def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
     """The model that a container serves, not with a share, where its command says which memory that takes."""
-    server, words = server_of_entry_point(container), words_of(container)
     has_gpus = not container.mps and (known(container.gpus, otherwise=1) or container.gpu_part)
-    if server is None or not server.gpu_arguments or words is None or not has_gpus:
-        return None
-    said = arguments_of(server, container, words)
-    name = str(said.get(server.argument_for("{model}"), (*words, "")[0]))
-    found = served(name, said, server)
+    found = model_of(container) if has_gpus else None
     return None if found is None else (found, container)
 
 

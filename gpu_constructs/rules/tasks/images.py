@@ -31,7 +31,7 @@ from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, ranks, server_of_entry_point, words_of
+from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, model_of, ranks, server_of_entry_point
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -39,6 +39,7 @@ _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _PYTHON = ("python", "python3")
+_LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # as the error says: https://github.com/vllm-project/vllm/issues/8793
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
 
@@ -143,7 +144,8 @@ def _targets_of(container: Container) -> list[_Target]:
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server, made = server_of_image(image), made_for(image)
     found = [] if made is None else [_Target(*made)]
-    for argument, first in () if server is None else server.needed_by_arguments(image, words_of(container) or ()):
+    told = None if server is None else arguments_of(server, container)
+    for argument, first in () if server is None else server.needed_by_arguments(image, told or {}):
         found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
     by_image = server_of_entry_point(container)
     if by_image is not None and (on_arm64 := by_image.needed_on_arm64(image)) is not None:
@@ -299,7 +301,7 @@ def all_used(task: Task) -> Problems:
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
-        words, has = words_of(container), "a part of one" if is_part else gpus
+        has = "a part of one" if is_part else gpus
         is_alone = container.privileged is not True  # with the privileges of its host it sees all GPUs
         if (processes := ranks(container)) > gpus:
             what = f"starts {processes} processes, each for a GPU of its own, and has {has}"
@@ -310,14 +312,13 @@ def all_used(task: Task) -> Problems:
         elif server.max_gpus is not None and gpus > server.max_gpus:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
-        elif server.gpu_arguments and words is not None:
-            said = arguments_of(server, container, words)
+        elif server.gpu_arguments and (said := arguments_of(server, container)) is not None:
             sizes = server.sizes(said)
             used = prod(size for _, size in sizes.values())
             if uses_other_hosts(said) or not used:
                 continue
             option, size = max(sizes.values(), key=lambda each: each[1], default=(server.gpu_arguments[0], 1))
-            most, is_told = gpus * size // used, bool(sizes or (words and server.parallel))
+            most, is_told = gpus * size // used, bool(sizes or (container.command and server.parallel))
             has_copies = any(map(COPIES.match, said.keys() - {each for each, _ in sizes.values()}))
             if used < gpus and is_told and not has_copies:
                 fix = f"{option} {most} in Command, or {counted(used, 'GPU')}"
@@ -334,26 +335,33 @@ def all_used(task: Task) -> Problems:
     because="the entry point of such an image is the server, and gets the texts of Command as arguments: where these "
     "name the program once more, or a shell, or one text has an option and its value, or an option has none, it ends "
     "at once, with unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most "
-    "1, and a model that is a directory needs a volume, since the published images have none",
+    "1, --max-model-len of vLLM no more than max_position_embeddings of the model, and a model that is a directory "
+    "needs a volume, since the published images have none",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
-def started_once(task: Task) -> Problems:
-    for container in task.containers:
-        server, words = server_of_entry_point(container), [*map(str, container.command)]
-        if server is None or not server.entry_point:
-            continue
-        first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
-        if first in {*server.entry_point, *_PYTHON, *SHELLS}:
-            what = f"has {first} in Command, and its image starts the server already: the server ends at that argument"
-            fix = f"no {first}, or another entry point for it"
-        elif refused := server.refuses(words):
-            what, fix = f"has in Command {refused[0]}, and ends at it", refused[1]
-        elif directory and not container.relations.may_mount(directory):
-            what = f"names in Command the model {directory}, where no volume is mounted, and ends"
-            fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
-        else:
-            continue
-        yield replace(_problem(task, container, what, fix), is_certain=True)
+def started_once(context: Context) -> Problems:
+    for task in context.tasks:
+        for container in task.containers:
+            server, words = server_of_entry_point(container), [*map(str, container.command)]
+            if server is None or not server.entry_point:
+                continue
+            first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
+            allows = context.has_unknown_variables(task, container) or _LONGER in dict(container.environment)
+            model = None if allows else model_of(container)
+            if first in {*server.entry_point, *_PYTHON, *SHELLS}:
+                what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
+                fix = f"no {first}, or another entry point for it"
+            elif refused := server.refuses(words):
+                what, fix = f"has in Command {refused[0]}, and ends at it", refused[1]
+            elif directory and not container.relations.may_mount(directory):
+                what = f"names in Command the model {directory}, where no volume is mounted, and ends"
+                fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
+            elif model is not None and model.by_vllm and 0 < (most := model.shape.longest) < model.context:
+                what = f"has in Command --max-model-len {model.context}, where its model has {most}, and ends"
+                fix = f"--max-model-len {most}, or {_LONGER} with the value 1"
+            else:
+                continue
+            yield replace(_problem(task, container, what, fix), about=task, is_certain=True)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:

@@ -95,14 +95,6 @@ class EfsStorage(CacheStorage):
         if from_hosts:
             require_known_groups(capacity)
 
-    def reach_from_tasks(self, service: Runner) -> None:
-        """Lets the tasks of a service in network mode ``awsvpc`` reach it, on its own port and no other."""
-        if service.stack == self.file_system.stack:
-            self.file_system.connections.allow_default_port_from(service)
-        else:
-            # From this side, so that the rule is in the stack that needs the file system anyway.
-            service.connections.allow_to_default_port(self.file_system)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountedStorage(CacheStorage):
@@ -237,8 +229,11 @@ class CacheVolumes:
     def _connected(self, runner: Runner, cache: CacheStorage) -> list[IDependable]:
         if not isinstance(cache, EfsStorage):
             return []
-        if self._mounts_from_task:
-            cache.reach_from_tasks(runner)
+        if self._mounts_from_task and runner.stack == cache.file_system.stack:
+            cache.file_system.connections.allow_default_port_from(runner)
+        elif self._mounts_from_task:
+            # From this side, so that the rule is in the stack that needs the file system anyway.
+            runner.connections.allow_to_default_port(cache.file_system)
         return [cache.file_system.mount_targets_available]
 
 

@@ -204,7 +204,6 @@ class ModelServer:
                 f"{name} is told no model when it starts", argument="model", value=model, fix="leave it out"
             )
         port = options.get("port")
-        _require_port(port)
         added = texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']")
         _require_other(facts, added)
         image = options.get("image")

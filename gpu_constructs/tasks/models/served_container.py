@@ -119,11 +119,17 @@ def served_container(
         container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
         task = Task(name=name, containers=(container,))
         raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
-    directory = ""
     storage = None if cache is None else cache.storage
+    directory = "" if storage is None else storage.directory or server.cache_directory
     if storage is not None:
         storage.require_on(capacity)
-        directory = _directory(server, storage)
+    if directory is None:
+        raise InvalidValueError(
+            f"it is not known where {server.name} keeps models",
+            argument="cache",
+            fix="ModelServer(…, cache_directory='/root/.cache/huggingface'), the directory in which its image keeps "
+            "them, or leave cache out",
+        )
     count = _count(gpus, pools) if server.gpu_arguments else None
     words = (*server.command, *(() if count in {None, "1"} else server.gpu_arguments))
     port = "" if server.port is None else str(server.port)
@@ -140,18 +146,6 @@ def served_container(
             **{name: value.replace("{cache}", directory) for name, value in led.items()},
         },
     )
-
-
-def _directory(server: ModelServer, cache: CacheStorage) -> str:
-    directory = cache.directory or server.cache_directory
-    if directory is None:
-        raise InvalidValueError(
-            f"it is not known where {server.name} keeps models",
-            argument="cache",
-            fix="ModelServer(…, cache_directory='/root/.cache/huggingface'), the directory in which its image keeps "
-            "them, or leave cache out",
-        )
-    return directory
 
 
 def _count(gpus: object, pools: Sequence[Pool]) -> str | None:

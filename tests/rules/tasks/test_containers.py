@@ -235,7 +235,7 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"), "--gpu-memory-utilization 90, which is not above 0"),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len"), "has in Command --max-model-len without a value"),
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
-        (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len", "8192", '--hf-overrides={"a": 1}'), ""),
+        (_VLLM, ("Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "65536", '--hf-overrides={"a": 1}'), ""),
         ("ghcr.io/huggingface/text-generation-inference:3.3.7", ("--max-total-tokens 8192",), ""),
     ],
 )
