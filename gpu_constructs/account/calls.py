@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
@@ -52,11 +53,10 @@ class Calls:
     def __init__(
         self, clients: Clients, region: str | None, *, if_denied: str = "", deadline: Deadline | None = None
     ) -> None:
-        self._clients = clients
+        self._clients = cache(clients)
         self._region = region
         self._if_denied = if_denied
         self._deadline = deadline
-        self._made: dict[str, BaseClient] = {}
 
     def ask(self, permission: str, **arguments: object) -> Mapping[str, Any]:
         """The answer of a call, by its permission, such as ``ecs:DescribeTasks``.
@@ -118,10 +118,7 @@ class Calls:
             raise unanswered(error, permission, self._region, if_denied=self._if_denied) from error
 
     def _client(self, service: str) -> BaseClient:
-        name = SERVICES.get(service, service)
-        if name not in self._made:
-            self._made[name] = self._clients(name, self._region)
-        return self._made[name]
+        return self._clients(SERVICES.get(service, service), self._region)
 
 
 def session_of(profile: str | None) -> boto3.Session:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -222,6 +222,7 @@ def known_servers() -> Mapping[str, ServerFacts]:
     return {name: _facts(row) for name, row in (file["servers"] | file["without_preset"]).items()}
 
 
+@lru_cache(maxsize=1024)
 def server_of_image(image: str) -> ServerFacts | None:
     """The server that a container image runs, as far as its name, or the group of names that it is in, says so."""
     name = image_name(image).repository

@@ -67,12 +67,16 @@ class Context:
 
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from; None where no file that was read says it."""
-        return None if self.files is None else self.files.launch(pool)
+        return self._launches.get(pool.name)
 
     @property
     def launched(self) -> Iterator[tuple[Pool, Section]]:
         """The pools of which the files say what their hosts are made from, with that."""
         return ((pool, data) for pool in self.fleet.pools if (data := self.launch(pool)) is not None)
+
+    @cached_property
+    def _launches(self) -> Mapping[str, Section | None]:
+        return {} if self.files is None else {each.name: self.files.launch(each) for each in self.fleet.pools}
 
     def may_have_images(self, pool: Pool) -> bool:
         """Whether hosts may have images that they did not pull, such as on a volume from a snapshot."""

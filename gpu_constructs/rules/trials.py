@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import work
@@ -114,16 +114,13 @@ class _Parts:
             for each in (("cluster", workload.cluster), *named, *run):
                 self._join(_key(workload), each)
         self._run = {each.task.name for each in fleet.workloads if each.task is not None}
-        self._known: dict[frozenset[Hashable], Fleet] = {}
+        self._part = cache(self._find_part)
 
     def around(self, things: Iterable[Pool | Task | Workload]) -> Fleet:
         """The part that some things are in."""
-        roots = frozenset(self._root(_key(each)) for each in things)
-        if roots not in self._known:
-            self._known[roots] = self._part(roots)
-        return self._known[roots]
+        return self._part(frozenset(self._root(_key(each)) for each in things))
 
-    def _part(self, roots: frozenset[Hashable]) -> Fleet:
+    def _find_part(self, roots: frozenset[Hashable]) -> Fleet:
         fleet = self._fleet
         return replace(
             fleet,

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -84,6 +84,19 @@ class Balancing:
         self._security = context.of_files(SecurityGroups)
         self._of_hosts = cache(self._groups_of_hosts)
         self._before = cache(self._groups_before)
+
+    @cached_property
+    def targets(self) -> Sequence[Target]:
+        """What services on accelerators whose task is known have in front of them."""
+        found: list[Target] = []
+        for workload in self._context.once(accelerated_workloads):
+            service = self._context.section(workload) if workload.is_service else None
+            if service is not None and workload.task is not None:
+                for entry in service.sections("LoadBalancers"):
+                    name, port = entry.text("ContainerName"), entry.integer("ContainerPort")
+                    group = self.target_group(entry)
+                    found.append(Target(workload, workload.task, service, entry, name, port, group))
+        return found
 
     def target_group(self, entry: Section) -> Resource | None:
         """The target group of an entry of ``LoadBalancers``, or of an action of a listener."""
@@ -215,14 +228,3 @@ def _ports_reached(target: Target) -> tuple[int, int] | None:
         if inside == port:
             return (on_host, on_host) if on_host else USUAL_DYNAMIC_PORTS
     return None
-
-
-def targets_of(context: Context) -> Iterator[Target]:
-    """What services on accelerators whose task is known have in front of them."""
-    balancing = context.once(Balancing)
-    for workload in context.once(accelerated_workloads):
-        service = context.section(workload) if workload.is_service else None
-        if service is not None and workload.task is not None:
-            for entry in service.sections("LoadBalancers"):
-                name, port = entry.text("ContainerName"), entry.integer("ContainerPort")
-                yield Target(workload, workload.task, service, entry, name, port, balancing.target_group(entry))

@@ -9,7 +9,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, RESERVED_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Unknown, Workload, known
-from gpu_constructs.rules.clusters.balancing import Balancing, Gap, Target, targets_of
+from gpu_constructs.rules.clusters.balancing import Balancing, Gap, Target
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
@@ -37,7 +37,7 @@ _LOADS_FOR = 120
     source=_LOAD_BALANCER,
 )
 def registers_the_tasks(context: Context) -> Problems:
-    for target in targets_of(context):
+    for target in context.once(Balancing).targets:
         yield from _of_target_type(target)
         yield from _of_port(target)
 
@@ -99,7 +99,7 @@ def _of_port(target: Target) -> Problems:
 )
 def has_listener(context: Context) -> Problems:
     balancing = context.once(Balancing)
-    for target in targets_of(context):
+    for target in balancing.targets:
         workload, group, service = target.workload, target.group, context.resource(target.workload)
         if group is None or service is None:
             continue
@@ -135,7 +135,7 @@ def has_listener(context: Context) -> Problems:
 )
 def a_way_for_requests(context: Context) -> Problems:
     balancing = context.once(Balancing)
-    for target in targets_of(context):
+    for target in balancing.targets:
         gap = balancing.gap(target)
         if gap is not None:
             whose = "tasks" if target.task.network_mode == "awsvpc" else "hosts"
@@ -160,7 +160,7 @@ def a_way_for_requests(context: Context) -> Problems:
     unless=("GPU204",),
 )
 def checked_where_it_listens(context: Context) -> Problems:
-    for target in targets_of(context):
+    for target in context.once(Balancing).targets:
         if target.group is None or target.task.network_mode != "bridge" or target.target_type != "instance":
             continue
         properties = Section.of(target.group, [])
@@ -264,7 +264,7 @@ def _may_listen(context: Context, port: int) -> bool:
     unless=("GPU204", "GPU206"),
 )
 def time_to_load(context: Context) -> Problems:
-    for target in targets_of(context):
+    for target in context.once(Balancing).targets:
         grace = target.service.integer("HealthCheckGracePeriodSeconds") or 0
         image = None if target.container is None else target.container.image
         least = _seconds_to_load(image)
@@ -286,14 +286,15 @@ def _checked_while_it_loads(definition: Section | None, workload: Workload, serv
     """Servers with a health check in the task definition that fails often enough while they load."""
     for each in () if definition is None else definition.sections("ContainerDefinitions"):
         image, check = each.text("Image"), each.section("HealthCheck")
-        least = _seconds_to_load(image)
+        if (least := _seconds_to_load(image)) < _LOADS_FOR:
+            continue
         # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html has the defaults.
         written = (check.integer("StartPeriod"), 0), (check.integer("Interval"), 30), (check.integer("Retries"), 3)
         start, interval, retries = (known(given(*number), otherwise=_LOADS_FOR) for number in written)
         grace = known(given(service.integer("HealthCheckGracePeriodSeconds"), 0), otherwise=_LOADS_FOR)
         seconds = max(grace, start + interval * retries)
         asks_it = any("http" in str(word) for word in check.texts("Command"))
-        if asks_it and seconds < _LOADS_FOR <= least and each.flag("Essential") is not False:
+        if asks_it and seconds < _LOADS_FOR and each.flag("Essential") is not False:
             yield Problem(
                 about=workload,
                 property_name="HealthCheckGracePeriodSeconds",
@@ -321,7 +322,7 @@ def _seconds_to_load(image: object) -> int:
     unless=("GPU204", "GPU394"),
 )
 def served_where_requests_go(context: Context) -> Problems:
-    for target in targets_of(context):
+    for target in context.once(Balancing).targets:
         task, container, port = target.task, target.container, target.port
         if container is None or not isinstance(port, int) or context.has_unknown_variables(task, container):
             continue

@@ -65,6 +65,7 @@ def failing_pairs(
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
+    known = by_identity(maxsize=1 << 16)(known)
     for route in context.routed(lambda task: any(map(known, task.containers))):
         hosts = [each for each in route.destinations if each.types]
         for container in route.task.containers:

@@ -139,9 +139,8 @@ def _images(context: Context, route: Route) -> Iterator[tuple[str, str, Pool]]:
     fact = "DriverVersion: 580.95.05" if route.task.wants_gpu else "Accelerator: neuron"
     for each in route.destinations if demand_of(route.task).gets_accelerator else ():
         pool = each.pool
-        of_aws = pool.kind is PoolKind.MANAGED_INSTANCES or is_managed(context, pool)
-        is_open = isinstance(pool.image, Unknown) and not of_aws
-        if is_open and pool.types_are_known and each.fit.answer is not False:
+        is_open = isinstance(pool.image, Unknown) and pool.types_are_known and each.fit.answer is not False
+        if is_open and pool.kind is not PoolKind.MANAGED_INSTANCES and not is_managed(context, pool):
             is_id = AMI_ID.fullmatch(pool.image_written or "")
             which = str(pool.image_written) if is_id else f"of {pool.name}"
             is_unread = pool.kind is PoolKind.BATCH and {pool.names_image, pool.user_data.format} == {UNKNOWN}

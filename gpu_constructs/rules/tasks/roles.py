@@ -76,8 +76,8 @@ def read_with_a_role(context: Context) -> Problems:
 def roles_are_assumed(context: Context) -> Problems:
     told, roles = set(), context.of_files(Roles)
     for about, section, name, service in _with_roles(context):
-        role, place = roles.named(section.get(name)), (section.origin, name)
-        if role is None or place in told:
+        role = roles.named(section.get(name))
+        if role is None or (place := (section.origin, name)) in told:
             continue
         is_volume = service == _OF_VOLUMES
         needed = ("ec2:CreateVolume",) if is_volume else ()

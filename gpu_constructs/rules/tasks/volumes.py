@@ -108,7 +108,7 @@ def _is_encrypted(mount: Section) -> bool:
 )
 def mounts_with_a_role(context: Context) -> Problems:
     for definition, task in {
-        each.origin: (each, task) for task in context.tasks if task.wants_gpu and (each := context.section(task))
+        each.resource: (each, task) for task in context.tasks if task.wants_gpu and (each := context.section(task))
     }.values():
         for name, mount in _mounts(definition):
             authorization = mount.section("AuthorizationConfig")

@@ -37,7 +37,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import environments_in, launch_of_batch
 from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_by_hand, calls_of_events, workload_of
-from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
+from gpu_constructs.template.resources.clusters import Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches, launch_data, says_all
@@ -126,6 +126,7 @@ class Files:
 
     Attributes:
         resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
+        groups: Auto Scaling groups, by the name of the pool.
         calls: What calls of ``RunTask`` are given, by the name of the workload.
     """
 
@@ -134,6 +135,7 @@ class Files:
     clusters: Clusters
     names: Names
     resources: Mapping[tuple[type[Pool | Task | Workload], str], Resource]
+    groups: Mapping[str, Resource]
     calls: Mapping[str, Section]
 
     def resource(self, thing: Pool | Task | Workload) -> Resource | None:
@@ -152,11 +154,7 @@ class Files:
 
     def group(self, pool: Pool) -> Resource | None:
         """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
-        found = self.resource(pool)
-        if found is None or found.type != CAPACITY_PROVIDER:
-            return found if found is not None and found.type == AUTO_SCALING_GROUP else None
-        arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-        return self.index.looked_up(arn, AUTO_SCALING_GROUP, found.origin.place)
+        return self.groups.get(pool.name)
 
     def weights(self, pool: Pool) -> frozenset[object]:
         """The weights that the group of a pool gives instance types."""
@@ -182,9 +180,8 @@ class Files:
             key, pool = provider_key(each.get("CapacityProvider"), self.index, each.resource.place), item.pool
             # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
             is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
-            if key is None or not is_known or key in FARGATE_PROVIDERS:
-                continue
-            if self.clusters.lacks(key, workload.cluster):
+            is_ours = is_known and key not in FARGATE_PROVIDERS
+            if key is not None and is_ours and self.clusters.lacks(key, workload.cluster):
                 found[str(key) if pool is None else pool.provider_name] = None
         return tuple(found)
 
@@ -275,8 +272,15 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         submissions=all_submissions,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
-    requests = {name: each.request for name, each in runs}
-    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources, calls=requests)
+    return Files(
+        fleet=fleet,
+        index=index,
+        clusters=clusters,
+        names=names,
+        resources=resources,
+        groups={each.pool.name: each.group for each in pools if each.group is not None},
+        calls={name: each.request for name, each in runs},
+    )
 
 
 def _calls(index: Index, notes: Notes, *, may_run_tasks: bool) -> tuple[Call, ...]:

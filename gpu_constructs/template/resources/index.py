@@ -75,9 +75,9 @@ class Index:
                 self._by_key[resource.stack, resource.logical_id] = placed
                 self._by_type.setdefault(resource.type, []).append(placed)
         self._places = frozenset(each.origin.place for each in self._by_key.values())
-        self._where: dict[Place, str] = {}
+        self.where = cache(self._find_where)
+        self.after = cache(self._find_after)
         self._names = cache(self._find_names)
-        self._after: dict[tuple[Reference, ...], frozenset[Reference]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -92,35 +92,30 @@ class Index:
         """What code and other stacks can reach of what is here."""
         return Others(self._by_key.values(), self._stacks, self.all, self.at)
 
-    def where(self, place: Place) -> str:
+    def _find_where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.
 
         Empty where these files have no other place, or one that may be the same.
         """
-        found = self._where.get(place)
-        if found is None:
-            others = self._places - {place}
-            is_alone = bool(others) and not any(place.may_be(each) for each in others)
-            of_account = f" of {place.account}" if place.account else ""
-            in_region = f" in {place.region}" if place.region else ""
-            found = self._where[place] = of_account + in_region if is_alone else ""
-        return found
+        others = self._places - {place}
+        is_alone = bool(others) and not any(place.may_be(each) for each in others)
+        of_account = f" of {place.account}" if place.account else ""
+        in_region = f" in {place.region}" if place.region else ""
+        return of_account + in_region if is_alone else ""
 
-    def after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
+    def _find_after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
         """Some resources, and those that are certainly created after one of them.
 
         CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
         https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
         """
-        if some not in self._after:
-            found = dict.fromkeys(some)
-            waiting = list(found)
-            for each in waiting:
-                new = [later for later in self._followers.get(each, ()) if later not in found]
-                found.update(dict.fromkeys(new))
-                waiting += new
-            self._after[some] = frozenset(found)
-        return self._after[some]
+        found = dict.fromkeys(some)
+        waiting = list(found)
+        for each in waiting:
+            new = [later for later in self._followers.get(each, ()) if later not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        return frozenset(found)
 
     @cached_property
     def _followers(self) -> Mapping[Reference, Sequence[Reference]]:
@@ -135,7 +130,7 @@ class Index:
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
         """The resource behind a reference; None if it is not among those that are read."""
         found = self._by_key.get((reference.stack, reference.logical_id))
-        return found if found is not None and resource_type in {None, found.type} else None
+        return found if found is not None and resource_type in (None, found.type) else None
 
     def custom(self, value: Value) -> Resource | None:
         """The custom resource that a property points at."""

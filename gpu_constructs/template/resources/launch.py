@@ -222,10 +222,7 @@ class Launches:
         return HostSetup(
             image=image,
             image_written=image_written(data.get("ImageId")),
-            user_data=replace(
-                agent.data,
-                actions_never_taken=frozenset() if self._runs_on_hosts else agent.data.actions_never_taken,
-            ),
+            user_data=replace(agent.data, actions_never_taken=frozenset()) if self._runs_on_hosts else agent.data,
             interfaces=tuple(map(_interface, data.sections("NetworkInterfaces"))),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),
             placement_group=self.is_cluster_group(group, resource.origin.place),

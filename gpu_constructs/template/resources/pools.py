@@ -88,13 +88,14 @@ _STATUS = {"DISABLED": False, "ENABLED": True}
 
 
 class FoundPool(NamedTuple):
-    """A pool, called by its logical id as yet, the resource that it is called after, and its capacity provider.
+    """A pool, called by its logical id as yet, the resource that it is called after, its group and its provider.
 
     Nothing ties a stray one to ECS, but its image or a script that is not understood may.
     """
 
     pool: Pool
     resource: Resource
+    group: Resource | None = None
     provider: ProviderKey | None = None
     is_stray: bool = False
 
@@ -108,7 +109,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
     groups = Groups(index, launches, networks, notes)
     provided: set[Reference] = set()
     for resource in index.all(CAPACITY_PROVIDER):
-        properties = Section.of(resource, notes)
+        properties, group = Section.of(resource, notes), None
         if properties.get("ManagedInstancesProvider") is not None:
             pool = managed_pool(properties, resource, clusters, networks)
         else:
@@ -120,14 +121,14 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
                 provided.add(group.reference)
                 hosts = groups.of(group)
             pool = _provided_pool(properties, resource, hosts, clusters)
-        yield FoundPool(pool, resource, resource.reference)
+        yield FoundPool(pool, resource, group, resource.reference)
     for resource in index.all(AUTO_SCALING_GROUP):
         if resource.reference not in provided:
             pool = groups.of(resource)
             is_tied = names_cluster(pool) or not isinstance(pool.image, Unknown)
             if is_tied or _may_join(pool):
                 told = UNKNOWN if clusters.has_open_names and not names_cluster(pool) else None
-                yield FoundPool(replace(pool, told_cluster=told), resource, is_stray=not is_tied)
+                yield FoundPool(replace(pool, told_cluster=told), resource, resource, is_stray=not is_tied)
     for resource in index.all("AWS::EC2::Instance"):
         launch = launches.instance(resource)
         is_tied = names_cluster(launch.setup)
