@@ -58,6 +58,10 @@ def _asked(endpoint: Endpoint, operation: Any, stated: Mapping[str, Any]) -> tup
     return answer, parsed
 
 
+class _Request(Request):
+    from_wsgi_server = True  # boto has no use for the date in an answer, which moto writes unless a server does
+
+
 def _request(stated: Mapping[str, Any]) -> Request:
     """A call as a web server would hand it to moto."""
     address, body = urlsplit(stated["url"]), stated["body"]
@@ -65,7 +69,7 @@ def _request(stated: Mapping[str, Any]) -> Request:
     sent = b"" if form else body.encode() if isinstance(body, str) else body
     path = f"{address.path}?{address.query}" if address.query else address.path
     named = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in stated["headers"].items()}
-    request = Request(
+    request = _Request(
         {
             **named,
             "REQUEST_METHOD": stated["method"],

@@ -8,7 +8,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from moto.core import responses, serialize
-from moto.core.base_backend import BackendDict
+from moto.core.base_backend import AccountSpecificBackend, BackendDict
 from moto.core.utils import camelcase_to_underscores, method_names_from_class
 from moto.utilities.aws_headers import gen_amzn_requestid_long
 
@@ -121,6 +121,9 @@ def install() -> None:
     serialize.XFormedAttributePicker.get_possible_keys = _names_kept_per_class(  # type: ignore[method-assign]
         serialize.XFormedAttributePicker.get_possible_keys
     )
+    # It asks boto for the regions of a service each time that an account gets a model of it.
+    regions = functools.cache(functools.partial(AccountSpecificBackend._generate_regions.__wrapped__, None))
+    AccountSpecificBackend._generate_regions = lambda _, service: regions(service)  # type: ignore[assignment,method-assign]
     # It compares the ids of all models at each look at one; none is the copy of another.
     BackendDict.__eq__ = object.__eq__  # type: ignore[method-assign]
     # It makes a key for each subscription, each certificate and each key of KMS, which takes 50 ms; one is enough.

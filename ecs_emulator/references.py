@@ -40,21 +40,25 @@ def ordered(definitions: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 visit(needed)
             order.append(logical_id)
 
-    def waits_for_service(logical_id: str) -> bool:
-        """Whether this is a service, or needs one, if only through others."""
-        asked, left = set[str](), [logical_id]
-        while left:
-            each = left.pop()
-            if definitions[each]["Type"] == "AWS::ECS::Service":
-                return True
-            asked.add(each)
-            left += {*waits[each]} - asked
-        return False
-
     # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
-    for logical_id in sorted(definitions, key=waits_for_service):
+    services = {each for each, of in definitions.items() if of["Type"] == "AWS::ECS::Service"}
+    for logical_id in sorted(definitions, key=_with_users(services, waits).__contains__):
         visit(logical_id)
     return order
+
+
+def _with_users(needed: set[str], waits: Mapping[str, list[str]]) -> set[str]:
+    """These, and what needs one of them, if only through others."""
+    users: dict[str, list[str]] = {}
+    for user, names in waits.items():
+        for name in names:
+            users.setdefault(name, []).append(user)
+    found, left = {*needed}, [*needed]
+    while left:
+        more = {*users.get(left.pop(), ())} - found
+        found |= more
+        left += more
+    return found
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -70,13 +74,15 @@ def _references(value: Any) -> Iterator[str]:
 
 def entries(value: Any) -> Iterator[tuple[str, Any]]:
     """Every key in a piece of template with its value."""
-    if isinstance(value, list):
-        for item in value:
-            yield from entries(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
+    left: list[tuple[str | None, Any]] = [(None, value)]
+    while left:
+        key, item = left.pop()
+        if key is not None:
             yield key, item
-            yield from entries(item)
+        if isinstance(item, dict):
+            left += reversed(item.items())
+        elif isinstance(item, list):
+            left += [(None, each) for each in reversed(item)]
 
 
 def changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:

@@ -110,6 +110,8 @@ class StackResources(ResourceMap):
         """
         self._half_updated: set[str] = set()
         """What an update failed to change, so that nobody knows what it is like."""
+        self._in_order: tuple[Template, list[str]] = {}, []
+        """All resources of a template, each after those it needs."""
         self._order_before: list[str] = []
         """The resources of the template before, each after those it needs."""
         self.left_behind: list[str] = []
@@ -320,13 +322,14 @@ class StackResources(ResourceMap):
 
     def _resolved(self, logical_id: str) -> Template:
         definition = {"Properties": {}, **self._resource_json_map[logical_id]}
-        return cast("Template", parsing.clean_json(copy.deepcopy(definition), self))
+        return cast("Template", parsing.clean_json(definition, self))  # which copies
 
     def _wanted(self) -> list[str]:
         """The resources whose condition holds, each after those it needs."""
         conditions = {each: of.get("Condition") for each, of in self._resource_json_map.items()}
-        in_order = ordered(self._resource_json_map)
-        return [each for each in in_order if not (of := conditions[each]) or self.lazy_condition_map[of]]
+        if self._in_order[0] is not self._resource_json_map:
+            self._in_order = self._resource_json_map, ordered(self._resource_json_map)
+        return [each for each in self._in_order[1] if not (of := conditions[each]) or self.lazy_condition_map[of]]
 
     # moto lists a stack's resources through these.
     def __iter__(self) -> Iterator[str]:
