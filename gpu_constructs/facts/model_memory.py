@@ -16,7 +16,7 @@ from gpu_constructs.errors import InvalidValueError, counted, shown
 from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.facts.model import InstanceType, Vendor
-from gpu_constructs.facts.model_shapes import ModelShape, model_named
+from gpu_constructs.facts.model_shapes import MIXTURES, ModelShape, model_named
 from gpu_constructs.facts.servers import OTHER_COPIES, ServerFacts, uses_other_hosts
 from gpu_constructs.facts.values import StrEnum, dataclass
 
@@ -72,10 +72,6 @@ _CHANGES_SIZE = re.compile(
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
-# With it, vLLM uses --gpu-memory-utilization only to look for free memory as it starts: request_memory and
-# determine_available_memory of vllm/v1/worker, https://docs.vllm.ai/en/stable/api/vllm/config/cache/.
-_CACHE_SIZE = re.compile(r"--kv-cache-memory")
-_CACHE = re.compile(r"--kv-cache")
 _MOST_TOKENS = 100_000_000
 _MOST_SEQUENCES = 100_000
 
@@ -111,7 +107,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """The memory of a model, part by part; served with a part of each GPU, by vLLM or not, by a number told of GPUs."""
+    """The memory of a model, part by part; served with a part of each GPU, by a number told of GPUs, in some copies."""
 
     shape: ModelShape
     precision: str
@@ -121,6 +117,7 @@ class ModelMemory:
     fraction: float = MEMORY_FRACTION
     by_vllm: bool = False
     told: int = 0
+    copies: int = 1
 
     @property
     def name(self) -> str:
@@ -131,7 +128,7 @@ class ModelMemory:
 
     def shared_by(self, gpus: int) -> int:
         """How many of so many GPUs share the weights."""
-        return min(self.told or gpus, gpus)
+        return max(min(self.told or gpus, gpus) // self.copies, 1)
 
     def gib_on_each(self, gpus: int = 1) -> float:
         """What each GPU must hold in GiB, of so many that share the model."""
@@ -232,22 +229,27 @@ def may_split(shape: ModelShape, gpus: int) -> bool:
 def served(model: str, said: Mapping[str, object], server: ServerFacts) -> ModelMemory | None:
     """A model with the arguments of its server; None where its name or one of them leaves open what it needs."""
     found, by_vllm, sizes = model_named(model), "vllm" in server.entry_point, server.sizes(said)
-    # Copies of a model do not share its weights, but the experts in them (OTHER_COPIES has the source).
-    if found is None or "data" in sizes or any(map(_CHANGES_SIZE.fullmatch, said)) or uses_other_hosts(said):
+    # Copies of a model, and GPUs that share a prompt, have all weights each; experts are divided among all of them:
+    # ParallelConfig in https://github.com/vllm-project/vllm/blob/main/vllm/config/parallel.py.
+    copies = prod(size for kind, (_, size) in sizes.items() if kind not in {"tensor", "pipeline"})
+    is_open = not copies or uses_other_hosts(said) or any(map(_CHANGES_SIZE.fullmatch, said))
+    if found is None or is_open or (copies > 1 and found[0].name in MIXTURES):
         return None
     shape, precision = found
     # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
     if str(said_of(said, _QUANTIZATION) or precision).partition("_")[0] != precision:
         return None
     told, context = said_of(said, _CONTEXT), CONTEXT
-    if told is None and by_vllm and not any(map(_CACHE.match, said)):
+    if told is None and by_vllm and not any(each.startswith("--kv-cache") for each in said):
         context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
     elif re.fullmatch(r"[1-9][0-9]{0,7}", str(told)):
         context = int(str(told))
     told = prod(size for _, size in sizes.values()) if sizes else 0
-    fraction = 1 if by_vllm and any(map(_CACHE_SIZE.match, said)) else fraction_of(said)
+    # With it, vLLM uses --gpu-memory-utilization only to look for free memory as it starts: request_memory and
+    # determine_available_memory of vllm/v1/worker, https://docs.vllm.ai/en/stable/api/vllm/config/cache/.
+    fraction = 1 if by_vllm and any(each.startswith("--kv-cache-memory") for each in said) else fraction_of(said)
     memory = memory_of_model(shape, precision=precision, context=context)
-    return replace(memory, fraction=fraction, by_vllm=by_vllm, told=told)
+    return replace(memory, fraction=fraction, by_vllm=by_vllm, told=told, copies=copies)
 
 
 def said_of(said: Mapping[str, object], options: frozenset[str]) -> object:

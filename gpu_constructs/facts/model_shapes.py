@@ -93,6 +93,7 @@ _SHAPES = (
 # Layers with a window and its tokens.
 _WINDOWS = {"gemma-2-9b": (21, 4096), "gpt-oss-20b": (12, 128), "gemma-3-27b": (52, 1024), "gpt-oss-120b": (18, 128)}
 _LATENTS = {"deepseek-v3": 576}
+MIXTURES = frozenset({"gpt-oss-20b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt-oss-120b", "deepseek-v3"})
 # Of these the embeddings are the output head; Gemma 3 has an encoder of images.
 _ONE_MATRIX = {"gemma-2-9b": 0.0, "gemma-3-27b": 0.42}
 _IN_16_BITS = dict.fromkeys(("whisper-large-v3", "sdxl-base"), "fp16")

@@ -59,7 +59,7 @@ def _larger_models(context: Context) -> Problems:
             involves=(each.pool,),
             message=f"container {container.name} of {route.task.name} serves {model[0].name}, whose weights are "
             f"{weights:.1f} GiB, and {_lack_memory(model, each)[0][1]} ({each.pool.name}): it does not start",
-            fix="more GPUs in this container, or a smaller model",
+            fix="more GPUs that share the model, or a smaller one",
             ways=(hosts_for(with_needs(), each.pool, "hosts of a type"),),
             property_name="Command",
             is_shortage=True,

@@ -314,13 +314,11 @@ def all_used(task: Task) -> Problems:
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
         elif server.gpu_arguments and (said := arguments_of(server, container)) is not None:
             sizes = server.sizes(said)
-            used = prod(size for _, size in sizes.values())
-            if uses_other_hosts(said) or not used:
-                continue
+            used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
             option, size = max(sizes.values(), key=lambda each: each[1], default=(server.gpu_arguments[0], 1))
-            most, is_told = gpus * size // used, bool(sizes or (container.command and server.parallel))
+            most, is_told = gpus * size // max(used, 1), bool(sizes or (container.command and server.parallel))
             has_copies = any(map(COPIES.match, said.keys() - {each for each, _ in sizes.values()}))
-            if used < gpus and is_told and not has_copies:
+            if 0 < used < gpus and is_told and not has_copies:
                 fix = f"{option} {most} in Command, or {counted(used, 'GPU')}"
                 yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
             elif used > gpus:

@@ -115,10 +115,9 @@ def served_container(
     if cache is not None and not isinstance(cache, ModelCache):
         raise unexpected("cache", cache, "a ModelCache", fix="ModelCache.efs(file_system), or ModelCache.host_disk()")
     pools = [each.pool for each in capacity]
-    if server.cuda is not None:
-        container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
-        task = Task(name=name, containers=(container,))
-        raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
+    container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
+    task = Task(name=name, containers=(container,))
+    raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
     storage = None if cache is None else cache.storage
     directory = "" if storage is None else storage.directory or server.cache_directory
     if storage is not None:

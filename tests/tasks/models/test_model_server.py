@@ -163,6 +163,21 @@ def test_a_part_of_the_memory_that_is_too_small_for_the_weights_is_refused_with_
         task.add_model_server("Vllm", server=server)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-tp=4"], ""),
+        (["-tp=2", "-dp=2"], "the weights of .* are 61.1 GiB, and 2 GPUs of g6.12xlarge have 44.7 GiB; fix: gpus=4 on"),
+        (["-tp=2", "-pcp=2"], "2 GPUs of g6.12xlarge have 44.7 GiB"),
+        (["-dp=4"], "1 GPU of g6.12xlarge has 22.3 GiB"),
+    ],
+)
+def test_each_copy_of_a_model_has_its_weights(ground: Ground, arguments: list[str], words: str) -> None:
+    task, server = ground.task(ground.capacity("g6.12xlarge")), ModelServer.vllm(_QWEN_32B, arguments=arguments)
+    with pytest.raises(DoesNotFitError, match=words) if words else nullcontext():
+        task.add_model_server("Vllm", server=server, gpus=4)
+
+
 @pytest.mark.parametrize(("fraction", "is_refused"), [(0.3, True), (0.75, False)])
 def test_the_part_of_a_share_may_be_that_of_the_whole_gpu(ground: Ground, fraction: float, is_refused: bool) -> None:
     task = ground.task(ground.capacity("g6.xlarge"))
@@ -259,7 +274,7 @@ def test_arguments_that_a_server_takes_are_kept(name: Preset, arguments: list[st
         (_QWEN, ["--gpu-memory-utilization=0.5", "--kv-cache-memory-bytes=2G"], {}, []),
         (_QWEN, ["--max-model-len=1000000"], {}, [("warning", "--max-model-len 32768, or")]),
         (_LLAMA, ["-tp=8", "-pp=2", "--nnodes=2"], {}, [("info", "not checked: how much GPU memory")]),
-        (_LLAMA, ["--data-parallel-size", "2"], {}, [("info", "not checked: how much GPU memory")]),
+        ("openai/gpt-oss-20b", ["--data-parallel-size", "2"], {}, [("info", "not checked: how much GPU memory")]),
         (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 28.3 GiB on each of 1 GPU of g6")]),
         (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
         ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
