@@ -59,7 +59,7 @@ def _larger_models(context: Context) -> Problems:
             involves=(each.pool,),
             message=f"container {container.name} of {route.task.name} serves {model[0].name}, whose weights are "
             f"{weights:.1f} GiB, and {_lack_memory(model, each)[0][1]} ({each.pool.name}): it does not start",
-            fix="more GPUs that share the model, or a smaller one",
+            fix=f"{'a larger share' if container.mps else 'more GPUs that share it'}, or a smaller model",
             ways=(hosts_for(with_needs(), each.pool, "hosts of a type"),),
             property_name="Command",
             is_shortage=True,
@@ -70,17 +70,17 @@ def _larger_models(context: Context) -> Problems:
 
 
 def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
-    """The model that a container serves, not with a share, where its command says which memory that takes."""
-    has_gpus = not container.mps and (known(container.gpus, otherwise=1) or container.gpu_part)
+    """The model that a container serves, where its command says which memory that takes."""
+    has_gpus = known(container.gpus, otherwise=1) or container.gpu_part or container.mps
     found = model_of(container) if has_gpus else None
     return None if found is None else (found, container)
 
 
 def _lack_memory(model: tuple[ModelMemory, Container], there: Destination) -> list[tuple[InstanceType, str]]:
     """The types of a pool whose GPUs do not hold a model, with why."""
-    has = [(each, max(each.gpus, 1)) for each in there.types]
-    counts = [(each, min(known(model[1].gpus, otherwise=most) or 1, most)) for each, most in has]
-    return [(each, why) for each, count in counts if (why := model[0].too_large_for(each, count))]
+    counts = [(each, min(known(model[1].gpus, otherwise=each.gpus) or 1, max(each.gpus, 1))) for each in there.types]
+    share = next((each.memory_mib for each in model[1].mps if isinstance(each.memory_mib, int)), None)
+    return [(each, why) for each, count in counts if (why := model[0].too_large_for(each, count, share))]
 
 
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
