@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import rsa
-from moto.core import responses, serialize
+from moto.core import responses
 from moto.core.base_backend import AccountSpecificBackend, BackendDict
 from moto.core.utils import camelcase_to_underscores, method_names_from_class
 from moto.utilities.aws_headers import gen_amzn_requestid_long
@@ -47,6 +45,7 @@ with files_read_once():
         schedules,
         secrets,
         security_groups,
+        serializing,
         service_scaling,
         stack_outputs,
         stacks,
@@ -99,6 +98,7 @@ PARTS = (
     permissions,
     placement_groups,
     quotas,
+    serializing,
     stack_outputs,
     stacks,
     targets,
@@ -117,10 +117,6 @@ def install() -> None:
     vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
     # It draws 52 letters for the id of each request, an eighth of a call; nobody asks AWS about these.
     vars(responses)[gen_amzn_requestid_long.__name__] = _request_id
-    # It asks anew, for each value of an answer, by which names its models may have it: another sixth.
-    serialize.XFormedAttributePicker.get_possible_keys = _names_kept_per_class(  # type: ignore[method-assign]
-        serialize.XFormedAttributePicker.get_possible_keys
-    )
     # It asks boto for the regions of a service each time that an account gets a model of it.
     regions = functools.cache(functools.partial(AccountSpecificBackend._generate_regions.__wrapped__, None))
     AccountSpecificBackend._generate_regions = lambda _, service: regions(service)  # type: ignore[assignment,method-assign]
@@ -132,17 +128,3 @@ def install() -> None:
 
 def _request_id(headers: dict[str, str]) -> str:
     return headers.setdefault("x-amzn-requestid", "of-the-emulator")
-
-
-def _names_kept_per_class(possible: Callable[..., Any]) -> Callable[..., Any]:
-    """Moto's own, asked once: the names follow from the class of the model and from what the answer has there."""
-    known: dict[tuple[object, ...], tuple[str, ...]] = {}
-
-    @functools.wraps(possible)
-    def of_class(self: serialize.XFormedAttributePicker, context: serialize.AttributePickerContext) -> tuple[str, ...]:
-        names = known.get(of := (type(context.obj), context.key, context.shape))
-        if names is None:
-            names = known[of] = tuple(dict.fromkeys(possible(self, context)))
-        return names
-
-    return of_class
