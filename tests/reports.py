@@ -35,9 +35,9 @@ def of_right(rule: str) -> Report:
     return _of_text(examples()[rule].file(examples()[rule].right))
 
 
-def of_part(rule: str, part: str) -> list[Finding]:
-    """What a rule finds in the templates of its example with another part."""
-    return list(_of_text(example_of(rule).file(part), one_of(rule)).findings)
+def of_part(rule: str, part: str, of: str = "") -> list[Finding]:
+    """What a rule finds in the templates of its example, or of another rule's, with another part."""
+    return list(_of_text(example_of(of or rule).file(part), one_of(rule)).findings)
 
 
 def all_of_part(rule: str, part: str) -> tuple[Finding, ...]:

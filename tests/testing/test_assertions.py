@@ -19,7 +19,7 @@ from gpu_constructs.testing import GpuAssertions, gpus
 from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def good() -> GpuAssertions:
     return gpus(GOOD)
 

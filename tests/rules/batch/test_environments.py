@@ -25,7 +25,7 @@ from gpu_constructs.rules.batch.environments import has_accelerators, has_room
 from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images, user_data
-from tests.reports import about_batch, all_of_part
+from tests.reports import about_batch, all_of_part, of_part
 from tests.rules.changed import ON_CPU
 from tests.rules.given import GPU_JOB, a_pool, asked, gpu, job, of_image, only, said
 from tools.rule_examples import example_of
@@ -107,7 +107,7 @@ Resources:
     ],
 )
 def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, property_name: str) -> None:
-    (finding,) = (each for each in all_of_part("GPU296", part) if each.rule == rule)
+    (finding,) = of_part(rule, part, of="GPU296")
     assert (finding.severity, finding.subject) == (Severity.ERROR, "Environment")
     assert finding.property_name == property_name
     assert finding.origin is not None

@@ -13,7 +13,7 @@ from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.jobs import has_one_type
-from tests.reports import all_of_part
+from tests.reports import all_of_part, of_part
 from tests.rules.given import GPU_JOB, fleet_of, only, said
 from tests.template.resources.declared import fleet
 from tools.rule_examples import example_of
@@ -30,7 +30,7 @@ _SUBMIT = {"JobName": "x", "JobQueue": "${Queue}", "JobDefinition": "${Job}"}
 
 def found(rule: str, part: str) -> list[str]:
     """What a rule says of a part of the template that all examples of gangs start from."""
-    return [each.message for each in all_of_part("GPU294", part) if each.rule == rule]
+    return [each.message for each in of_part(rule, part, of="GPU294")]
 
 
 def errors_in(part: str) -> list[str]:

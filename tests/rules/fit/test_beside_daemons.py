@@ -22,13 +22,14 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.rules import Finding, check
+from gpu_constructs.rules.catalogue import one_of
 from tests.rules.fit.test_copies_fit import pool
 from tests.rules.fit.test_whole_fleet import service
 from tests.rules.given import gpu, mps
 from tests.synthesis import Site
 
 L4, L4_TOO = pool(name="L4", most=4), pool(name="L4Too", most=4)
-OF_ROOM = {"GPU006", "GPU009", "GPU060", "GPU061"}
+OF_ROOM = one_of("GPU006", "GPU009", "GPU060", "GPU061")
 
 
 def of_container(workload: Workload, **changes: object) -> Workload:
@@ -64,7 +65,7 @@ def fleet_of(*workloads: Workload, pools: tuple[Pool, ...] = (L4, L4_TOO)) -> Fl
 
 
 def said(fleet: Fleet) -> list[Finding]:
-    return [each for each in check(fleet) if each.rule in OF_ROOM]
+    return list(check(fleet, rules=OF_ROOM))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.report import check_files
+from gpu_constructs.rules.catalogue import one_of
 from gpu_constructs.template.terraform.kinds import _arguments
 from tests.template.terraform.module_plans import configured, planned, refers
 from tests.template.terraform.test_forms import HOSTS, TASK, change, simple
@@ -268,13 +269,13 @@ def test_what_is_given_a_key_may_add_a_grant(others: dict[str, Any], expected: l
     written["configuration"]["root_module"]["resources"] += [
         configured(address, **{"expressions": {}, **each}) for address, each in others.items()
     ]
-    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU396"] == expected
+    assert [each.severity for each in check_files([written], rules=one_of("GPU396")).findings] == expected
 
 
 def test_an_output_of_the_root_module_hands_a_key_on() -> None:
     written = with_key(None)
     written["configuration"]["root_module"]["outputs"] = {"key": {"expression": OF_KEY}}
-    assert [each.severity for each in check_files([written]).findings if each.rule == "GPU396"] == ["warning"]
+    assert [each.severity for each in check_files([written], rules=one_of("GPU396")).findings] == ["warning"]
 
 
 def test_a_data_source_changes_nothing() -> None:
