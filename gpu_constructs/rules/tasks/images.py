@@ -38,7 +38,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
-_PYTHON = ("python", "python3")
 _LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # as the error says: https://github.com/vllm-project/vllm/issues/8793
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
@@ -292,17 +291,18 @@ def can_be_pulled(context: Context) -> Problems:
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
     "places models on others, and a server that is set to use more GPUs than it has does not start; each process of "
     "torchrun has the GPU of its number, and ends with invalid device ordinal where there is none",
-    softer="where it uses fewer GPUs than it has, or a privileged container may see those of others",
+    softer="where it uses fewer GPUs than it has, or may see others: privileged, or as a job is submitted",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Problems:
+    is_fixed = all(each.containers == task.containers for each in task.submissions)
     for container in task.containers:
         server = server_of_image(container.image) if isinstance(container.image, str) else None
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
         has = "a part of one" if is_part else gpus
-        is_alone = container.privileged is not True  # with the privileges of its host it sees all GPUs
+        is_alone = is_fixed and container.privileged is not True  # with the privileges of its host it sees all GPUs
         if (processes := ranks(container)) > gpus:
             what = f"starts {processes} processes, each for a GPU of its own, and has {has}"
             fix = f"--nproc-per-node {gpus} in Command"
@@ -346,7 +346,7 @@ def started_once(context: Context) -> Problems:
             first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
             allows = context.has_unknown_variables(task, container) or _LONGER in dict(container.environment)
             model = None if allows else model_of(container)
-            if first in {*server.entry_point, *_PYTHON, *SHELLS}:
+            if first in {*server.entry_point, "python", "python3", *SHELLS}:
                 what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
                 fix = f"no {first}, or another entry point for it"
             elif refused := server.refuses(words):

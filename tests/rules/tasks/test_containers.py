@@ -172,6 +172,16 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
     assert words in f"{finding.message.removesuffix(', so that it does not start')};{finding.fix}"
 
 
+@pytest.mark.parametrize(
+    ("privileged", "asked", "severity"), [(False, "4", "error"), (True, "4", "warning"), (False, "8", "warning")]
+)
+def test_more_processes_may_have_gpus_that_the_definition_has_not(privileged: bool, asked: str, severity: str) -> None:
+    one = replace(container(gpu("4")), privileged=privileged, command=("torchrun", "--nproc_per_node", "8", "a.py"))
+    submitted = task_of(replace(one, requirements=(gpu(asked),)))
+    finding = only(all_used, fleet_of(replace(task_of(one), submissions=(submitted,))))
+    assert (finding.rule, finding.severity) == ("GPU236", severity)
+
+
 @pytest.mark.parametrize(("mib", "count"), [(64, 1), (65, 0)])
 def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -> None:
     found = said(shared_memory, fleet_of(task_of(replace(container(gpu("8")), shared_memory_mib=mib))))
