@@ -1,23 +1,18 @@
-"""``gpu-constructs preflight``: against moto, and against recorded answers of an account."""
+"""``gpu-constructs preflight`` against recorded answers of an account; tests/e2e has it against the emulator."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from bench.answered import ACCOUNT, Page, answered
 from gpu_constructs.account.answers import UnansweredError
-from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, asking
-from gpu_constructs.account.preflight.check import Answer, Ask
 from gpu_constructs.cli import main
 from tests.cli.templates import template, written
 
@@ -43,42 +38,32 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, said.out
 
 
+Account = Callable[..., None]
+
+
 @pytest.fixture
-def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A subnet of an account in moto, with a quota of 16 vCPUs: moto has those of VPCs alone."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """Lets the command ask an account that has everything but what is given."""
     monkeypatch.setenv("COLUMNS", "80")
-    of_moto = asking.asker
 
-    def with_quota(profile: str | None, deadline: Deadline) -> Callable[[str], Ask]:
-        def ask(region: str, call: str, arguments: Mapping[str, object]) -> Answer:
-            if call.startswith("servicequotas:"):
-                return Answer(call, ({"Quota": {"Value": 16.0}},))
-            return of_moto(profile, deadline)(region)(call, arguments)
+    def of(**pages: object) -> None:
+        given: dict[str, Page] = {name: lambda *_, page=page: page for name, page in pages.items()}
+        monkeypatch.setattr(asking, "asker", lambda *_: answered({**ACCOUNT, **given}))
 
-        return lambda region: partial(ask, region)
-
-    with mock_aws():
-        ec2 = boto3.client("ec2", region_name=REGION)
-        image = ec2.register_image(Name="any")["ImageId"]
-        ec2.run_instances(ImageId=image, InstanceType="g5.xlarge", MinCount=1, MaxCount=1)
-        monkeypatch.setattr(asking, "asker", with_quota)
-        zones = [{"Name": "availability-zone", "Values": [f"{REGION}a"]}]
-        subnet: str = ec2.describe_subnets(Filters=zones)["Subnets"][0]["SubnetId"]
-        yield subnet
+    return of
 
 
 def test_what_is_there_is_ok_and_what_is_short_has_its_command(
-    moto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    running = {"Reservations": [{"Instances": [{"InstanceType": "g5.xlarge"}]}]}
+    account(GetServiceQuota={"Quota": {"Value": 16.0}}, DescribeInstances=running)
     only = ("--check", "quotas", "--check", "types")
-    code, said = asked(capsys, of_pool(tmp_path, hosts=3, subnets=[moto]), *only)
+    code, said = asked(capsys, of_pool(tmp_path, hosts=3), *only)
     assert (code, said.splitlines()[-1]) == (0, "2 ok")
     assert "AWS offers g6.xlarge in us-east-1a" in said
     assert "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 12" in " ".join(said.split())
-    code, said = asked(capsys, of_pool(tmp_path, hosts=5, subnets=[moto]), "--format", "json", "--check", "quotas")
+    code, said = asked(capsys, of_pool(tmp_path, hosts=5), "--format", "json", "--check", "quotas")
     assert code == 1
     (result,) = json.loads(said)["results"]
     assert result == {
@@ -94,21 +79,6 @@ def test_what_is_there_is_ok_and_what_is_short_has_its_command(
             "--desired-value 24 --region us-east-1"
         ),
     }
-
-
-Account = Callable[..., None]
-
-
-@pytest.fixture
-def account(monkeypatch: pytest.MonkeyPatch) -> Account:
-    """Lets the command ask an account that has everything but what is given."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def of(**pages: object) -> None:
-        given: dict[str, Page] = {name: lambda *_, page=page: page for name, page in pages.items()}
-        monkeypatch.setattr(asking, "asker", lambda *_: answered({**ACCOUNT, **given}))
-
-    return of
 
 
 def test_the_app_that_most_people_have_can_be_checked_whole(

@@ -211,6 +211,7 @@ def test_preflight_finds_what_was_deployed(demo: Demo, asking: Callable[[Account
     assert (said.count("ok types: "), said.count(f"AWS offers g6.xlarge in {zones} ")) == (2, 1)
     assert "ok images: " in said
     assert "ok quotas: G/VT on-demand" in said
+    assert "not counted" not in said  # of the hosts that run now
     # The name of a parameter has no place to break.
     assert all(len(line) <= _COLUMNS for line in shown.splitlines() if " " in line.strip())
     assert code == 0
