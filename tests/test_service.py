@@ -81,7 +81,8 @@ def test_it_can_leave_a_capacity_of_another_stack(site: Site) -> None:
         task = GpuTaskDefinition(stack, f"{name}Task", capacity=[capacity])
         task.add_gpu_container("vllm", image=site.image)
         GpuService(stack, name, cluster=site.cluster, task_definition=task)
-        outputs = site.app.synth(force=True).get_stack_by_name(site.stack.stack_name).template.get("Outputs", {})
+        site.app.synth(force=True)
+        outputs = site.template().get("Outputs", {})
         return [each["Value"]["Ref"] for each in outputs.values() if "Provider" in str(each["Value"])]
 
     inside = cdk.NestedStack(site.stack, "Inside")

@@ -38,7 +38,8 @@ def report_of(
     found = plan(report.fleet)
     lines = tuple(f"{METADATA_KEY}: {each}" for each in (*notes, *summary(found)))
     # aws-cdk-lib names the construct of a template's stack from 2.262 on.
-    paths = {each.template_path: each.stack_construct_path for each in getattr(context, "stack_templates", ())}
+    stacks = getattr(context, "stack_templates", ()) if report.unreadable else ()  # each is several calls to Node
+    paths = {each.template_path: each.stack_construct_path for each in stacks}
     unread = (_unread(each, paths.get(each.file)) for each in report.unreadable)
     findings = (*report.findings, *unread, *(() if budget is None else over_budget(found, budget)))
     violations = [_violation(each, context.app_construct) for each in findings if each.rule != UNCHECKED]

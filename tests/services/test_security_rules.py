@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
-from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition, ModelCache, ModelServer
+from gpu_constructs import CpuService, GpuCapacity, GpuCluster, GpuService, GpuTaskDefinition, ModelCache, ModelServer
 from tests.synthesis import Site, app_in
 
 _NOTHING = elbv2.ListenerAction.fixed_response(404)
@@ -24,18 +25,23 @@ _ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/given/5
 
 
 class _Town:
-    """A network with a listener, and a cluster, each in its stack."""
+    """A cluster in its stack, and a listener in that of the network."""
 
     def __init__(self, app: cdk.App) -> None:
         self.app = app
-        self.network = cdk.Stack(app, "Network")
         site = Site(app, name="Cluster")
         self.stack, self.vpc = site.stack, site.vpc
         self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc)
         self.l4 = self.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=8)
-        self.cpu = self.cluster.add_capacity("Cpu", instance_types=["c7i.large"], max_instances=2)
-        self.shared = self.listener(self.network)
         self._services = 0
+
+    @cached_property
+    def cpu(self) -> GpuCapacity:
+        return self.cluster.add_capacity("Cpu", instance_types=["c7i.large"], max_instances=2)
+
+    @cached_property
+    def shared(self) -> elbv2.ApplicationListener:
+        return self.listener(cdk.Stack(self.app, "Network"))
 
     def listener(self, stack: cdk.Stack) -> elbv2.ApplicationListener:
         balancer = elbv2.ApplicationLoadBalancer(stack, "Balancer", vpc=self.vpc)
@@ -159,9 +165,7 @@ def _rules(folder: Path, *names: str, balancer: str = "Network", plain: bool = F
     """The rules in the stack of some services by their ids, behind a balancer of another stack, this one, or no app."""
     town = _Town(app_in(folder))
     stack = cdk.Stack(town.app, "A")
-    listener: elbv2.IApplicationListener = town.shared
-    if balancer != "Network":
-        listener = town.listener(stack) if balancer == "A" else town.imported(stack)
+    listener = {"Network": lambda _: town.shared, "A": town.listener, "Given": town.imported}[balancer](stack)
     for name in names:
         if plain:
             task = ecs.Ec2TaskDefinition(stack, "Task1")

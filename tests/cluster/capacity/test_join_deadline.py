@@ -27,7 +27,7 @@ from gpu_constructs import (
     IncompatibleError,
     WarmHosts,
 )
-from tests.synthesis import Ground, Site, user_data
+from tests.synthesis import Ground, Properties, Site, user_data
 
 # The agent joins at the call that a file names; a host of a pool is in service from the third question on.
 _CURL = """\
@@ -67,20 +67,27 @@ def _run(text: str, folder: Path, *, joins_at: int = 9999, curl: bool | str = Tr
     return calls.read_text().splitlines() if calls.exists() else []
 
 
-def test_a_host_that_does_not_join_says_why_and_ends_itself_after_half_an_hour(site: Site, tmp_path: Path) -> None:
-    site.capacity("g6.xlarge")
-    calls = _run(user_data(site.launch_template()), tmp_path)
+@pytest.fixture(scope="module")
+def usual(shared_site: Site) -> Properties:
+    """The launch template of a host that has half an hour."""
+    shared_site.capacity("g6.xlarge")
+    return shared_site.launch_template()
+
+
+def test_a_host_that_does_not_join_says_why_and_ends_itself_after_half_an_hour(
+    usual: Properties, tmp_path: Path
+) -> None:
+    calls = _run(user_data(usual), tmp_path)
     assert calls.count("agent") == calls.count("sleep 10") == 180
     assert calls[-1] == "shutdown -h now"
     console = (tmp_path / "console").read_text()
     assert "not in its ECS cluster after 1800 seconds" in console
     assert "local-disks.service loaded failed" in console
-    assert site.launch_template()["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert usual["InstanceInitiatedShutdownBehavior"] == "terminate"
 
 
-def test_a_host_that_cannot_ask_its_agent_or_joined_once_never_ends_itself(site: Site, tmp_path: Path) -> None:
-    site.capacity("g6.xlarge")
-    text = user_data(site.launch_template())
+def test_a_host_that_cannot_ask_its_agent_or_joined_once_never_ends_itself(usual: Properties, tmp_path: Path) -> None:
+    text = user_data(usual)
     assert _run(text, tmp_path, curl=False) == []
     assert _run(text, tmp_path, joins_at=3).count("agent") == 3
     # After a reboot, whose agent does not come up.
@@ -164,13 +171,12 @@ def _is_signed(headers: dict[str, str], body: bytes, url: str) -> bool:
     return "x-amz-security-token" in names and bool(signer.signature(text, request) == signature)
 
 
-def test_a_host_writes_why_into_a_log_group_with_requests_that_it_signs(site: Site, tmp_path: Path) -> None:
-    site.capacity("g6.xlarge")
+def test_a_host_writes_why_into_a_log_group_with_requests_that_it_signs(usual: Properties, tmp_path: Path) -> None:
     _Aws.asked.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), _Aws) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
-        text = user_data(site.launch_template()).replace("http://169.254.169.254/", url)
+        text = user_data(usual).replace("http://169.254.169.254/", url)
         text = text.replace("https://logs.$region.$(ask services/domain)/", url).replace("waited < 1800", "waited < 20")
         _run(text, tmp_path, curl=shutil.which("curl") or "curl")
         server.shutdown()

@@ -39,8 +39,7 @@ class Watched:
         )
         cluster.add_capacity("Cpu", instance_types=["c7i.xlarge"], max_instances=2)
         cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
-        template = site.app.synth().get_stack_artifact(site.stack.artifact_id).template
-        self.resources: dict[str, Any] = {key: _plain(each) for key, each in template["Resources"].items()}
+        self.resources: dict[str, Any] = {key: _plain(each) for key, each in site.template()["Resources"].items()}
         self.cluster = CLUSTER.rpartition("/")[2]
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
