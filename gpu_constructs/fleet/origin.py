@@ -68,7 +68,7 @@ class Origin:
     line: int | None = None
     column: int | None = None
     source: SourceLine | None = None
-    place: Place = Place()
+    place: Place = field(default=Place(), hash=False)
     stack: str | None = field(default=None, compare=False)
 
     @property

@@ -137,7 +137,7 @@ class Resource:
     init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     creation_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    origin: Origin
+    origin: Origin = field(hash=False)
     exists: bool | Unknown = True
     depends_on: tuple[str, ...] = ()
     is_part: bool = False

@@ -98,7 +98,7 @@ def ends_at(lacking: str, data: UserData) -> bool | None:
     if any(re.search(rf"\b{lacking}\b", line.partition(" install ")[2]) for line in data.text.splitlines()):
         return ends
     is_once = sum("ECS_CLUSTER=" in each for each in data.scripts) == 1
-    for script in data.scripts:
+    for script in (each for each in data.scripts if lacking in each):
         named = script.find("ECS_CLUSTER=") if is_once else -1
         for each in commands(script):
             if each.is_certain and (called := call.fullmatch(each.line)):

@@ -344,8 +344,8 @@ def started_once(context: Context) -> Problems:
             if server is None or not server.entry_point:
                 continue
             first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
-            allows = context.has_unknown_variables(task, container) or _LONGER in dict(container.environment)
-            model = None if allows else model_of(container)
+            model = None if _LONGER in dict(container.environment) else model_of(container)
+            most = model.shape.longest if model is not None and model.by_vllm else 0
             if first in {*server.entry_point, "python", "python3", *SHELLS}:
                 what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
                 fix = f"no {first}, or another entry point for it"
@@ -354,7 +354,7 @@ def started_once(context: Context) -> Problems:
             elif directory and not container.relations.may_mount(directory):
                 what = f"names in Command the model {directory}, where no volume is mounted, and ends"
                 fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
-            elif model is not None and model.by_vllm and 0 < (most := model.shape.longest) < model.context:
+            elif model and 0 < most < model.context and not context.has_unknown_variables(task, container):
                 what = f"has in Command --max-model-len {model.context}, where its model has {most}, and ends"
                 fix = f"--max-model-len {most}, or {_LONGER} with the value 1"
             else:

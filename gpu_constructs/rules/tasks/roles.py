@@ -18,6 +18,7 @@ from gpu_constructs.template.resources.section import Section
 
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
+_OF_TASKS = (_EXECUTION, "TaskRoleArn", "JobRoleArn")
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
 _OF_SECRETS = re.compile(":(ssm|secretsmanager):")
@@ -99,7 +100,7 @@ def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, st
     for task, definition in _definitions(context):
         of_job = definition.section("EcsProperties").sections("TaskProperties")
         for section in (definition, *of_job, *containers_in(definition)):
-            yield from ((task, section, name, _TASKS) for name in (_EXECUTION, "TaskRoleArn", "JobRoleArn"))
+            yield from ((task, section, name, _TASKS) for name in _OF_TASKS if section.has(name))
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshoot-ebs-volumes-scenarios.html
     for service in context.once(accelerated_workloads):
         found = context.section(service)

@@ -82,7 +82,7 @@ def too_deep(file: str, line: int | None = None) -> UnreadableError:
     return UnreadableError(reason, file=file, line=line, allowed=f"at most {DEPTH} levels")
 
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+_BETWEEN = re.compile(r"[ \t\n\r]*[:,]?[ \t\n\r]*")  # two keys, values or items
 _BLOCK = 4 * 1024  # characters that are counted again for each line that is asked for
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
@@ -126,7 +126,7 @@ class JsonLines:
         return line + self._text.count("\n", begin, position), position - last
 
     def _skip(self, position: int) -> int:
-        match = _BLANK.match(self._text, position)
+        match = _BETWEEN.match(self._text, position)
         return match.end() if match else position
 
     def _scan(self, position: int) -> dict[str | int, tuple[int, int]]:
@@ -141,10 +141,8 @@ class JsonLines:
             name: str | int = key
             if opening == "{":
                 name, position = scanstring(text, position + 1, True)  # noqa: FBT003 - a C function without names
-                position = self._skip(self._skip(position) + 1)
+                position = self._skip(position)
             members[name] = start, position
             _, position = _DECODER.raw_decode(text, position)
             position = self._skip(position)
-            if text[position] == ",":
-                position = self._skip(position + 1)
         return members

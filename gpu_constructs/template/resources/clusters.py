@@ -132,7 +132,8 @@ class Clusters:
     def may_come_before_providers(self, service: Resource, cluster: str | Unknown | None) -> bool:
         """Whether a service may be created before the stack gives its cluster the capacity providers."""
         associations = () if isinstance(cluster, Unknown) else self._associations.get((service.stack, cluster), ())
-        return bool(associations) and service.reference not in self._index.after(tuple(associations))
+        says_so = any(each.logical_id in service.depends_on for each in associations)  # as mostly: others are not read
+        return bool(associations) and not says_so and service.reference not in self._index.after(tuple(associations))
 
 
 def _associations(

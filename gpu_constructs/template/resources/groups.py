@@ -50,8 +50,7 @@ def pool_of(resource: Resource, launch: Launch, **values: Any) -> Pool:  # noqa:
         cluster=launch.cluster if names_cluster(launch.setup) else otherwise,
         has_provider=False,
         origin=resource.origin,
-        **values_of(launch.setup),
-        **values,
+        **{**values_of(launch.setup), **values},
     )
 
 
@@ -90,7 +89,8 @@ class Groups:
             bought = replace(bought, block=self._schedules.block(resource))
         return pool_of(
             resource,
-            _with(launch, bought=bought),
+            launch,
+            bought=bought,
             min_instances=_hosts(properties, "MinSize"),
             max_instances=_hosts(properties, "MaxSize"),
             group=self._settings(resource, properties),
