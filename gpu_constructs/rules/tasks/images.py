@@ -289,9 +289,10 @@ def can_be_pulled(context: Context) -> Problems:
     "GPU236",
     question="does a model server or torchrun use all GPUs of its container, and no more?",
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
-    "places models on others, and a server that is set to use more GPUs than it has does not start; each process of "
-    "torchrun has the GPU of its number, and ends with invalid device ordinal where there is none",
-    softer="where it uses fewer GPUs than it has, or may see others: privileged, or as a job is submitted",
+    "places models on others, and a server that is set to use more GPUs than it has does not start; most "
+    "programs give each process of torchrun the GPU of its number, and end with invalid device ordinal without it",
+    softer="where it uses fewer GPUs than it has, or may see others: privileged, or as a job is submitted; for "
+    "torchrun, since processes may share a GPU",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Problems:
@@ -304,9 +305,8 @@ def all_used(task: Task) -> Problems:
         has = "a part of one" if is_part else gpus
         is_alone = is_fixed and container.privileged is not True  # with the privileges of its host it sees all GPUs
         if (processes := ranks(container)) > gpus:
-            what = f"starts {processes} processes, each for a GPU of its own, and has {has}"
-            fix = f"--nproc-per-node {gpus} in Command"
-            yield replace(_problem(task, container, what, fix), is_certain=is_alone)
+            what = f"starts {processes} processes with torchrun and has {has if is_part else counted(gpus, 'GPU')}"
+            yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
         elif server is None or processes:
             continue
         elif server.max_gpus is not None and gpus > server.max_gpus:

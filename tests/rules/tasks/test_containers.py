@@ -175,8 +175,8 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
 @pytest.mark.parametrize(
     ("privileged", "asked", "severity"), [(False, "4", "error"), (True, "4", "warning"), (False, "8", "warning")]
 )
-def test_more_processes_may_have_gpus_that_the_definition_has_not(privileged: bool, asked: str, severity: str) -> None:
-    one = replace(container(gpu("4")), privileged=privileged, command=("torchrun", "--nproc_per_node", "8", "a.py"))
+def test_a_server_may_have_gpus_that_the_definition_has_not(privileged: bool, asked: str, severity: str) -> None:
+    one = replace(container(gpu("4")), image=_VLLM, privileged=privileged, command=(*_MODEL, "-tp=8"))
     submitted = task_of(replace(one, requirements=(gpu(asked),)))
     finding = only(all_used, fleet_of(replace(task_of(one), submissions=(submitted,))))
     assert (finding.rule, finding.severity) == ("GPU236", severity)
