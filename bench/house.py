@@ -84,7 +84,9 @@ _FIRST = "1 capacity"
 def main() -> None:
     """Counts and measures everything, and prints it."""
     parser = argparse.ArgumentParser(prog="python -m bench.house", description=__doc__)
-    parser.add_argument("--runs", type=int, default=9, help="pairs of first synths (default: 9); 0 for none")
+    parser.add_argument(
+        "--runs", type=int, default=9, help="pairs of first synths (default: 9); 0 for none, and for no count of code"
+    )
     arguments = parser.parse_args()
     table = Table(title="The house", title_justify="left")
     for heading in ("", "now", "at most"):
