@@ -33,6 +33,7 @@ def started_directly() -> Iterator[None]:
         "JSII_RUNTIME": str(Path(__file__).with_suffix(".js")),
         "KERNEL": str(folder / "program.js"),
         "NODE_COMPILE_CACHE": str(COMPILED),
+        "NODE_OPTIONS": "--v8-pool-size=1",  # several threads that collect garbage wait for each other busily
     }
     lighten()
     with patch.dict(os.environ, own):
