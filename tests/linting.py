@@ -8,8 +8,8 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from cfnlint.context import context
 from cfnlint.config import ConfigMixIn, ManualArgs
+from cfnlint.context import context
 from cfnlint.decode.decode import decode_str
 from cfnlint.jsonschema import _filter, validators
 from cfnlint.rules import Rules
