@@ -84,9 +84,7 @@ _FIRST = "1 capacity"
 def main() -> None:
     """Counts and measures everything, and prints it."""
     parser = argparse.ArgumentParser(prog="python -m bench.house", description=__doc__)
-    parser.add_argument(
-        "--runs", type=int, default=9, help="pairs of first synths (default: 9); 0 for none, and for no count of code"
-    )
+    parser.add_argument("--runs", type=int, default=9, help="pairs of first synths (default: 9); 0 for none")
     arguments = parser.parse_args()
     table = Table(title="The house", title_justify="left")
     for heading in ("", "now", "at most"):
@@ -100,12 +98,17 @@ def _written(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:.2f}"
 
 
-def rows(runs: int) -> Iterator[tuple[str, float, float | None]]:
-    """What is counted, how much there is of it, and how much was decided; None where nothing was."""
+def rows(runs: int, *, count_code: bool = True) -> Iterator[tuple[str, float, float | None]]:
+    """What is counted, how much there is of it, and how much was decided; None where nothing was.
+
+    Args:
+        runs: Pairs of first synths.
+        count_code: Whether to count lines of code too, which takes two seconds and has no limit.
+    """
     package, tests = sorted(_PACKAGE.rglob("*.py")), sorted((_ROOT / "tests").rglob("*.py"))
     later = [each for rooms, _ in _LATER.values() for each in package if _within(each, *rooms)]
     yield "lines of Python in the package", _lines(package), None
-    if runs:  # takes two seconds, and has no limit
+    if count_code:
         yield "  of these code", _code(package), None
     yield "  without what came later", _lines(package) - _lines(later), 65_000
     for what, (rooms, most) in _LATER.items():

@@ -18,7 +18,10 @@ COMPILED = Path(__file__).parents[1] / "node_modules/.cache/node"
 
 @contextmanager
 def started_directly() -> Iterator[None]:
-    """An import of `aws_cdk` starts the kernel so in this process; commands of tests start jsii's own (decision 59)."""
+    """An import of `aws_cdk` starts the kernel so in this process; commands of tests start jsii's own (decision 59).
+
+    The environment comes back at the end; lighter calls stay, since they go to the kernel that was started.
+    """
     from tests.light_calls import lighten  # noqa: PLC0415 - jsii, which the process that hands out tests needs not
 
     folder = COMPILED.parent / f"jsii-{version('jsii')}"

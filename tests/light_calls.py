@@ -10,23 +10,25 @@ import jsii._kernel
 import typeguard
 from jsii._kernel.providers import process
 
-__all__ = ["lighten"]
+__all__ = ["OWN", "lighten"]
 
-_KERNEL: Any = jsii._kernel
-_sent, _checked = _KERNEL._make_reference_for_native, typeguard.check_type
+_NAMES = ((process, "json"), (jsii._kernel, "_make_reference_for_native"), (typeguard, "check_type"))
+OWN: tuple[tuple[Any, str, Any], ...] = tuple((module, name, getattr(module, name)) for module, name in _NAMES)
+"""What jsii has by the names that are replaced."""
+_, _sent, _checked = (own for _, _, own in OWN)
 
 
-def lighten(messages: Any = process, checks: Any = typeguard) -> None:
-    """Has each call of this process cost less."""
+def lighten() -> None:
+    """Has each call of this process cost less, to its end."""
     encode = json.JSONEncoder(default=process.jdefault).encode
     decode = json.JSONDecoder(object_hook=process.ohook).decode
-    messages.json = SimpleNamespace(dumps=lambda sent, **_: encode(sent), loads=lambda line, **_: decode(line.decode()))
-    _KERNEL._make_reference_for_native = _given
-    checks.check_type = _check_type
+    messages = SimpleNamespace(dumps=lambda sent, **_: encode(sent), loads=lambda line, **_: decode(line.decode()))
+    for (module, name, _), lighter in zip(OWN, (messages, _given, _check_type), strict=True):
+        setattr(module, name, lighter)
 
 
 def _given(kernel: object, value: Any) -> Any:
-    """Of a struct what it holds, where jsii reads a typed property for each name and sends null for most of them."""
+    """Sends only the properties of a struct that are set; jsii reads one for each name, and sends null for most."""
     names = getattr(value, "__jsii_name_mapping__", None)
     if names is None or not hasattr(value, "_values"):
         return _sent(kernel, value)
@@ -36,6 +38,6 @@ def _given(kernel: object, value: Any) -> Any:
 
 
 def _check_type(argname: str, value: object, expected_type: Any, *memo: Any) -> None:
-    """Looks first whether the kind is one of several, which is so for most arguments: they are optional, and None."""
+    """Tests the types of a union before typeguard does: most arguments are optional, and None or of one type."""
     if getattr(expected_type, "__origin__", None) is not Union or type(value) not in expected_type.__args__:
         _checked(argname, value, expected_type, *memo)

@@ -44,8 +44,10 @@ def test_the_drawing_has_every_entry_of_the_package() -> None:
 
 
 def test_the_house_is_no_larger_than_was_decided() -> None:
-    with started_directly():
-        assert [each for each in house.rows(runs=0) if each[2] is not None and each[1] > each[2]] == []
+    with started_directly():  # `rows` counts in a process that imports CDK
+        assert [
+            each for each in house.rows(runs=0, count_code=False) if each[2] is not None and each[1] > each[2]
+        ] == []
 
 
 def test_each_room_imports_only_rooms_below_it() -> None:
