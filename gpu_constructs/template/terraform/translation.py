@@ -379,5 +379,7 @@ def _forget_scaled(declaration: Node, resources: Mapping[str, Node]) -> None:
     elif _type(declaration) == "AWS::ECS::CapacityProvider":
         provider = properties.get("AutoScalingGroupProvider")
         if under(provider, "ManagedScaling", "Status") == "ENABLED":
-            group = resources.get(_address(under(provider, "AutoScalingGroupArn")))
-            _properties(group).pop("DesiredCapacity", None)
+            group = _properties(resources.get(_address(under(provider, "AutoScalingGroupArn"))))
+            # With hosts it does not begin empty: "the initial capacity of the Auto Scaling group at the time of its
+            # creation" (API_CreateAutoScalingGroup), or what it has before the apply.
+            group |= {"DesiredCapacity": LATER} if group.pop("DesiredCapacity", None) else {}

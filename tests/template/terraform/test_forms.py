@@ -222,6 +222,16 @@ def test_an_unset_count_of_a_service_is_none_unless_the_apply_sets_it(after: dic
     assert check_files([written], rules=()).fleet.workloads[0].desired_count == count
 
 
+@pytest.mark.parametrize("desired", [None, 0, 1])
+def test_a_group_that_ecs_scales_begins_empty_only_without_a_desired_capacity(desired: int | None) -> None:
+    written = simple(1)
+    change(written, "aws_autoscaling_group.gpu")["change"]["after"]["desired_capacity"] = desired
+    of_service = change(written, "aws_ecs_service.train")["change"]["after"]
+    of_service |= {"launch_type": "EC2", "capacity_provider_strategy": []}
+    found = {each.rule for each in check_files([written]).findings}
+    assert found & {"GPU210", "GPU218"} == (set() if desired else {"GPU218"})
+
+
 @pytest.mark.parametrize(("actions", "is_said"), [(["no-op"], False), (["update"], True), (["create"], True)])
 def test_a_new_service_may_come_before_providers_that_its_cluster_does_not_have_yet(
     actions: list[str], is_said: bool
