@@ -2,7 +2,7 @@
 
 Moto puts itself in the place of the socket: boto makes and prepares a request, and moto compares its address with those
 of 200 services and lets werkzeug take the request apart again. This is half the time of a call, so that a call is
-handed over here as boto states it.
+handed over here as boto prepares it.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ Answer = Callable[[Request, str, Any], tuple[int, Mapping[str, str], str | bytes
 
 
 class InProcess:
-    """Makes such clients."""
+    """Makes boto clients whose calls moto answers without HTTP."""
 
     def client(self, service: str) -> Any:
         """A client of one service."""
         client = isolated_client(service)
         if service != "s3":  # its requests are signed, and what they hold is streamed
-            client._endpoint.make_request = functools.partial(_asked, client._endpoint)
+            client._endpoint.make_request = functools.partial(_send, client._endpoint)
         return client
 
 
-def _asked(endpoint: Endpoint, operation: Any, stated: Mapping[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
-    """As `Endpoint.make_request`, which does it once only and in more steps."""
-    request, address = _request(stated), stated["url"]
+def _send(endpoint: Endpoint, operation: Any, prepared: Mapping[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
+    """Sends one call; replaces `Endpoint.make_request` of botocore, and does not retry."""
+    request, address = _request(prepared), prepared["url"]
     try:
         status, headers, body = _who_answers(address.partition("?")[0])(request, address, request.headers)
     except HTTPException as refusal:
@@ -62,17 +62,17 @@ class _Request(Request):
     from_wsgi_server = True  # boto has no use for the date in an answer, which moto writes unless a server does
 
 
-def _request(stated: Mapping[str, Any]) -> Request:
+def _request(prepared: Mapping[str, Any]) -> Request:
     """A call as a web server would hand it to moto."""
-    address, body = urlsplit(stated["url"]), stated["body"]
+    address, body = urlsplit(prepared["url"]), prepared["body"]
     form = body if isinstance(body, dict) else {}
     sent = b"" if form else body.encode() if isinstance(body, str) else body
     path = f"{address.path}?{address.query}" if address.query else address.path
-    named = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in stated["headers"].items()}
+    named = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in prepared["headers"].items()}
     request = _Request(
         {
             **named,
-            "REQUEST_METHOD": stated["method"],
+            "REQUEST_METHOD": prepared["method"],
             "SCRIPT_NAME": "",
             "PATH_INFO": unquote_to_bytes(address.path).decode("latin-1"),
             "QUERY_STRING": address.query,

@@ -115,15 +115,28 @@ def install() -> None:
     # Moto lists the methods of a class at each request, which takes a sixth of its time.
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
     vars(responses)[camelcase_to_underscores.__name__] = functools.cache(camelcase_to_underscores)
-    # It draws 52 letters for the id of each request, an eighth of a call; nobody asks AWS about these.
+    # It draws 52 letters for the id of each request, an eighth of a call. All have one: nobody asks AWS about them.
     vars(responses)[gen_amzn_requestid_long.__name__] = _request_id
     # It asks boto for the regions of a service each time that an account gets a model of it.
-    regions = functools.cache(functools.partial(AccountSpecificBackend._generate_regions.__wrapped__, None))
-    AccountSpecificBackend._generate_regions = lambda _, service: regions(service)  # type: ignore[assignment,method-assign]
+    AccountSpecificBackend._generate_regions = _generate_regions  # type: ignore[assignment,method-assign]
     # It compares the ids of all models at each look at one; none is the copy of another.
     BackendDict.__eq__ = object.__eq__  # type: ignore[method-assign]
     # It makes a key for each subscription, each certificate and each key of KMS, which takes 50 ms; one is enough.
     vars(rsa)["generate_private_key"] = functools.cache(rsa.generate_private_key)
+
+
+_regions_of_moto = AccountSpecificBackend._generate_regions.__wrapped__
+
+
+def _generate_regions(_: object, service: str) -> list[str]:
+    """Asks once for all accounts; moto's own cache has an entry for each backend."""
+    return _regions(service)
+
+
+@functools.cache
+def _regions(service: str) -> list[str]:
+    regions: list[str] = _regions_of_moto(None, service)
+    return regions
 
 
 def _request_id(headers: dict[str, str]) -> str:

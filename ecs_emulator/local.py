@@ -78,8 +78,8 @@ _NAMED_OTHERWISE = {
     "vpc_endpoints": "vpc_end_points",
 }
 """What moto's models call other than the operation that lists it; it keeps no schedule in what has their name."""
-_KEPT_FROM_THE_FIRST_ON = frozenset({"placement_groups"})
-"""What moto has not: the emulator gives its model a place for them when it makes one."""
+_MADE_WITH_THE_FIRST = frozenset({"placement_groups"})
+"""Attributes that the emulator adds to moto's model with the first one."""
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def _is_used(given: Mapping[int, object], service: str, listed: str) -> bool:
 def _holds_more(model: BaseBackend, listed: str, given: Mapping[int, object]) -> bool:
     """Of what is listed, where the model keeps it by this name; elsewhere, whether it holds anything at all."""
     held = vars(model)
-    if listed not in held and listed not in _KEPT_FROM_THE_FIRST_ON:
+    if listed not in held and listed not in _MADE_WITH_THE_FIRST:
         return any(each and not isinstance(each, str) for each in held.values())
     return any(id(each) not in given for each in _things(held.get(listed, ())))
 
@@ -212,7 +212,12 @@ class Local:
         self.account.client("ssm").put_parameter(Name=f"/emulator/{name}", Value=value, Type="String", Overwrite=True)
 
     def minutes(self, cluster: str, count: int = 1) -> None:
-        """Let time pass in a cluster."""
+        """Let everything in a cluster happen that takes some minutes.
+
+        Args:
+            cluster: Its name.
+            count: How many minutes (default: 1).
+        """
         ecs = cast("RunningEcs", ecs_backends[ACCOUNT][REGION])
         for _ in range(count):
             ecs.pass_a_minute(cluster)

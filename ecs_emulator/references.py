@@ -42,7 +42,8 @@ def ordered(definitions: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
     # CloudFormation makes at once what needs no service, so all of it is there while a service waits to be stable.
     services = {each for each, of in definitions.items() if of["Type"] == "AWS::ECS::Service"}
-    for logical_id in sorted(definitions, key=_with_users(services, waits).__contains__):
+    after_services = _with_users(services, waits)
+    for logical_id in sorted(definitions, key=lambda each: each in after_services):
         visit(logical_id)
     return order
 
@@ -73,7 +74,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def entries(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every key in a piece of template with its value."""
+    """Every key in a piece of template with its value, without recursion: each level would hand on all values below."""
     left: list[tuple[str | None, Any]] = [(None, value)]
     while left:
         key, item = left.pop()

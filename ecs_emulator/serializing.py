@@ -22,7 +22,7 @@ _known: dict[tuple[type, str, Shape], tuple[_Look, tuple[str, ...]]] = {}
 
 
 def _value(self: serialize.ResponseSerializer, value: Any, key: str, shape: Shape) -> Any:
-    """As `ResponseSerializer.get_value` and `AttributePicker.__call__`."""
+    """Replaces `ResponseSerializer.get_value` of moto, and what `AttributePicker.__call__` does for it."""
     picker: serialize.AttributePicker = self._value_picker
     how = _known.get(of := (type(value), key, shape))
     if how is None:
@@ -53,5 +53,5 @@ def _ends(paths: tuple[str, ...]) -> frozenset[str]:
 
 
 def install() -> None:
-    """Find them so."""
+    """Has moto find them so."""
     serialize.ResponseSerializer.get_value = _value  # type: ignore[method-assign]
