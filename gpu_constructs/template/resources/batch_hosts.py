@@ -115,7 +115,9 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         ),
         managed_scaling=True,
         interfaces=launch.interfaces,
-        placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
+        placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place)
+        if section.has("PlacementGroup")
+        else launch.placement_group,  # none of what Batch ignores: see `launch_of_batch` for the page
         has_emptied_group=not section.has("SecurityGroupIds") and networks.have_emptied_group(subnets),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
