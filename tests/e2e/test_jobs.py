@@ -19,7 +19,6 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from ecs_emulator.local import Deployed, Local
 from gpu_constructs import (
-    GpuCapacity,
     GpuCluster,
     GpuJob,
     GpuTaskDefinition,
@@ -58,10 +57,6 @@ Deploy = Callable[..., Job]
 ONE: Any = {"instance_types": ["g6.xlarge"], "max_instances": 1}
 
 
-def _l4(cluster: GpuCluster, **options: Any) -> GpuCapacity:
-    return cluster.add_capacity("L4", **ONE, **options)
-
-
 @functools.cache
 def _template(
     *,
@@ -69,7 +64,7 @@ def _template(
     checkpoints: JobData | None = None,
     checkpoint_key: str | None = None,
     network_mode: ecs.NetworkMode | None = None,
-    capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
+    capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [cluster.add_capacity("L4", **ONE)],
     adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
 ) -> Properties:
     def define(stack: cdk.Stack) -> None:

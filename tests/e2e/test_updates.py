@@ -141,10 +141,6 @@ def _reordered(cluster: GpuCluster) -> Sequence[Capacity]:
     return cluster.add_fallback("Order", order=choices)[:1]
 
 
-def _managed(cluster: GpuCluster, name: str = "Managed") -> Capacity:
-    return cluster.add_managed_capacity(name, instance_types=["g6.xlarge"])
-
-
 MOVES: dict[str, tuple[Capacities, Capacities]] = {
     "another id": (_on_l4, lambda cluster: [_l4(cluster, "Renamed")]),
     "other types": (
@@ -225,7 +221,10 @@ def test_a_service_moves_to_managed_instances_in_one_deploy_where_they_are_all_t
     own = ecs.NetworkMode.AWS_VPC
     site.deploy(_on_l4, network_mode=own)
 
-    done = site.deploy(lambda cluster: [_managed(cluster)], network_mode=own, forced=True)
+    l4 = ["g6.xlarge"]
+    done = site.deploy(
+        lambda of: [of.add_managed_capacity("Managed", instance_types=l4)], network_mode=own, forced=True
+    )
 
     assert done.reason == ""
     assert len(site.running()) == 2

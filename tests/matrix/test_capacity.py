@@ -60,7 +60,8 @@ def test_every_combination_is_accepted_or_refused_for_a_reason_that_aws_gives(
             wrong.append(f"{each.name}: expected {expected}, got {error!r}")
     assert wrong == []
     record_property("legal", accepted)
-    record_property("refused", f"{refused.total()}: {_table(refused)}")
+    by_name = "; ".join(f"{count} {name}" for name, count in refused.most_common())
+    record_property("refused", f"{refused.total()}: {by_name}")
 
 
 def test_every_contradiction_is_the_only_reason_for_a_refusal_somewhere() -> None:
@@ -79,7 +80,3 @@ def _error_of(combination: Combination, hosts: ClusterHosts) -> GpuConstructsErr
     except GpuConstructsError as error:
         return error
     return None
-
-
-def _table(counts: Counter[str]) -> str:
-    return "; ".join(f"{count} {name}" for name, count in counts.most_common())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.facts.budget import one_call
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool
 from gpu_constructs.placement import packing, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, pack
@@ -21,10 +21,6 @@ from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, servic
 def _pools(number: int) -> tuple[Pool, ...]:
     types = a_pool().instance_types  # as the catalogue has them: the very same objects
     return tuple(a_pool(name=f"Pool{each}", cluster="gpu", instance_types=types) for each in range(number))
-
-
-def _tasks(number: int) -> tuple[Task, ...]:
-    return tuple(replace(GPU_TASK, name=f"task{each}") for each in range(number))
 
 
 @pytest.fixture
@@ -53,7 +49,7 @@ def test_pools_that_are_alike_are_packed_once(pools: int, packed: list[int]) -> 
 
 def _of_eight_pairs() -> Fleet:
     """Three services on the launch type, each with two pools, and a task that nothing runs."""
-    pools, tasks = _pools(2), _tasks(3)
+    pools, tasks = _pools(2), tuple(replace(GPU_TASK, name=f"task{each}") for each in range(3))
     workloads = tuple(
         service(each, name=f"{each.name}-service", strategy=(), cluster="gpu", launch_type="EC2") for each in tasks
     )

@@ -161,11 +161,20 @@ def test_a_rule_is_written_once_and_the_stack_that_relies_on_it_comes_after(
     assert {(stack, of) for stack, of in depends if of not in known} == after
 
 
-def _rules(folder: Path, *names: str, balancer: str = "Network", plain: bool = False) -> dict[str, Any]:
-    """The rules in the stack of some services by their ids, behind a balancer of another stack, this one, or no app."""
+_ListenerFor = Callable[[_Town, cdk.Stack], elbv2.IApplicationListener]
+
+
+def _of_the_network(town: _Town, _: cdk.Stack) -> elbv2.IApplicationListener:
+    return town.shared
+
+
+def _rules(
+    folder: Path, *names: str, listener_for: _ListenerFor = _of_the_network, plain: bool = False
+) -> dict[str, Any]:
+    """The rules in the stack of some services by their ids, behind a listener for that stack."""
     town = _Town(app_in(folder))
     stack = cdk.Stack(town.app, "A")
-    listener = {"Network": lambda _: town.shared, "A": town.listener, "Given": town.imported}[balancer](stack)
+    listener = listener_for(town, stack)
     for name in names:
         if plain:
             task = ecs.Ec2TaskDefinition(stack, "Task1")
@@ -194,11 +203,13 @@ def _rules(folder: Path, *names: str, balancer: str = "Network", plain: bool = F
     return {name: each for name, each in resources.items() if each["Type"] in kinds}
 
 
-@pytest.mark.parametrize("balancer", ["Network", "A", "Given"])
-def test_the_rule_for_dynamic_ports_is_the_same_whichever_services_are_there(tmp_path: Path, balancer: str) -> None:
-    one = _rules(tmp_path / "one", "Chat", balancer=balancer)
+@pytest.mark.parametrize("listener_for", [_of_the_network, _Town.listener, _Town.imported])
+def test_the_rule_for_dynamic_ports_is_the_same_whichever_services_are_there(
+    tmp_path: Path, listener_for: _ListenerFor
+) -> None:
+    one = _rules(tmp_path / "one", "Chat", listener_for=listener_for)
     assert len(one) == 4
-    assert _rules(tmp_path / "others", "Renamed", "Rank", balancer=balancer) == one
+    assert _rules(tmp_path / "others", "Renamed", "Rank", listener_for=listener_for) == one
 
 
 def test_it_comes_while_the_rule_of_cdk_is_there(tmp_path: Path) -> None:
