@@ -43,19 +43,9 @@ def cdk(*words: str, at: Path) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def write_app(at: Path) -> Path:
-    assert main(["new", "scale-to-zero", str(at)]) == 0
-    return at / "app.py"
-
-
-def test_an_app_that_was_written_is_synthesized_as_its_own_settings_say(tmp_path: Path) -> None:
-    write_app(tmp_path)
-    code, said = cdk("synth", "--quiet", at=tmp_path)
-    assert (code, (tmp_path / "cdk.out/scale-to-zero.template.json").exists()) == (0, True), said
-
-
-def test_an_error_in_a_stage_fails_synth_and_deploy_and_names_its_place(tmp_path: Path) -> None:
-    app = write_app(tmp_path)
+def test_an_error_in_a_stage_of_a_written_app_fails_synth_and_deploy_and_names_its_place(tmp_path: Path) -> None:
+    assert main(["new", "scale-to-zero", str(tmp_path)]) == 0
+    app = tmp_path / "app.py"
     written = app.read_text(encoding="utf-8")
     for old, new in (("    app.synth()\n", MORE), ("Stack, aws_ec2", "Stack, Stage, aws_ec2")):
         assert old in written
@@ -66,10 +56,11 @@ def test_an_error_in_a_stage_fails_synth_and_deploy_and_names_its_place(tmp_path
     without = "@aws-cdk/core:validateAgainstDefaultRules=false"
     code, said = cdk("synth", "--quiet", "--validation", "--context", without, at=tmp_path)
     assert code == 1, said
+    assert (tmp_path / "cdk.out/scale-to-zero.template.json").exists()  # as its own settings say, and with no error
     error = ["ERROR", "gpu-constructs::GPU020", "Prod/Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Prod/Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
-    assert [each for each in ("Traceback", "Successfully synthesized") if each in said] == []
+    assert [each for each in ("Traceback", "Successfully synthesized", " scale-to-zero/") if each in said] == []
     code, said = cdk("deploy", "Prod/Train", "--app", "cdk.out", at=tmp_path)
     assert (code, "gpu-constructs::GPU020" in said) == (1, True), said
     code, said = cdk("ls", "--app", "cdk.out", at=tmp_path)
