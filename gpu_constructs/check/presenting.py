@@ -52,14 +52,18 @@ def order(finding: Finding) -> tuple[int, str, int, str, str]:
 
 
 def in_words_of_file(finding: Finding, stacks: Stacks) -> Finding:
-    """A finding in the words of its file: rules name properties of CloudFormation, and Terraform has arguments."""
+    """A finding in the words of its file: Terraform has arguments, and requests have no capitals."""
     about = finding.about or finding.origin
-    say = None if about is None or about.file is None else stacks.words.get(about.file)
-    if say is None or about is None:
+    of_file = None if about is None or about.file is None else stacks.words.get(about.file)
+    if about is None or (of_file is None and all(each.origin.file != about.file for each in stacks.tasks)):
         return finding
-    resource = about.resource if finding.origin is None else finding.origin.resource
-    message, fix, allowed = (
-        "".join(say(part, resource, isinstance(part, Word)) for part in parts_of(text))
-        for text in (finding.message, finding.fix, finding.allowed)
-    )
-    return replace(finding, message=message, fix=fix, allowed=allowed, ways=(), otherwise="")
+    from gpu_constructs.template.terraform.words import in_request  # noqa: PLC0415 - most files are templates
+
+    say, resource = of_file or in_request, (finding.origin or about).resource
+
+    def said(text: str) -> str:
+        return "".join(say(part, resource, isinstance(part, Word)) for part in parts_of(text))
+
+    message, fix, allowed = map(said, (finding.message, finding.fix, finding.allowed))
+    ways = () if of_file else tuple(replace(each, text=said(each.text)) for each in finding.ways)
+    return replace(finding, message=message, fix=fix, allowed=allowed, ways=ways, otherwise="")

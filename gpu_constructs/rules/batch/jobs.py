@@ -14,7 +14,7 @@ from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Star
 from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.finding import Word, and_list, first_of, one_way, or_list
+from gpu_constructs.rules.finding import Text, Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
@@ -157,7 +157,7 @@ _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.h
 _TRIED_LATER = (Starter.SCHEDULE, Starter.STATE_MACHINE)  # whose requests are sent when they run, and not before
 _WITHOUT_SHARES = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
-_THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
+_THE_REST = Text('{"', Word("OnReason"), '": "*", "', Word("Action"), '": "EXIT"}')
 
 
 @warning(
@@ -187,7 +187,7 @@ def says_what_ends_a_job(context: Context) -> Problems:
                 property_name="RetryStrategy.EvaluateOnExit",
                 message=f"the job {task.name} is run again after chosen causes, and after every other one as well, up "
                 f"to {attempts} times",
-                fix=f"{_THE_REST} as the last condition",
+                fix=Text(_THE_REST, " as the last condition"),
             )
 
 

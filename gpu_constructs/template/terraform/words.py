@@ -1,4 +1,4 @@
-"""Findings in the words of Terraform: where rules name properties of CloudFormation, its users have arguments."""
+"""Findings in the words of Terraform or the AWS CLI, which have other names than the properties of CloudFormation."""
 
 from __future__ import annotations
 
@@ -55,14 +55,18 @@ _OF_CONTAINERS |= {
 }
 # Of jobs they are in a JSON text, and of all else arguments.
 _JOB = "aws_batch_job_definition"
-_OF_TASKS, _SIZES = frozenset({_JOB, "aws_ecs_task_definition"}), frozenset({"Cpu", "Memory"})
+_OF_TASKS, _OF_ONE_WORD = frozenset({_JOB, "aws_ecs_task_definition"}), frozenset({"Command", "Cpu", "Memory"})
+# Its definition is in the Amazon States Language, whose fields have the capitals of CloudFormation.
+_MACHINE = "aws_sfn_state_machine"
+# Where a request has not the name of CloudFormation with a small letter: see `property_name`.
+_OF_REQUESTS = {"EFSVolumeConfiguration": "efsVolumeConfiguration", "FilesystemId": "fileSystemId"}
 _ARGUMENTS_TOO = frozenset(
     words(
         "CpuArchitecture EphemeralStorage ExecutionRoleArn HealthCheck InstanceType JobRoleArn NetworkConfiguration "
         "PlatformVersion RuntimePlatform"
     )
 )
-_UNITS = frozenset({"GPUs", "MiB", "GiB"})
+_UNITS = frozenset({"EC2", "GPUs", "MiB", "GiB"})
 # What Terraform has no block for.
 _WITHOUT = frozenset({"AwsvpcConfiguration", "DeploymentConfiguration", "LaunchTemplateData", "UpdatePolicy"})
 # What a template declares of an image, and a plan has no place for.
@@ -98,19 +102,34 @@ def in_terraform(text: str, kind: str, *, is_marked: bool) -> str:
     """
 
     def named(match: re.Match[str]) -> str:
-        if match[0] in _UNITS:
-            return match[0]
         types = _types().get(match[0])
         if types is not None or match[0].startswith("AWS::"):
             return types or match[0]
         steps = match[0].split(".")
-        is_sure = is_marked or (kind in _OF_TASKS and match[0] in _SIZES)
-        is_property = is_sure or any(each in _PROPERTIES or _is_of_container(each) for each in steps)
+        is_property = kind != _MACHINE and _is_property(match[0], is_sure=is_marked, is_of_task=kind in _OF_TASKS)
         return ".".join(_steps(steps, kind)) or match[0] if is_property else match[0]
 
     for phrase, ours in _PHRASES:
         text = text.replace(phrase, ours)
     return _NAMED.sub(named, text)
+
+
+def in_request(text: str, _resource: str, is_marked: bool) -> str:  # noqa: FBT001 - as `InWords` is called
+    """A piece of a finding in the words that the AWS CLI takes in a file, see `requests`: it refuses capitals."""
+
+    def named(match: re.Match[str]) -> str:
+        if not _is_property(match[0], is_sure=is_marked, is_of_task=True):
+            return match[0]
+        return ".".join(_OF_REQUESTS.get(each, each[:1].lower() + each[1:]) for each in match[0].split("."))
+
+    return _NAMED.sub(named, text)
+
+
+def _is_property(words: str, *, is_sure: bool, is_of_task: bool) -> bool:
+    if words in _UNITS or words.startswith("AWS::"):
+        return False
+    of_task = is_of_task and words in _OF_ONE_WORD
+    return is_sure or of_task or any(each in _PROPERTIES or _is_of_container(each) for each in words.split("."))
 
 
 def _is_of_container(word: str) -> bool:
@@ -146,4 +165,6 @@ def _arguments(kind: str) -> Mapping[str, str]:
 
 @cache
 def _of_any() -> Mapping[str, str]:
-    return {name: each for kind in reversed(list(KINDS)) for name, each in _arguments(kind).items()}
+    """Likewise of any kind; a property of one word, such as ``Type``, is another in each."""
+    names = ((name, each) for kind in reversed(list(KINDS)) for name, each in _arguments(kind).items())
+    return {name: each for name, each in names if len(_HUMPS.split(name)) > 1}

@@ -128,12 +128,7 @@ def test_a_deposed_object_is_not_the_resource() -> None:
 def test_a_moved_resource_is_there_once() -> None:
     written = simple()
     change(written, TASK)["previous_address"] = "aws_ecs_task_definition.old"
-    old = {
-        "address": "aws_ecs_task_definition.old",
-        "mode": "managed",
-        "type": "aws_ecs_task_definition",
-        "name": "old",
-    }
+    old = change(written, TASK) | {"address": "aws_ecs_task_definition.old", "name": "old"}
     values = {"family": "train", "container_definitions": containers(8)}
     written["prior_state"]["values"]["root_module"]["resources"].append({**old, "values": values})
     assert [each.name for each in check_files([written], rules=()).fleet.tasks] == [TASK]

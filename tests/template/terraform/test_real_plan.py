@@ -86,6 +86,9 @@ def test_what_comes_first_is_an_argument_of_a_resource_and_a_key_of_a_container(
     words = in_terraform(association, "aws_ecs_service", is_marked=False)
     assert words == "depends_on the aws_ecs_cluster_capacity_providers"
     assert in_terraform("DependsOn", "aws_ecs_task_definition", is_marked=True) == "dependsOn"
+    assert in_terraform("Type EC2", "aws_batch_compute_environment", is_marked=True) == "type EC2"
+    assert in_terraform("1 in Command", "aws_batch_job_definition", is_marked=False) == "1 in command"
+    assert in_terraform("TimeoutSeconds of the state", "aws_sfn_state_machine", is_marked=False)[:7] == "Timeout"
 
 
 def test_a_service_behind_a_load_balancer_gets_no_error_but_that_of_its_network() -> None:
