@@ -36,6 +36,7 @@ from gpu_constructs import (
     TrainingLauncher,
     WarmHosts,
 )
+from gpu_constructs.jobs.training.training_launcher import Tool
 from tests.jobs.batch.queues import queue
 from tests.model_storage import bucket_of, files_of, imported_lustre, lustre_of, serve
 from tests.synthesis import Ground, Site
@@ -117,6 +118,8 @@ REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
     ("exit_codes", lambda value: BatchRetries(exit_codes=value), ([1, 2, 3], [0], [LATER], 75)),
     ("shares", lambda value: FairShares(shares=value), ({}, {"a b": 1}, {"a": 0})),
     ("processes_per_host", lambda value: TrainingLauncher.torchrun(processes_per_host=value), (0,)),
+    ("processes_per_host", lambda value: TrainingLauncher(tool=Tool.JAX, processes_per_host=value), (4,)),
+    ("command", lambda value: TrainingLauncher.torchrun().command(value, gpus=2), (5, "train.py")),
     ("idle_minutes", lambda value: AlarmLimits(idle_minutes=value), (-1,)),
 ]
 """An argument, what takes it, and values that it cannot have."""

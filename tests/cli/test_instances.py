@@ -17,6 +17,7 @@ from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
 from gpu_constructs.facts import Architecture, InstanceNeeds, Range, choose
 from gpu_constructs.facts.filters import _ROWS
+from gpu_constructs.facts.model_shapes import MODEL_SHAPES
 from tests.examples import times
 
 PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
@@ -175,6 +176,7 @@ def test_what_similar_means_can_be_given_instead(name: str, capsys: pytest.Captu
 def test_the_page_shows_what_is_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = PAGE.read_text(encoding="utf-8")
+    assert [each.name for each in MODEL_SHAPES if each.name not in text.partition(" Known are ")[2][:600]] == []
     command, _, shown = text.partition("$ gpu-constructs instances ")[2].partition("\n")
     written = shown.partition("\n```")[0].splitlines()
     assert lines(capsys, *command.split("|")[0].split())[: len(written)] == written

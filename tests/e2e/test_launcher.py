@@ -8,16 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from gpu_constructs import InvalidValueError, TrainingLauncher
+from gpu_constructs import TrainingLauncher
 from gpu_constructs.jobs.batch.job_options import LOST_NODE
-from gpu_constructs.jobs.training.training_launcher import Tool
 
 from .nodes import GETENT, JOB, MAIN, ended, free_port, killed, started, written
 
@@ -37,7 +35,6 @@ BY_NODE = """#!/bin/sh
 [ "$JAX_PROCESS_ID" -eq 0 ] || eval "$OTHERS_DO"
 [ "$JAX_PROCESS_ID" -ne 0 ] || eval "$MAIN_DOES"
 """
-NO_LIST: Any = 5
 SSH = """#!/bin/sh
 for last; do :; done
 SSH_CONNECTION="10.0.0.$AWS_BATCH_JOB_NODE_INDEX 5 10.0.0.0 2222" exec sh -c "$last"
@@ -209,20 +206,6 @@ def test_processes_of_jax_are_told_where_the_main_node_is(tmp_path: Path) -> Non
         environment = record["environment"]
         assert isinstance(environment, dict)
         assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:{port}"
-
-
-@pytest.mark.parametrize(
-    ("make", "argument"),
-    [
-        (lambda: TrainingLauncher.torchrun().command(NO_LIST, gpus=2), "command"),
-        (lambda: TrainingLauncher.torchrun().command("train.py", gpus=2), "command"),
-        (lambda: TrainingLauncher(tool=Tool.JAX, processes_per_host=4), "processes_per_host"),
-    ],
-)
-def test_what_no_tool_takes_is_refused(make: Callable[[], object], argument: str) -> None:
-    with pytest.raises(InvalidValueError) as refused:
-        make()
-    assert refused.value.argument == argument
 
 
 def _where_it_has_no_name(tmp_path: Path, addresses: str) -> tuple[int, str, str]:
