@@ -131,8 +131,7 @@ def _read(terminal: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def demo(_stage: Stage) -> Iterator[Demo]:
-    before = inventory(_stage.account.client)
+def demo(_stage: Stage, _bootstrapped: frozenset[tuple[str, str]]) -> Iterator[Demo]:
     app = app_in(_stage.cdk.work / "after-deploy")
     stack = Stack(app, "Demo")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=1))
@@ -149,7 +148,7 @@ def demo(_stage: Stage) -> Iterator[Demo]:
     yield made
     _stage.account.stop_all(made.cluster)
     stacks.delete(name)
-    assert inventory(_stage.account.client) == before
+    assert inventory(_stage.account.client) == _bootstrapped
 
 
 COMMANDS = (
