@@ -27,8 +27,9 @@ _DECLARED_TYPE = f"declare the type: instance_types in {CONFIGURATION_FILES[0]},
 _LOG_DRIVERS = "ECS_AVAILABLE_LOGGING_DRIVERS in user data that these files have as a whole"
 _OPTIONS = "write CoreCount and ThreadsPerCore out, or take them from context"
 _USUAL = "describe hosts of a type for which there is an ECS-optimized image"
-_PROVIDED = "one kind of types, with the ImageType that AWS Batch has for them, such as ECS_AL2023_NVIDIA"
+_PROVIDED = "one kind of types, with an ImageType of AWS Batch: ECS_AL2023_NVIDIA, or ECS_AL2023 without GPUs"
 _MORE_FILES = "check these files with those that do, or describe the hosts, such as --hosts g6.xlarge=4"
+_ENVIRONMENTS = "check these files with the compute environment and the job queue of its jobs"
 
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
@@ -162,7 +163,8 @@ def _missing(context: Context, route: Route) -> Iterator[tuple[str, str]]:
     workload = route.workload
     if workload is None:
         if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:
-            yield from ((each, _MORE_FILES) for each in _of_environments(context.fleet, route.task))
+            fix = _ENVIRONMENTS if route.task.scheduler is Scheduler.BATCH else _MORE_FILES
+            yield from ((each, fix) for each in _of_environments(context.fleet, route.task))
     elif workload.strategy:
         for item in items_with_tasks(workload.strategy):
             if item.pool is None and item.provider not in FARGATE_PROVIDERS:

@@ -134,7 +134,7 @@ def test_the_image_of_managed_instances_is_of_aws_and_that_of_batch_by_its_type(
     pool = a_pool(image=UNKNOWN, kind=PoolKind.MANAGED_INSTANCES)
     assert "GPU229" not in asked(OF_UNKNOWN, running_on(pool, task=GPU_TASK))
     found = asked(OF_UNKNOWN, running_on(replace(pool, kind=PoolKind.BATCH), task=GPU_TASK))
-    assert "such as ECS_AL2023_NVIDIA" in found["GPU229"].fix
+    assert "ImageType of AWS Batch: ECS_AL2023_NVIDIA" in found["GPU229"].fix
 
 
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:

@@ -81,6 +81,14 @@ def test_a_job_is_the_one_of_a_template(job: Mapping[str, Any]) -> None:
     assert (task.gpus, task.memory_mib, task.attempt_seconds) == (1, 12000, 600)
 
 
+def test_a_job_without_hosts_is_sent_to_its_compute_environment() -> None:
+    (found,) = check_files([ONE]).unchecked
+    assert found.fix == "check these files with the compute environment and the job queue of its jobs"
+    hosts = {"type": "EC2", "instanceTypes": ["g6.xlarge"], "ec2Configuration": [{"imageType": "ECS_AL_NVIDIA"}]}
+    (found,) = check_files([ONE, {"computeEnvironmentName": "gpu", "computeResources": hosts}]).unchecked
+    assert "imageType of AWS Batch: ECS_AL2023_NVIDIA, or ECS_AL2023 without" in found.fix
+
+
 def test_a_service_is_the_one_of_a_template_and_finds_its_task_by_family() -> None:
     (service,) = read(SERVICE, TASK).workloads
     there = in_template(**{"chat-service": ("AWS::ECS::Service", SERVICE)})
