@@ -147,7 +147,7 @@ def _dispatched(arguments: list[str]) -> int:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the command line; only the command that is called is loaded, and alone is known if it is first."""
+    """The parser of the called command; where that comes first, the others are left out: their help is not needed."""
     formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns(_NARROW) - 2)
     parser = _Parser(
         prog="gpu-constructs",
@@ -160,7 +160,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     _add_debug(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     called = next((each for each in arguments if not each.startswith("-")), None)
-    for name in [called] if called in COMMANDS and called == arguments[0] else COMMANDS:
+    for name in (called,) if called in COMMANDS and called == arguments[0] else COMMANDS:
         command = commands.add_parser(
             name,
             help=COMMANDS[name],

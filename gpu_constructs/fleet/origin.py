@@ -68,7 +68,7 @@ class Origin:
     line: int | None = None
     column: int | None = None
     source: SourceLine | None = None
-    place: Place = field(default=Place(), hash=False)
+    place: Place = field(default=Place(), hash=False)  # for speed: the rest tells most origins apart
     stack: str | None = field(default=None, compare=False)
 
     @property

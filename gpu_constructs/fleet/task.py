@@ -133,7 +133,7 @@ class Container:
     @property
     def gpu_requirements(self) -> tuple[ResourceRequirement, ...]:
         """Its entries of type ``GPU``."""
-        return tuple([each for each in self.requirements if each.type == GPU])
+        return tuple([each for each in self.requirements if each.type == GPU])  # a list is faster than a generator
 
     @property
     def gpus(self) -> int | Unknown:

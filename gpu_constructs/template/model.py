@@ -137,7 +137,7 @@ class Resource:
     init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     creation_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
-    origin: Origin = field(hash=False)
+    origin: Origin = field(hash=False)  # for speed: the rest tells most resources apart
     exists: bool | Unknown = True
     depends_on: tuple[str, ...] = ()
     is_part: bool = False

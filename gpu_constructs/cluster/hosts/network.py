@@ -186,7 +186,7 @@ _NOT_LOOKED_UP = "vpc-12345"
 
 def require_hosts_here(stack: cdk.Stack, vpc: ec2.IVpc, key: kms.IKey | None) -> None:
     """Refuses a VPC and a key that are certain to be in another region; another account may share them."""
-    # A VPC of this stack is in its region, and without one nothing is certain; to ask is a call to Node.
+    # A VPC of this stack is in its region, and without a known region of the stack nothing is certain; asking is slow.
     if (not isinstance(vpc, ec2.Vpc) or vpc.stack != stack) and not is_token(stack.region):
         why = "where no host can be in a subnet of that VPC"
         require_same_place(stack, "vpc", region=vpc.env.region, what="VPC", why=why)

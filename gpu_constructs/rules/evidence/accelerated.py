@@ -15,6 +15,7 @@ from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.rule import Context, Problems, Rule
 
 _Found = TypeVar("_Found")
+_KEPT = 1 << 16  # tasks and containers of which a result is kept
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
@@ -65,11 +66,11 @@ def failing_pairs(
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
-    known = by_identity(maxsize=1 << 16)(known)
-    for route in context.routed(lambda task: any(map(known, task.containers))):
+    know = by_identity(maxsize=_KEPT)(known)
+    for route in context.routed(lambda task: any(map(know, task.containers))):
         hosts = [each for each in route.destinations if each.types]
         for container in route.task.containers:
-            found = known(container)
+            found = know(container)
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
                 key = (id(route.task), container.name, id(each.pool))
@@ -96,7 +97,7 @@ def has_several_nodes(task: Task) -> bool:
     return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_accelerator
 
 
-@by_identity(maxsize=1 << 16)
+@by_identity(maxsize=_KEPT)
 def asks_for_accelerator(asking: Task | Container) -> bool:
     """Whether it wants an accelerator, or asks for GPUs in a spelling that ECS refuses, such as ``gpu``."""
     containers = asking.containers if isinstance(asking, Task) else (asking,)

@@ -121,14 +121,14 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
                 provided.add(group.reference)
                 hosts = groups.of(group)
             pool = _provided_pool(properties, resource, hosts, clusters)
-        yield FoundPool(pool, resource, group, resource.reference)
+        yield FoundPool(pool, resource, group=group, provider=resource.reference)
     for resource in index.all(AUTO_SCALING_GROUP):
         if resource.reference not in provided:
             pool = groups.of(resource)
             is_tied = names_cluster(pool) or not isinstance(pool.image, Unknown)
             if is_tied or _may_join(pool):
                 told = UNKNOWN if clusters.has_open_names and not names_cluster(pool) else None
-                yield FoundPool(replace(pool, told_cluster=told), resource, resource, is_stray=not is_tied)
+                yield FoundPool(replace(pool, told_cluster=told), resource, group=resource, is_stray=not is_tied)
     for resource in index.all("AWS::EC2::Instance"):
         launch = launches.instance(resource)
         is_tied = names_cluster(launch.setup)
