@@ -44,8 +44,7 @@ class OtherValue:
         """The stacks with this value, and with what the user gave."""
         if self.parameter == REGION:
             return inputs.stacks(given, region=self.value)
-        values = {f"{each.stack}:{each.parameter}": self.value for each in self.choices}
-        return inputs.stacks({**given, **values})
+        return inputs.stacks({**given, **{f"{each.stack}:{each.parameter}": self.value for each in self.choices}})
 
     def origin(self, finding: Finding) -> Origin:
         """Where the parameter is declared, in the file of a finding if it is there."""

@@ -136,8 +136,7 @@ def _answers_of_processes(worlds: Sequence[World], asked: Asked, processes: int)
         processes, mp_context=get_context("fork"), initializer=_begin, initargs=(asked, len(worlds))
     )
     try:
-        size = max(1, min(20, len(worlds) // (processes * 4)))
-        yield from pool.map(_answer_of_process, worlds, chunksize=size)
+        yield from pool.map(_answer_of_process, worlds, chunksize=max(1, min(20, len(worlds) // (processes * 4))))
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -182,8 +182,7 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
     name = brief(found.destination.pool.name, LABEL)
     yield from headed([(name, "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])], width=width)
     if found.is_aside and found.destination.answer is not True:
-        first = next(iter(found.destination.reasons), "")
-        yield from pieces("  ", brief(first), width, style="aside")
+        yield from pieces("  ", brief(next(iter(found.destination.reasons), "")), width, style="aside")
         return
     column = max((len(each.instance_type.label) for each in hosts), default=0)
     for host in hosts:

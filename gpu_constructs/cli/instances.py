@@ -176,8 +176,7 @@ def _lines(found: Listing, width: int) -> Iterator[Line]:
         return
     lists = dict.fromkeys((each.price.region, each.price.day) for each in offers if each.price is not None)
     letters = dict(zip(lists, ascii_lowercase, strict=False))
-    rows = [_row(found, each, letters) for each in offers]
-    yield from table(_HEAD, rows, width=width, right=_NUMBERS)
+    yield from table(_HEAD, [_row(found, each, letters) for each in offers], width=width, right=_NUMBERS)
     yield []
     for (region, day), letter in letters.items():
         yield [(f"{letter}: on-demand list price of {region}, {day}", "aside")]

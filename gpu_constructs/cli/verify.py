@@ -56,8 +56,7 @@ def _code(found: Collection[tuple[Answers, Sequence[Look]]], *, strict: bool) ->
     is_denied = any(each.not_read for each, _ in found)
     if all(each is None for each in verdicts):  # also of a cluster without hosts, capacity providers and services
         return _COULD_NOT
-    unchecked = is_denied or None in verdicts
-    return int(False in verdicts or (strict and unchecked))
+    return int(False in verdicts or (strict and (is_denied or None in verdicts)))
 
 
 def _found(arguments: argparse.Namespace) -> dict[str, tuple[Answers, tuple[Look, ...]]]:

@@ -284,8 +284,7 @@ class GpuCluster(AsCluster):
         """
         choice = CapacityChoice("Family", instance_types=(), max_instances=max_instances, **options)
         plans = plan_family(family, choice, self.hosts)
-        made = self._make_all(list(plans.values()))
-        return dict(sorted(zip(plans, made, strict=True)))
+        return dict(sorted(zip(plans, self._make_all(list(plans.values())), strict=True)))
 
     @checked
     def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> tuple[GpuCapacity, ...]:

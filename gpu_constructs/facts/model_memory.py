@@ -16,8 +16,8 @@ from gpu_constructs.errors import InvalidValueError, counted, shown
 from gpu_constructs.facts.drivers import cuda_memory_mib, gib_of, most_gpu_memory_mib
 from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.facts.model import InstanceType, Vendor
-from gpu_constructs.facts.model_shapes import MIXTURES, ModelShape, model_named
-from gpu_constructs.facts.servers import OTHER_COPIES, ServerFacts, uses_other_hosts
+from gpu_constructs.facts.model_shapes import ModelShape, model_named
+from gpu_constructs.facts.servers import ServerFacts, uses_other_hosts
 from gpu_constructs.facts.values import StrEnum, dataclass
 
 CONTEXT = 8192
@@ -65,10 +65,8 @@ _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on 
 _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
-# Weights elsewhere than on the GPUs, parts of them on other hosts, another context, or options that are elsewhere.
-_CHANGES_SIZE = re.compile(
-    rf"--(?:.*offload.*|(?:hf-)?config.*|rope-.*|.*override.*|load-format|torchao.*)|{OTHER_COPIES.pattern}"
-)
+# Weights that are not all on the GPUs, another context, and options in a file.
+_CHANGES_SIZE = re.compile(r"--(?:.*offload.*|(?:hf-)?config.*|rope-.*|.*override.*|load-format|torchao.*)")
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
@@ -107,7 +105,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMemory:
-    """The memory of a model, part by part; served with a part of each GPU, by a number told of GPUs, in some copies."""
+    """The memory of a model, for `told` GPUs (0: of no known number), in `copies` that have all the weights each."""
 
     shape: ModelShape
     precision: str
@@ -139,7 +137,10 @@ class ModelMemory:
         count = self.shared_by(count)
         most, usable = share or most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type) or 0
         weights, there = self.parts[0].gib * 1024 / MARGIN, f"{counted(count, 'GPU')} of {instance_type}"
-        there = there if share is None else "the share"
+        if share is not None:
+            there = "the share"
+        elif self.copies > 1:
+            there = f"the {counted(count, 'GPU')} of each of its {self.copies} copies ({instance_type})"
         # A share shows the whole GPU (`served_memory`), of which vLLM's part may be less than the share.
         used = count * usable * self.fraction if share is None else min(share, usable * self.fraction)
         if most is None:
@@ -228,25 +229,28 @@ def may_split(shape: ModelShape, gpus: int) -> bool:
 
 def served(model: str, said: Mapping[str, object], server: ServerFacts) -> ModelMemory | None:
     """A model with the arguments of its server; None where its name or one of them leaves open what it needs."""
-    found, by_vllm, sizes = model_named(model), "vllm" in server.entry_point, server.sizes(said)
+    found, sizes = model_named(model), server.sizes(said)
     # Copies of a model, and GPUs that share a prompt, have all weights each; experts are divided among all of them:
     # ParallelConfig in https://github.com/vllm-project/vllm/blob/main/vllm/config/parallel.py.
     copies = prod(size for kind, (_, size) in sizes.items() if kind not in {"tensor", "pipeline"})
-    is_open = not copies or uses_other_hosts(said) or any(map(_CHANGES_SIZE.fullmatch, said))
-    if found is None or is_open or (copies > 1 and found[0].name in MIXTURES):
+    is_elsewhere = uses_other_hosts(said) or server.has_other_copies(said)
+    is_open = not copies or is_elsewhere or any(map(_CHANGES_SIZE.fullmatch, said))
+    if found is None or is_open or (copies > 1 and found[0].has_experts):
         return None
     shape, precision = found
+    by_vllm = "vllm" in server.entry_point
     # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
     if str(said_of(said, _QUANTIZATION) or precision).partition("_")[0] != precision:
         return None
-    told, context = said_of(said, _CONTEXT), CONTEXT
-    if told is None and by_vllm and not any(each.startswith("--kv-cache") for each in said):
+    context, written_context = CONTEXT, said_of(said, _CONTEXT)
+    if written_context is None and by_vllm and not any(each.startswith("--kv-cache") for each in said):
         context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
-    elif re.fullmatch(r"[1-9][0-9]{0,7}", str(told)):
-        context = int(str(told))
+    elif re.fullmatch(r"[1-9][0-9]{0,7}", str(written_context)):
+        context = int(str(written_context))
     told = prod(size for _, size in sizes.values()) if sizes else 0
-    # With it, vLLM uses --gpu-memory-utilization only to look for free memory as it starts: request_memory and
-    # determine_available_memory of vllm/v1/worker, https://docs.vllm.ai/en/stable/api/vllm/config/cache/.
+    # With --kv-cache-memory-bytes, vLLM uses --gpu-memory-utilization only to look for free memory as it starts:
+    # request_memory and determine_available_memory of vllm/v1/worker,
+    # https://docs.vllm.ai/en/stable/api/vllm/config/cache/.
     fraction = 1 if by_vllm and any(each.startswith("--kv-cache-memory") for each in said) else fraction_of(said)
     memory = memory_of_model(shape, precision=precision, context=context)
     return replace(memory, fraction=fraction, by_vllm=by_vllm, told=told, copies=copies)

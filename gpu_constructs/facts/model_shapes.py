@@ -27,6 +27,7 @@ class ModelShape:
         heads: Attention heads, which tensor parallelism divides; 0 where no source says that GPUs share the model.
         kv_heads: Heads that have keys and values of their own; 1 with a latent.
         head_size: Size of each.
+        has_experts: Whether it is a mixture of experts, which copies of vLLM divide among their GPUs.
         latent: Values of a token in each layer, instead of keys and values, with multi-head latent attention.
         windowed_layers: Layers that keep the last `window` tokens alone.
         window: Tokens that they keep.
@@ -47,6 +48,7 @@ class ModelShape:
     heads: int = 0
     kv_heads: int = 1
     head_size: int = 0
+    has_experts: bool = False
     latent: int = 0
     windowed_layers: int = 0
     window: int = 0
@@ -69,31 +71,30 @@ _DEEPSEEK = (
 )
 
 # Name, parameters in units of 10^9, layers, hidden size, heads, heads with keys and values, size of each, tokens of the
-# vocabulary, longest context.
+# vocabulary, longest context, whether it is a mixture of experts.
 _SHAPES = (
-    ("whisper-large-v3", 1.55, 0, 0, 0, 1, 0, 0, 0),  # without a cache of keys and values, as the next and FLUX.1
-    ("sdxl-base", 3.5, 0, 0, 0, 1, 0, 0, 0),
-    ("mistral-7b", 7.25, 32, 4096, 32, 8, 128, 32_768, 32_768),
-    ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 128, 152_064, 131_072),
-    ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128, 128_256, 131_072),
-    ("gemma-2-9b", 9.24, 42, 3584, 16, 8, 256, 256_000, 8192),
-    ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 128, 152_064, 131_072),
-    ("flux.1", 16.5, 0, 0, 0, 1, 0, 0, 0),  # the transformer of 12 and the text encoders of 4.5
-    ("gpt-oss-20b", 20.9, 24, 2880, 64, 8, 64, 201_088, 131_072),
-    ("gemma-3-27b", 27.0, 62, 5376, 32, 16, 128, 262_208, 131_072),
-    ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 128, 151_936, 262_144),  # the context is that of its versions of 2507
-    ("qwen2.5-32b", 32.8, 64, 5120, 40, 8, 128, 152_064, 131_072),
-    ("mixtral-8x7b", 46.7, 32, 4096, 32, 8, 128, 32_000, 32_768),
-    ("llama-3.1-70b", 70.6, 80, 8192, 64, 8, 128, 128_256, 131_072),
-    ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 128, 152_064, 131_072),
-    ("gpt-oss-120b", 116.8, 36, 2880, 64, 8, 64, 201_088, 131_072),
-    ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128, 128_256, 131_072),
-    ("deepseek-v3", 671.0, 61, 7168, 128, 1, 0, 129_280, 163_840),
+    ("whisper-large-v3", 1.55, 0, 0, 0, 1, 0, 0, 0, False),  # no cache of keys and values, as the next and FLUX.1
+    ("sdxl-base", 3.5, 0, 0, 0, 1, 0, 0, 0, False),
+    ("mistral-7b", 7.25, 32, 4096, 32, 8, 128, 32_768, 32_768, False),
+    ("qwen2.5-7b", 7.62, 28, 3584, 28, 4, 128, 152_064, 131_072, False),
+    ("llama-3.1-8b", 8.03, 32, 4096, 32, 8, 128, 128_256, 131_072, False),
+    ("gemma-2-9b", 9.24, 42, 3584, 16, 8, 256, 256_000, 8192, False),
+    ("qwen2.5-14b", 14.8, 48, 5120, 40, 8, 128, 152_064, 131_072, False),
+    ("flux.1", 16.5, 0, 0, 0, 1, 0, 0, 0, False),  # the transformer of 12 and the text encoders of 4.5
+    ("gpt-oss-20b", 20.9, 24, 2880, 64, 8, 64, 201_088, 131_072, True),
+    ("gemma-3-27b", 27.0, 62, 5376, 32, 16, 128, 262_208, 131_072, False),
+    ("qwen3-30b-a3b", 30.5, 48, 2048, 32, 4, 128, 151_936, 262_144, True),  # the context of its versions of 2507
+    ("qwen2.5-32b", 32.8, 64, 5120, 40, 8, 128, 152_064, 131_072, False),
+    ("mixtral-8x7b", 46.7, 32, 4096, 32, 8, 128, 32_000, 32_768, True),
+    ("llama-3.1-70b", 70.6, 80, 8192, 64, 8, 128, 128_256, 131_072, False),
+    ("qwen2.5-72b", 72.7, 80, 8192, 64, 8, 128, 152_064, 131_072, False),
+    ("gpt-oss-120b", 116.8, 36, 2880, 64, 8, 64, 201_088, 131_072, True),
+    ("llama-3.1-405b", 405.0, 126, 16384, 128, 8, 128, 128_256, 131_072, False),
+    ("deepseek-v3", 671.0, 61, 7168, 128, 1, 0, 129_280, 163_840, True),
 )
 # Layers with a window and its tokens.
 _WINDOWS = {"gemma-2-9b": (21, 4096), "gpt-oss-20b": (12, 128), "gemma-3-27b": (52, 1024), "gpt-oss-120b": (18, 128)}
 _LATENTS = {"deepseek-v3": 576}
-MIXTURES = frozenset({"gpt-oss-20b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt-oss-120b", "deepseek-v3"})
 # Of these the embeddings are the output head; Gemma 3 has an encoder of images.
 _ONE_MATRIX = {"gemma-2-9b": 0.0, "gemma-3-27b": 0.42}
 _IN_16_BITS = dict.fromkeys(("whisper-large-v3", "sdxl-base"), "fp16")
@@ -115,6 +116,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
         heads=heads,
         kv_heads=kv_heads,
         head_size=head_size,
+        has_experts=has_experts,
         latent=_LATENTS.get(name, 0),
         windowed_layers=_WINDOWS.get(name, (0, 0))[0],
         window=_WINDOWS.get(name, (0, 0))[1],
@@ -124,7 +126,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = tuple(
         checkpoints=_CHECKPOINTS.get(name, ()),
         source=_SOURCES.get(name, _LITGPT) if layers else "",
     )
-    for name, parameters, layers, hidden, heads, kv_heads, head_size, tokens, longest in _SHAPES
+    for name, parameters, layers, hidden, heads, kv_heads, head_size, tokens, longest, has_experts in _SHAPES
 )
 """The models, by size."""
 
@@ -193,8 +195,7 @@ def model_named(name: str) -> tuple[ModelShape, str] | None:
             shape = _BY_NAME[_SAME.get(each, each)]
             kept = "-".join(word for word in words if word and word not in _OF_ANY_SIZE)
             precision = _FORMATS.get(kept) if kept else shape.precision
-            shorter = (size for form, size in _SHORTER.items() if re.match(form, rest))
-            longest = next(shorter, shape.longest)
+            longest = next((size for form, size in _SHORTER.items() if re.match(form, rest)), shape.longest)
             return None if precision is None else (replace(shape, longest=longest), precision)
     return None
 

@@ -142,8 +142,7 @@ def _is_named_as(known: str, release: str) -> bool:
         return False
     before, after = known[: day.start(1)], known[day.end(1) :]
     others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, _KERNEL.split(after)))
-    pattern = f"{re.escape(before)}20[0-9]{{6}}{others}"
-    return re.fullmatch(pattern, release) is not None
+    return re.fullmatch(f"{re.escape(before)}20[0-9]{{6}}{others}", release) is not None
 
 
 def recorded_number(name: str) -> Number:

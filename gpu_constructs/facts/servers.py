@@ -32,8 +32,7 @@ _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 # With these, and with Ray, GPUs of other hosts may take part, and with those some copies of the model may run there:
 # https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
 _OTHER_HOSTS = re.compile("--nnodes|-n|--(?:master|dist-init|nccl-init)-addr")
-COPIES = re.compile("--?(?:data-parallel|dp|headless)")
-OTHER_COPIES = re.compile(r"--data-parallel-(?!size$).+|-dp.+|--headless")
+_COPIES = re.compile("--?(?:data-parallel|dp|headless)")
 
 
 class MadeFor(StrEnum):
@@ -129,11 +128,15 @@ class ServerFacts:
         kinds = self.parallel or {"tensor": self.gpu_arguments[:1]}
         told = {kind: (each, f"{said[each]}") for each in said for kind, names in kinds.items() if each in names}
         sizes = {kind: (each, int(of) if re.fullmatch("[0-9]{1,4}", of) else 0) for kind, (each, of) in told.items()}
-        if "data" in sizes and any(map(OTHER_COPIES.fullmatch, said)):
+        if "data" in sizes and self.has_other_copies(said):
             sizes["data"] = sizes.pop("data_here", (sizes["data"][0], 1))
         if "tensor" in sizes and "data_here" not in kinds:
             sizes.pop("data", None)
         return sizes
+
+    def has_other_copies(self, said: Mapping[str, object]) -> bool:
+        """Whether it is told more of copies of the model than their number: some of them may run on other hosts."""
+        return any(_COPIES.match(each) and each not in self.parallel.get("data", ()) for each in said)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
         """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""

@@ -173,8 +173,7 @@ class Container:
     @property
     def neuron_devices(self) -> int:
         """Neuron devices that it is given by path, up to the highest."""
-        found = map(_NEURON_PATH.fullmatch, self.devices)
-        return max((int(each[1]) + 1 for each in found if each), default=0)
+        return max((int(each[1]) + 1 for each in map(_NEURON_PATH.fullmatch, self.devices) if each), default=0)
 
     @property
     def gpu_memory_mib(self) -> int | None:

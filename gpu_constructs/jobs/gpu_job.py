@@ -127,8 +127,7 @@ class GpuJob(Construct):
         slots = [task_slots(task, each.pool) for each in used]
         shares = shares_of(used, slots)
         workload = _workload(construct_id, task, shares, cluster)
-        of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
-        require_interfaces(workload, of_interfaces, STARTED)
+        require_interfaces(workload, {"security_groups": security_groups, "vpc_subnets": vpc_subnets}, STARTED)
         pools, longest = [each.pool for each in used], longest_seconds(seconds, budgets)
         by_itself = fleet_of(workload, pools, seconds, longest)
         require_cost(by_itself, longest, max_cost_usd, "JobRetries(…) with smaller budgets")

@@ -146,8 +146,7 @@ def runs_on_fargate(workload: Workload) -> str | None:
     """The words that send tasks of a workload to Fargate; None if none do."""
     if workload.launch_type == "FARGATE":
         return "launch type FARGATE"
-    items = items_with_tasks(workload.strategy)
-    named = [item.provider for item in items if item.provider in FARGATE_PROVIDERS]
+    named = [item.provider for item in items_with_tasks(workload.strategy) if item.provider in FARGATE_PROVIDERS]
     return f"capacity provider {named[0]}" if named else None
 
 

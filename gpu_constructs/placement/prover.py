@@ -156,8 +156,7 @@ def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
         first, proof = seen[alike]
         for tenant, same in zip(shared.tenants, first.tenants, strict=True):
             tenant.placed = same.placed
-        names = tuple([each.workload.name for each in shared.tenants])
-        yield replace(proof, pool=shared.pool, workloads=names)
+        yield replace(proof, pool=shared.pool, workloads=tuple([each.workload.name for each in shared.tenants]))
 
 
 def _prove_pool(shared: PoolLoad) -> PoolProof:

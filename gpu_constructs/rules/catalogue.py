@@ -192,8 +192,7 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
         for problem in found[each.id]
         if not any(cause.include(problem) for cause in named_better.get(each.id, ()))
     )
-    marked = _marked(fleet, dict.fromkeys(findings))
-    return tuple(sorted(marked, key=lambda each: (each.severity.rank, each.rule)))
+    return tuple(sorted(_marked(fleet, dict.fromkeys(findings)), key=lambda each: (each.severity.rank, each.rule)))
 
 
 def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -127,8 +127,7 @@ class Counts:
             if cooldown is not None:
                 whole_seconds(name, cooldown)
         room = 2 * most if self.is_managed else room
-        sharer = replace(self._sharer, copies=most, room=room, least=least)
-        percent = sharer.percentages
+        percent = replace(self._sharer, copies=most, room=room, least=least).percentages
         policies = tuple(sorted(policy for each in by for policy in each.policies))
         counts = ServiceScaling(least=least, most=most, by=policies)
         scaled = percent.on(replace(self.workload, desired_count=UNKNOWN, scaling=counts))

@@ -223,8 +223,7 @@ def define_container(
 ) -> ecs.ContainerDefinition:
     """Defines a container that was planned."""
     given = options.get("linux_parameters")
-    parameters_id = f"{construct_id}LinuxParameters"
-    parameters = _linux_parameters(task_definition, parameters_id, plan, given)
+    parameters = _linux_parameters(task_definition, f"{construct_id}LinuxParameters", plan, given)
     ulimits = options.get("ulimits") or ()
     named = {each["name"] if isinstance(each, Mapping) else each.name for each in ulimits}
     defaults = [_LIMITS[each] for each in plan.ulimits if _LIMITS[each].name not in named]

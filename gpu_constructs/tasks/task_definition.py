@@ -200,8 +200,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             memory_reservation_mib = _DEFAULT_RESERVATION_MIB
         sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
         driver = logging or ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group)
-        given = {**sizes, **options, "logging": driver}
-        return self.counted.add_sidecar(ecs.TaskDefinition.add_container, id, given)
+        return self.counted.add_sidecar(ecs.TaskDefinition.add_container, id, {**sizes, **options, "logging": driver})
 
     @called_like(ecs.TaskDefinition.add_firelens_log_router)
     @written_if_refused
@@ -298,8 +297,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         from gpu_constructs.tasks.served_memory import with_memory  # noqa: PLC0415 - for those who call this
 
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
-        pools = [each.pool for each in self.capacity]
-        given, finding = with_memory(construct_id, server, gpus, pools, options)
+        given, finding = with_memory(construct_id, server, gpus, [each.pool for each in self.capacity], options)
         served.require_network(self.capacity, self.task.network_mode)
         self.counted.require_new(construct_id)
         copying = served.copying()

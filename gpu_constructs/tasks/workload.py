@@ -115,8 +115,7 @@ def require_home(
         replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
         for item, each in zip(workload.strategy, used, strict=True)
     )
-    at_home = replace(workload, cluster=cluster.node.path, strategy=strategy)
-    require_yes(at_home, "GPU217", arguments=arguments)
+    require_yes(replace(workload, cluster=cluster.node.path, strategy=strategy), "GPU217", arguments=arguments)
 
 
 def keep_exported(used: Sequence[Capacity], scope: Construct) -> None:

@@ -191,8 +191,7 @@ def test_nothing_of_whose_it_is_stays(of: dict[str, str], data: st.DataObject) -
         ),
     }
     found: Any = scrubbed([answer, answer])
-    said = json.dumps(found).lower()
-    assert [name for name, each in of.items() if each.lower() in said] == []
+    assert [name for name, each in of.items() if each.lower() in json.dumps(found).lower()] == []
     assert found[0] == found[1]
     assert found[0]["taskArn"].split("/")[1] == found[0]["serviceName"]
     assert found[0]["attributes"] == answer["attributes"]

@@ -52,8 +52,7 @@ def test_the_check_is_added_once_however_often_it_is_asked_for(site: Site) -> No
 def test_a_plugin_that_is_added_by_hand_asks_where_the_templates_are_on_a_new_cdk(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     cdk.Validations.of(app).add_plugins(GpuChecks())
-    stage = cdk.Stage(app, "Beta")
-    gpu_on_fargate(cdk.Stack(stage, "Stack"))
+    gpu_on_fargate(cdk.Stack(cdk.Stage(app, "Beta"), "Stack"))
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         app.synth()
     (found,) = violations(app)
@@ -63,8 +62,7 @@ def test_a_plugin_that_is_added_by_hand_asks_where_the_templates_are_on_a_new_cd
 
 def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
     task = site.task()
-    container = task.add_gpu_container("train", image=site.image)
-    container.add_environment("NVIDIA_VISIBLE_DEVICES", "all")
+    task.add_gpu_container("train", image=site.image).add_environment("NVIDIA_VISIBLE_DEVICES", "all")
     (warning,) = site.warnings()
     assert warning.startswith("GPU037")
     resource = task.node.default_child
@@ -75,8 +73,7 @@ def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
 
 
 def test_what_a_construct_made_is_told_in_the_words_of_its_arguments(site: Site) -> None:
-    pool = site.capacity("g6.xlarge", max_instances=1)
-    task = site.task(pool)
+    task = site.task(site.capacity("g6.xlarge", max_instances=1))
     task.add_gpu_container("chat", image=site.image)
     GpuService(site.stack, "Chat", cluster=site.cluster, task_definition=task, desired_count=3)
     with pytest.raises(RuntimeError, match="ValidationFailed"):
@@ -128,8 +125,7 @@ def test_stages_nested_stacks_and_empty_stacks_are_read_beside_one_that_cannot_b
     cdk.Stack(app, "Empty")
     deep = cdk.CfnResource(cdk.Stack(app, "Deep"), "Deep", type="AWS::SNS::Topic")
     deep.add_property_override(".".join("x" * 120), 1)
-    stage = cdk.Stage(app, "Prod")
-    nested = cdk.NestedStack(cdk.Stack(stage, "Outer"), "Inner")
+    nested = cdk.NestedStack(cdk.Stack(cdk.Stage(app, "Prod"), "Outer"), "Inner")
     task = ecs.Ec2TaskDefinition(nested, "Task")
     task.add_container("work", image=IMAGE, gpu_count=32, memory_limit_mib=512)
     with pytest.raises(RuntimeError, match="ValidationFailed"):

@@ -20,8 +20,7 @@ def test_every_rule_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("id_", ["gpu002", "gpu-constructs::GPU002"])
 def test_one_rule_comes_with_its_reason_and_source(id_: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", id_]) == 0
-    output = capsys.readouterr().out
-    told = " ".join(output.split())
+    told = " ".join(capsys.readouterr().out.split())
     assert all(text in told for text in (find_rule("GPU002").because, find_rule("GPU002").source))
 
 

@@ -44,8 +44,7 @@ READ = [
 
 
 def test_reads() -> None:
-    wrong = {text: found for text, query in READ if (found := parse(text)) != query}
-    assert not wrong
+    assert not {text: found for text, query in READ if (found := parse(text)) != query}
 
 
 UNREADABLE = [
@@ -203,8 +202,7 @@ PRINTED = [
 
 
 def test_prints_the_form_of_the_guide() -> None:
-    wrong = {text: found for text, printed in PRINTED if (found := render(parse(text))) != printed}
-    assert not wrong
+    assert not {text: found for text, printed in PRINTED if (found := render(parse(text))) != printed}
 
 
 def test_a_text_longer_than_ecs_takes_is_not_printed() -> None:

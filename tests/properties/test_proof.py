@@ -83,8 +83,7 @@ def test_the_search_looks_at_the_least_and_at_the_most_that_may_be() -> None:
 
 def test_the_search_splits_copies_as_a_strategy_does() -> None:
     one, three = Provider((ONE,), 1), Provider((ONE,), 3)
-    evenly = Job(copies=4, gpus=1, strategy=((0, 0, 1), (1, 0, 1)))
-    assert ever(World((one, three), (evenly,))) is False
+    assert ever(World((one, three), (Job(copies=4, gpus=1, strategy=((0, 0, 1), (1, 0, 1))),))) is False
     by_weight = Job(copies=4, gpus=1, strategy=((0, 0, 1), (1, 0, 3)))
     assert always(World((one, three), (by_weight,)))
     by_base = Job(copies=4, gpus=1, strategy=((1, 2, 1), (0, 0, 1)))

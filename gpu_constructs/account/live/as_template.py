@@ -49,8 +49,7 @@ def capacity_template(answers: Answers) -> dict[str, Any]:
 
 def group_of(answers: Answers, provider: Thing) -> Thing | None:
     """The Auto Scaling group of a capacity provider; None where it has none or that was not described."""
-    arn = text(thing(provider, "autoScalingGroupProvider"), "autoScalingGroupArn")
-    name = short_name(arn)
+    name = short_name(text(thing(provider, "autoScalingGroupProvider"), "autoScalingGroupArn"))
     return next((each for each in answers.of("AutoScalingGroups") if text(each, "AutoScalingGroupName") == name), None)
 
 

@@ -91,8 +91,7 @@ def _wanted(pool: Pool, given: Sequence[str], ask: Ask) -> tuple[list[str], bool
     ids = frozenset(each.id for each in pool.subnets if each.id is not None)
     of_ids = {name: row.text("AvailabilityZone") for name, row in _subnets_of(ids, ask).items()}
     zones = [_zone_of(each, given, of_ids) for each in pool.subnets]
-    known = sorted({each for each in zones if each})
-    return known, bool(zones) and all(zones)
+    return sorted({each for each in zones if each}), bool(zones) and all(zones)
 
 
 def _zone_of(subnet: Subnet, given: Sequence[str], of_ids: Mapping[str, str]) -> str | None:

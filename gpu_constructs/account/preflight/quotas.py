@@ -22,7 +22,6 @@ from gpu_constructs.placement.reasons import listed
 INSTANCES = "ec2:DescribeInstances"
 _APPLIED = "servicequotas:GetServiceQuota"
 _DEFAULT = "servicequotas:GetAWSDefaultServiceQuota"
-_NONE_APPLIED = "NoSuchResourceException"
 
 _ON_DEMAND = "on-demand"
 _RUNNING = {"Name": "instance-state-name", "Values": ["pending", "running"]}
@@ -140,7 +139,7 @@ def _quota(ask: Ask, code: str) -> float:
     try:
         answer = ask(_APPLIED, arguments)
     except UnansweredError as problem:
-        if problem.code != _NONE_APPLIED:
+        if problem.code != "NoSuchResourceException":
             raise
         answer = ask(_DEFAULT, arguments)
     return answer.first.row("Quota").number("Value")

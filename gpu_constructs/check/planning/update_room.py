@@ -50,8 +50,7 @@ def crowds(
 def _crowded(new: Fleet, there: Sequence[Workload], goes: Sequence[Workload]) -> Iterator[PoolProof]:
     """Pools with room for what is there after the update, and certainly none for what goes beside it."""
     alone = prove(replace(new, workloads=tuple(there)))
-    both = prove(replace(new, workloads=(*there, *goes)))
-    for without, each in zip(alone.pools, both.pools, strict=True):
+    for without, each in zip(alone.pools, prove(replace(new, workloads=(*there, *goes))).pools, strict=True):
         if each.hosts_at_least and each.answer is False and without.answer is not False:
             yield each
 

@@ -226,8 +226,7 @@ def launch_template_of(
     data = {**plan.adds.launch_template, **interfaces_data(plan.pool, group, of_efa)}
     if data:
         # Into the value that CDK's construct writes, which has no argument for it.
-        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
-        resource.add_property_override("LaunchTemplateData", data)
+        cast("ec2.CfnLaunchTemplate", made.node.default_child).add_property_override("LaunchTemplateData", data)
     return made
 
 

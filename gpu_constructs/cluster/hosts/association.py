@@ -220,8 +220,7 @@ class ClusterAssociation:
         if isinstance(self._given, ecs.Cluster):
             _WRITERS[self._given] = self
         else:
-            note = [self._imported_key, self.stack.node.path]
-            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, note)
+            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, [self._imported_key, self.stack.node.path])
 
     def _require_only_writer(self) -> None:
         writer = None if self._is_writer else self._other_writer()
@@ -248,8 +247,7 @@ class ClusterAssociation:
             theirs, strategy = self._given.capacity_provider_names, self._given.default_capacity_provider_strategy
             keeps_all = set(theirs) <= set(self._keeps or ()) and (self._default_strategy is not None or not strategy)
             return None if self._own_cluster or keeps_all else self._given.stack.node.path
-        entries = self._scope.node.root.node.metadata
-        notes = (each.data for each in entries if each.type == _WRITER_OF_IMPORTED)
+        notes = (each.data for each in self._scope.node.root.node.metadata if each.type == _WRITER_OF_IMPORTED)
         return next((stack for key, stack in notes if key == self._imported_key), None)
 
     @cached_property

@@ -62,7 +62,6 @@ _NOT_OF_BATCH: Mapping[str, str] = {
 _ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _IMAGE_TYPES: Mapping[Vendor | None, str] = {Vendor.NVIDIA: "ECS_AL2023_NVIDIA"}
-_PLAIN = "ECS_AL2023"
 _FALL_BACK = "an environment with Purchase.on_demand() after it in the queue"
 _BOUNDARY = "==GPU=="
 _OF_BATCH = frozenset({"al2023-gpu", "al2023", "al2023-arm64"})
@@ -71,7 +70,7 @@ _OF_BATCH = frozenset({"al2023-gpu", "al2023", "al2023-arm64"})
 
 def image_type(plan: CapacityPlan) -> str:
     """The kind of image for which AWS Batch prepares hosts."""
-    return _IMAGE_TYPES.get(plan.machine_image.host_image.image.accelerator, _PLAIN)
+    return _IMAGE_TYPES.get(plan.machine_image.host_image.image.accelerator, "ECS_AL2023")
 
 
 def own_image(plan: CapacityPlan) -> ec2.IMachineImage | None:

@@ -244,8 +244,7 @@ class GpuBatchQueue(Construct):
             stuck_after: How long a job may be first while none has a host, five minutes to a day. By default 30
                 minutes, in which the hosts of every type start. The alarm goes off up to as long after that.
         """
-        seconds = stuck_after or seconds_of(_STUCK)
-        number = whole_seconds("stuck_after", seconds, smallest=300, largest=_LONGEST_WAIT)
+        number = whole_seconds("stuck_after", stuck_after or seconds_of(_STUCK), smallest=300, largest=_LONGEST_WAIT)
         if isinstance(number, Unknown) or number % 60:
             raise InvalidValueError(
                 "the looks at a queue are so many whole minutes apart, which is written at synth",

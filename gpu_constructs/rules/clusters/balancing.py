@@ -134,8 +134,7 @@ class Balancing:
             is_rule = resource.type == _RULE
             listener = self._index.find(properties.get("ListenerArn"), _LISTENER) if is_rule else resource
             for action in properties.sections("Actions" if is_rule else "DefaultActions"):
-                forwarded = action.section("ForwardConfig").sections("TargetGroups")
-                for each in (action, *forwarded):
+                for each in (action, *action.section("ForwardConfig").sections("TargetGroups")):
                     group = self.target_group(each)
                     if group is not None:
                         key = None if listener is None else listener.reference

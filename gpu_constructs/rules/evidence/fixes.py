@@ -85,8 +85,7 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
     types = [each for each in _launched(task, pool) if each.family not in old]
     asked = _asked(types, task.constraints)
     others = [each for each in types if each not in asked]
-    ways = (_as(task, pool, each, what, is_asked=each in asked) for each in (*asked, *others)[:_MOST_TYPES])
-    return tuple(ways)
+    return tuple(_as(task, pool, each, what, is_asked=each in asked) for each in (*asked, *others)[:_MOST_TYPES])
 
 
 def hosts_asked(task: Task, pool: Pool, constraints: Iterable[PlacementConstraint]) -> tuple[Way, ...]:
@@ -103,8 +102,7 @@ def _launched(task: Task, pool: Pool) -> list[InstanceType]:
 
 def _asked(types: Iterable[InstanceType], constraints: Iterable[PlacementConstraint]) -> list[InstanceType]:
     every = tuple(constraints)
-    lists = tuple(each for each in every if each not in without_type_lists(every))
-    query = joined(readable(lists))
+    query = joined(readable(tuple(each for each in every if each not in without_type_lists(every))))
     return [each for each in types if query is not None and evaluate(query, host_of(each)) is not False]
 
 

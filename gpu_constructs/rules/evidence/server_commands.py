@@ -32,10 +32,14 @@ _OTHER_PORT = re.compile("PORT|SAGEMAKER")
 # "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
 # are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
 # --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
-_RANKS = re.compile(
-    r"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:(?!\.py\s|\s-m\s)[^;&|]){0,300}?"
-    r"\s--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?!\S)"
+_FLAGS = r"m|-(?:standalone|module|no[-_]python|run[-_]path|use[-_]env|virtual[-_]local[-_]rank)"
+_OPTION = rf"\s+-(?:(?:{_FLAGS})(?!\S)|(?!(?:{_FLAGS})\s)[^\s=]+(?:=|\s+(?!-))[^\s;&|]*)"
+_PROCESSES = re.compile(
+    rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
+    r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
 )
+# With these, a command may be one of two, a text, or behind the end of its script: then the fewest count.
+_CONDITION = re.compile(r"\|\||[\[({#<'\"]|\b(?:if|case|while|until|for|select|test|exit|exec|echo|printf)\b")
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
 
@@ -55,17 +59,17 @@ def words_of(container: Container) -> tuple[str, ...] | None:
     return words if is_known and (not container.entry_point or any(map(_is_server, words))) else None
 
 
-def ranks(container: Container) -> int:
-    """Processes that torchrun starts on each host, the fewest of several commands; 0 where no number says it."""
+def processes_of_torchrun(container: Container) -> int:
+    """Processes that torchrun starts on each host, the most of several commands; 0 where no number says it."""
     text = " ".join(map(str, (*container.entry_point, *container.command)))
-    return min((int(each[1]) for each in _RANKS.finditer(text)), default=0)
+    return (min if _CONDITION.search(text) else max)([int(each[1]) for each in _PROCESSES.finditer(text)], default=0)
 
 
-def arguments_of(server: ServerFacts, container: Container) -> Mapping[str, str | Unknown] | None:
-    """The arguments of a server, be they words or variables, each with the word that follows it; None if words are."""
-    words, named = words_of(container), dict(container.environment) if server.takes_variables else {}
+def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
+    """The arguments of a server, be they words of its command or variables, each with the word that follows it."""
+    named = dict(container.environment) if server.takes_variables else {}
     by_variable = {f"--{name.lower().replace('_', '-')}": value for name, value in named.items()}
-    return None if words is None else {**by_variable, **arguments_in(words)}
+    return {**by_variable, **arguments_in(words)}
 
 
 def server_of_entry_point(container: Container) -> ServerFacts | None:
@@ -79,7 +83,7 @@ def model_of(container: Container) -> ModelMemory | None:
     server, words = server_of_entry_point(container), words_of(container)
     if server is None or not server.gpu_arguments or words is None:
         return None
-    said = arguments_of(server, container) or {}
+    said = arguments_of(server, container, words)
     return served(str(said.get(server.argument_for("{model}"), (*words, "")[0])), said, server)
 
 
@@ -99,7 +103,7 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
         return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
     of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
-    said, defaults = arguments_of(server, container) or {}, {of_port: server.port, **server.other_ports}
+    said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
     may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
     if may_open or not (server.entry_point or _starts_server(server, words)):

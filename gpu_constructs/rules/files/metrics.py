@@ -57,8 +57,7 @@ def _metrics(context: Context) -> Iterator[tuple[str, Section]]:
     files = context.files
     if files is None:
         return
-    readers = tuple(files.index.all(*_READERS))
-    for resource, name in files.names.named(readers):
+    for resource, name in files.names.named(tuple(files.index.all(*_READERS))):
         properties = Section.of(resource, [])
         policies = (properties.section(each).section("CustomizedMetricSpecification") for each in _TRACKED)
         for written in (properties, *policies):

@@ -185,8 +185,7 @@ def _scaled(context: Context) -> frozenset[str]:
 def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> Text:
     """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
     least, who = percent_for_one_less(wanted), "the only copy" if wanted == 1 else "one copy"
-    so_that = f" of {least}, so that {who} stops before the new one starts"
-    first = Text("a ", Word("MinimumHealthyPercent"), so_that)
+    first = Text("a ", Word("MinimumHealthyPercent"), f" of {least}, so that {who} stops before the new one starts")
     if wanted * percent.max_healthy_percent // 100 > wanted:
         return Text("raise ", copies.limit, " to room for one more copy, or ", first)
     if slots <= wanted:

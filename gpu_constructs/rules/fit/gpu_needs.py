@@ -49,23 +49,25 @@ def gpus_serve_their_containers(context: Context) -> Problems:
 
 
 def _larger_models(context: Context) -> Problems:
-    for route, container, model, each in failing_pairs(context, _served_by, _lack_memory):
-        weights, gpus = model[0].parts[0].gib, model[0].shared_by(max(known(container.gpus, otherwise=1), 1))
+    pairs = failing_pairs(context, _served_by, lambda served, there: _lack_memory(*served, there))
+    for route, container, (model, _), each in pairs:
+        weights, gpus = model.parts[0].gib, model.shared_by(max(known(container.gpus, otherwise=1), 1))
+        why = _lack_memory(model, container, each)[0][1]
         needs = GpuNeeds(memory_mib=int(weights * 1024 / gpus))
         with_needs = with_container(route.task, container, replace(container, needs=needs))
         yield Problem(
             about=route.task,
             container=container,
             involves=(each.pool,),
-            message=f"container {container.name} of {route.task.name} serves {model[0].name}, whose weights are "
-            f"{weights:.1f} GiB, and {_lack_memory(model, each)[0][1]} ({each.pool.name}): it does not start",
+            message=f"container {container.name} of {route.task.name} serves {model.name}, whose weights are "
+            f"{weights:.1f} GiB, and {why} ({each.pool.name}): it does not start",
             fix=f"{'a larger share' if container.mps else 'more GPUs that share it'}, or a smaller model",
             ways=(hosts_for(with_needs(), each.pool, "hosts of a type"),),
             property_name="Command",
             is_shortage=True,
             is_certain=route.is_closed
             and not context.has_unknown_variables(route.task, container)
-            and all(len(_lack_memory(model, to)) == len(to.types) for to in route.destinations),
+            and all(len(_lack_memory(model, container, to)) == len(to.types) for to in route.destinations),
         )
 
 
@@ -76,11 +78,11 @@ def _served_by(container: Container) -> tuple[ModelMemory, Container] | None:
     return None if found is None else (found, container)
 
 
-def _lack_memory(model: tuple[ModelMemory, Container], there: Destination) -> list[tuple[InstanceType, str]]:
-    """The types of a pool whose GPUs do not hold a model, with why."""
-    counts = [(each, min(known(model[1].gpus, otherwise=each.gpus) or 1, max(each.gpus, 1))) for each in there.types]
-    share = next((each.memory_mib for each in model[1].mps if isinstance(each.memory_mib, int)), None)
-    return [(each, why) for each, count in counts if (why := model[0].too_large_for(each, count, share))]
+def _lack_memory(model: ModelMemory, container: Container, there: Destination) -> list[tuple[InstanceType, str]]:
+    """The types of a pool whose GPUs do not hold the model of a container, with why."""
+    counts = [(each, min(known(container.gpus, otherwise=each.gpus) or 1, max(each.gpus, 1))) for each in there.types]
+    share = next((each.memory_mib for each in container.mps if isinstance(each.memory_mib, int)), None)
+    return [(each, why) for each, count in counts if (why := model.too_large_for(each, count, share))]
 
 
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:

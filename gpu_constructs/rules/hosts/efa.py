@@ -29,8 +29,7 @@ _TYPES = ("interface", "efa", "efa-only")
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
 )
 def taken_by_the_types(pool: Pool) -> Problems:
-    places = ((each.card, each.device) for each in pool.interfaces)
-    for (card, device), count in Counter(places).items():
+    for (card, device), count in Counter((each.card, each.device) for each in pool.interfaces).items():
         if count > 1 and isinstance(card, int) and isinstance(device, int):
             yield Problem(
                 message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",

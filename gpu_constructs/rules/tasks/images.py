@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
@@ -23,15 +23,23 @@ from gpu_constructs.facts.cuda import (
     runs_on,
     tag_made_for,
 )
+from gpu_constructs.facts.model_memory import may_split
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import COPIES, server_of_image, tag_instead_of, uses_other_hosts
+from gpu_constructs.facts.servers import server_of_image, tag_instead_of, uses_other_hosts
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.evidence.server_commands import SHELLS, arguments_of, model_of, ranks, server_of_entry_point
+from gpu_constructs.rules.evidence.server_commands import (
+    SHELLS,
+    arguments_of,
+    model_of,
+    processes_of_torchrun,
+    server_of_entry_point,
+    words_of,
+)
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -143,8 +151,9 @@ def _targets_of(container: Container) -> list[_Target]:
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server, made = server_of_image(image), made_for(image)
     found = [] if made is None else [_Target(*made)]
-    told = None if server is None else arguments_of(server, container)
-    for argument, first in () if server is None else server.needed_by_arguments(image, told or {}):
+    words = words_of(container)
+    told = {} if server is None or words is None else arguments_of(server, container, words)
+    for argument, first in () if server is None else server.needed_by_arguments(image, told):
         found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
     by_image = server_of_entry_point(container)
     if by_image is not None and (on_arm64 := by_image.needed_on_arm64(image)) is not None:
@@ -287,12 +296,13 @@ def can_be_pulled(context: Context) -> Problems:
 
 @error(
     "GPU236",
-    question="does a model server or torchrun use all GPUs of its container, and no more?",
+    question="does a model server use all GPUs of its container, and do it and torchrun ask for no more?",
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
     "places models on others, and a server that is set to use more GPUs than it has does not start; most "
     "programs give each process of torchrun the GPU of its number, and end with invalid device ordinal without it",
     softer="where it uses fewer GPUs than it has, or may see others: privileged, or as a job is submitted; for "
     "torchrun, since processes may share a GPU",
+    # of torchrun: https://docs.pytorch.org/docs/stable/elastic/run.html
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Problems:
@@ -302,29 +312,42 @@ def all_used(task: Task) -> Problems:
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
-        has = "a part of one" if is_part else gpus
+        has = "a part of one GPU" if is_part else counted(gpus, "GPU")
         is_alone = is_fixed and container.privileged is not True  # with the privileges of its host it sees all GPUs
-        if (processes := ranks(container)) > gpus:
-            what = f"starts {processes} processes with torchrun and has {has if is_part else counted(gpus, 'GPU')}"
+        if (processes := processes_of_torchrun(container)) > gpus:
+            what = f"starts {processes} processes with torchrun, and has {has}"
             yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
         elif server is None or processes:
             continue
         elif server.max_gpus is not None and gpus > server.max_gpus:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
-        elif server.gpu_arguments and (said := arguments_of(server, container)) is not None:
+        elif server.gpu_arguments and (words := words_of(container)) is not None:
+            said = arguments_of(server, container, words)
             sizes = server.sizes(said)
             used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
-            option, size = max(sizes.values(), key=lambda each: each[1], default=(server.gpu_arguments[0], 1))
+            kind = max(sizes, key=lambda each: sizes[each][1], default="tensor")
+            option, size = sizes.get(kind, (server.gpu_arguments[0], 1))
             most, is_told = gpus * size // max(used, 1), bool(sizes or (container.command and server.parallel))
-            has_copies = any(map(COPIES.match, said.keys() - {each for each, _ in sizes.values()}))
-            if 0 < used < gpus and is_told and not has_copies:
-                fix = f"{option} {most} in Command, or {counted(used, 'GPU')}"
+            divided = _divided(container, said, most) if kind == "tensor" else most
+            # Beside --tp of SGLang, copies have GPUs of their own, or share these: `sizes` does not count them.
+            is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
+            if 0 < used < gpus and is_told and not is_open and not server.has_other_copies(said):
+                fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
                 yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
             elif used > gpus:
                 what = f"is told to use {used} GPUs and has {has}, so that it does not start"
-                enough = [f"{option} {most}"] if most else [f"{each} 1" for each, _ in sizes.values()]
+                enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
                 yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
+
+
+def _divided(container: Container, said: Mapping[str, object], most: int) -> int:
+    """The most GPUs, of so many, among which a server can divide its model, as far as that is known."""
+    model = model_of(container)
+    # With attention that is data parallel, SGLang divides heads among fewer GPUs.
+    if model is None or "--enable-dp-attention" in said:
+        return most
+    return next((each for each in range(min(most, model.shape.heads or 1), 0, -1) if may_split(model.shape, each)), 0)
 
 
 @error(

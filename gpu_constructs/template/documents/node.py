@@ -109,8 +109,7 @@ def of_any_case(children: Mapping[Any, _Child], step: str | int) -> tuple[Any, _
 
 def plain_values(value: object) -> Node:
     """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds."""
-    left = [YAML_NODES]
-    return _plain(value, DEPTH, left)
+    return _plain(value, DEPTH, [YAML_NODES])
 
 
 def _plain(value: object, depth: int, left: list[int]) -> Node:

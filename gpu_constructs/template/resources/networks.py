@@ -22,8 +22,7 @@ def subnets_of(subnets: Value, index: Index, zones: Value = None) -> tuple[Subne
     """What is written of each of some subnets, or else of some zones; empty where they are not known."""
     if is_list(subnets) and subnets:
         return tuple(_subnet(each, index) for each in subnets)
-    found = zones if is_list(zones) else ()
-    return tuple(map(in_zone, found))
+    return tuple(map(in_zone, zones if is_list(zones) else ()))
 
 
 def in_zone(written: Value) -> Subnet:

@@ -141,8 +141,7 @@ def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> P
     """How a group buys what its launch template or policy would buy on demand."""
     if option is not PurchaseOption.ON_DEMAND:
         return option
-    specification = properties.section(_SPECIFICATION)
-    preference = specification.one_of("CapacityReservationPreference", _OF_GROUP)
+    preference = properties.section(_SPECIFICATION).one_of("CapacityReservationPreference", _OF_GROUP)
     if isinstance(preference, Unknown):
         return UNKNOWN
     return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
@@ -255,8 +254,7 @@ def instance_types_of(
     known = {key: tuple(each for each in entries if isinstance(each, str)) for key, entries in lists.items()}
     unread = [key for key in lists if len(lists[key]) > ENTRIES or any(len(each) > NAME for each in known[key])]
     for key in unread:
-        problem = f"expects {ENTRIES} entries of {NAME} characters at most"
-        section.note(problem, section.get(key), key)
+        section.note(f"expects {ENTRIES} entries of {NAME} characters at most", section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown_types=True)

@@ -98,8 +98,7 @@ class SecurityGroups:
 
     def may_let(self, direction: str, groups: Groups, port: int, others: Groups | None = None) -> bool:
         """Whether one of some groups may let others, or anything, through at a port; groups not known may."""
-        ranges = self.open_ports(groups, direction, others)
-        return not groups or any(first <= port <= last for first, last in ranges)
+        return not groups or any(first <= port <= last for first, last in self.open_ports(groups, direction, others))
 
     def open_ports(self, groups: Groups, direction: str, others: Groups | None) -> Sequence[Ports]:
         """Ranges of ports at which some groups let others, or anything, through: all where that is not known."""

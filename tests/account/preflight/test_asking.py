@@ -263,8 +263,7 @@ def test_regions_are_asked_side_by_side() -> None:
 
     regions = ("eu-west-1", "us-east-1", "us-west-2")
     pools: list[Pool] = [pool(name=each, region=each) for each in regions]
-    found = preflight(fleet(*pools), asks)
-    assert list(dict.fromkeys(each.region for each in found)) == list(regions)
+    assert list(dict.fromkeys(each.region for each in preflight(fleet(*pools), asks))) == list(regions)
 
 
 @pytest.mark.parametrize("call", CALLS)

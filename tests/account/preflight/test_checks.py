@@ -77,8 +77,7 @@ PARAMETER = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/im
     ],
 )
 def test_the_parameter_of_an_image_has_to_hold_an_ami_id(page: object, verdict: Verdict) -> None:
-    found = only("images", {"GetParameters": page}, fleet())
-    assert found.verdict is verdict
+    assert only("images", {"GetParameters": page}, fleet()).verdict is verdict
 
 
 def test_pools_of_another_account_are_not_asked_about() -> None:

@@ -72,8 +72,7 @@ def test_a_template_has_a_plan() -> None:
             command.difference_lines(difference(plan(fleet), found), Update(), [found], width=80),
             command.budget_lines(1, over_budget(found, 1), width=80),
         ):
-            shown = list(map(unstyled, lines))
-            assert fills(shown), file
+            assert fills(list(map(unstyled, lines))), file
         assert difference(found, found).is_empty
         assert all(each.isprintable() for each in summary(found)), file
         for each in found.pools:

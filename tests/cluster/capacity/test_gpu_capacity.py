@@ -79,8 +79,7 @@ def test_it_scales_from_zero_and_names_no_desired_capacity(plain: Site) -> None:
 
 
 def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_destroy_is_off(plain: Site) -> None:
-    provider = plain.only("AWS::ECS::CapacityProvider")
-    assert provider["AutoScalingGroupProvider"] == {
+    assert plain.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"] == {
         "AutoScalingGroupArn": {"Ref": "ClusterCapacityGroupASG4C96E0D9"},
         "ManagedDraining": "ENABLED",
         "ManagedScaling": {"InstanceWarmupPeriod": 600, "Status": "ENABLED", "TargetCapacity": 100},
@@ -158,8 +157,7 @@ def test_several_types_become_overrides_in_the_order_given(site: Site) -> None:
 
 
 def test_a_cpu_pool_is_a_capacity_too(site: Site) -> None:
-    pool = site.capacity("c7i.2xlarge")
-    assert pool.gpus == 0
+    assert site.capacity("c7i.2xlarge").gpus == 0
     (parameter,) = [value["Default"] for value in site.template()["Parameters"].values() if "ecs" in value["Default"]]
     assert "/amazon-linux-2023/" in parameter
     assert "gpu" not in parameter

@@ -44,8 +44,7 @@ def test_protected_hosts_are_replaced_too(site: Site) -> None:
     scaling = HostScaling(
         replacement=HostReplacement(percent_at_once=50), managed_termination_protection=True, instance_warmup_seconds=60
     )
-    found = _preferences(site, HostReplacement(), scaling=scaling)
-    assert found == {
+    assert _preferences(site, HostReplacement(), scaling=scaling) == {
         "InstanceWarmup": 60,
         "MinHealthyPercentage": 100,
         "MaxHealthyPercentage": 150,

@@ -110,8 +110,7 @@ def test_bottlerocket_is_a_choice_on_x86(site: Site) -> None:
         capacity = site.capacity("g6.xlarge", "g6.2xlarge", name=f"C{variant}", image=image)
         assert capacity.gpus == 1
     templates = [each["LaunchTemplateData"] for each in site.properties("AWS::EC2::LaunchTemplate")]
-    parameters = site.template()["Parameters"]
-    assert [parameters[each["ImageId"]["Ref"]]["Default"] for each in templates] == [
+    assert [site.template()["Parameters"][each["ImageId"]["Ref"]]["Default"] for each in templates] == [
         f"/aws/service/bottlerocket/aws-ecs-{variant}-nvidia/x86_64/1.66.0/image_id" for variant in (2, 3, 4)
     ]
     for each in templates:

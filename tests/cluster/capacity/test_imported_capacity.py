@@ -41,8 +41,7 @@ def of_others(site: Site, **arguments: Any) -> ImportedGpuCapacity:
 
 def test_capacity_of_another_app_runs_a_service_and_nothing_is_made_for_it(site: Site) -> None:
     gpu = theirs(site)
-    capacity = of_others(site, cluster=gpu)
-    task = site.task(capacity)
+    task = site.task(of_others(site, cluster=gpu))
     task.add_gpu_container("chat", image=site.image, gpus=1)
     GpuService(site.stack, "Service", cluster=gpu, task_definition=task, desired_count=2)
     assert site.warnings() == []

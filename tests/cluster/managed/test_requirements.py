@@ -87,8 +87,7 @@ def test_types_that_cannot_be_managed_together(types: Any, error: type[GpuConstr
 
 
 def test_local_storage_wants_types_with_disks() -> None:
-    with_disks = choice_of_types(["g6.xlarge"], local_disks=True)
-    assert data(with_disks)["LocalStorage"] == "required"
+    assert data(choice_of_types(["g6.xlarge"], local_disks=True))["LocalStorage"] == "required"
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks") as caught:
         choice_of_types(["g5g.xlarge"], local_disks=True)
     assert caught.value.argument == "storage"

@@ -40,8 +40,7 @@ def test_a_minute_of_a_host_with_a_service_and_a_job(tmp_path: Path) -> None:
         ("3", []),
     ]
     assert {dimensions for _, dimensions in metrics(of_gpus[:1])} == {(ALL,), (ALL, POOL)}
-    of_service = metrics([each for each in host.said if "ServiceName" in each])
-    assert of_service == {
+    assert metrics([each for each in host.said if "ServiceName" in each]) == {
         (name, (ALL, ("ServiceName", "chat"))): value
         for name, value in (
             ("GPUUtilization", 0),
@@ -114,8 +113,7 @@ def test_a_fault_waits_until_it_can_be_sent(tmp_path: Path) -> None:
     host = Host(tmp_path, Ecs())
     host.minute(1)
     host.ecs.is_down = True
-    of_host = host.minute(2, healthy=False)
-    assert of_host["Problems"] == ["OSError: the endpoint does not answer"]
+    assert host.minute(2, healthy=False)["Problems"] == ["OSError: the endpoint does not answer"]
     host.ecs.is_down = False
     host.minute(3, healthy=False)
     assert host.reasons == ["the ECS agent reports an unhealthy GPU"]

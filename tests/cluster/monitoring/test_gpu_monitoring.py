@@ -180,8 +180,7 @@ def test_on_an_imported_cluster_it_runs_on_hosts_of_this_library_alone(site: Sit
     task = GpuTaskDefinition(site.stack, "Task", capacity=[capacity])
     task.add_gpu_container("work", image=site.image)
     gpus.add_monitoring("Monitoring")
-    service = of_daemon(site, "AWS::ECS::Service")
-    assert service["Cluster"] == "theirs"
+    assert of_daemon(site, "AWS::ECS::Service")["Cluster"] == "theirs"
     # Other hosts of the cluster have no such attribute.
     assert of_daemon(site, "AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == (
         "attribute:accelerator == nvidia"

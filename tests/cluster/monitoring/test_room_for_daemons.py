@@ -103,8 +103,7 @@ def test_a_full_fleet_is_proved_with_the_daemon(site: Site, gpus: int) -> None:
     task.add_gpu_container("work", image=site.image, gpus=gpus)
     service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=2 * 4 // gpus)
     monitoring = site.cluster.add_monitoring("Monitoring")
-    fleet = Fleet(pools=(capacity.pool,), workloads=(service.workload, monitoring.workload))
-    proof = prove(fleet)
+    proof = prove(Fleet(pools=(capacity.pool,), workloads=(service.workload, monitoring.workload)))
     assert all(each.answer is True for each in proof.workloads), proof
     daemon = next(each for each in fleet_of(read_stacks([site.app.synth().directory]).stacks).workloads if each.daemon)
     assert daemon.task is not None

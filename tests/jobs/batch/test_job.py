@@ -75,8 +75,7 @@ def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site)
     assert isinstance(resource, cdk.CfnResource)
     assert resource.get_metadata("gpu-constructs") == {"Containers": {"default": {"GpuMemoryMib": 16384}}}
     container: Properties = site.only(DEFINITION)["ContainerProperties"]
-    memory = int(asked(site)["MEMORY"])
-    assert container["LinuxParameters"]["SharedMemorySize"] == memory // 2
+    assert container["LinuxParameters"]["SharedMemorySize"] == int(asked(site)["MEMORY"]) // 2
     assert {each["Name"]: each["Value"] for each in container["Environment"]} == {
         "EPOCHS": "3",
         "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
@@ -89,8 +88,7 @@ def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
         "H100", instance_types=["p5.48xlarge"], max_instances=2, network=network, vpc_subnets=site.one_zone
     )
     job(site, queue(site, h100), gpus=8, efa=True)
-    devices = site.only(DEFINITION)["ContainerProperties"]["LinuxParameters"]["Devices"]
-    assert len(devices) == 32
+    assert len(site.only(DEFINITION)["ContainerProperties"]["LinuxParameters"]["Devices"]) == 32
 
 
 @pytest.mark.parametrize(

@@ -159,17 +159,35 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
         (_fleet("4", _VLLM, *_MODEL, "-tp=2"), "uses 2 of its 4 GPUs;-tp 4 in Command, or 2 GPUs"),
         (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
         *(
-            (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "8 GPUs and has 4;-tp 2")
+            (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "8 GPUs and has 4 GPUs;-tp 2")
             for each in ("sh", "bash", "/bin/sh", "/bin/bash")
         ),
         (_fleet("1", _VLLM, *_MODEL, "-tp", "2", entry_point=("/usr/bin/env", "vllm", "serve")), "to use 2 GPUs"),
         (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
-        (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one;-dpl 1 in Command"),
+        (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one GPU;-dpl 1 in Command"),
+        (_fleet("8", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "4"), "uses 4 of its 8 GPUs;4 GPUs"),
+        (_fleet("6", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8"), "has 6 GPUs;-tp 4 in Command"),
+        (_fleet("999999", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8", "-pp", "2"), "GPUs;16 GPUs"),
     ],
 )
 def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Fleet, words: str) -> None:
     finding = only(all_used, fleet)
     assert words in f"{finding.message.removesuffix(', so that it does not start')};{finding.fix}"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "command", "words"),
+    [
+        ("4", "torchrun --standalone -m --nproc-per-node=8 train", "starts 8 processes with torchrun, and has 4 GPUs"),
+        ("0.5", "torchrun --rdzv-id a --nproc-per-node 2 train.py", "torchrun, and has a part of one GPU"),
+        ("4", "python -m torch.distributed.run --nproc_per_node=4 a && torchrun --nproc-per-node 8 b", "8 processes"),
+        ("4", "torchrun --nproc-per-node 8 a; torchrun --nproc-per-node 4 b", "8 processes"),
+        ("4", "torchrun --no-python --standalone run_bin --nproc-per-node 8", ""),
+    ],
+)
+def test_torchrun_starts_no_more_processes_than_there_are_gpus(gpus: str, command: str, words: str) -> None:
+    found = said(all_used, _fleet(gpus, "example.com/train:7", command, entry_point=("sh", "-c")))
+    assert [(each.severity, words in each.message) for each in found] == [("warning", True)] * bool(words)
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,9 @@ def test_a_part_of_the_memory_that_is_too_small_for_the_weights_is_refused_with_
     ("arguments", "words"),
     [
         (["-tp=4"], ""),
-        (["-tp=2", "-dp=2"], "the weights of .* are 61.1 GiB, and 2 GPUs of g6.12xlarge have 44.7 GiB; fix: gpus=4 on"),
-        (["-tp=2", "-pcp=2"], "2 GPUs of g6.12xlarge have 44.7 GiB"),
-        (["-dp=4"], "1 GPU of g6.12xlarge has 22.3 GiB"),
+        (["-tp=2", "-dp=2"], "the weights of .* are 61.1 GiB, and the 2 GPUs of each .* have 44.7 GiB; fix: gpus=4 on"),
+        (["-tp=2", "-pcp=2"], r"the 2 GPUs of each of its 2 copies \(g6.12xlarge\) have 44.7 GiB"),
+        (["-dp=4"], "the 1 GPU of each of its 4 copies .* has 22.3 GiB"),
     ],
 )
 def test_each_copy_of_a_model_has_its_weights(ground: Ground, arguments: list[str], words: str) -> None:
