@@ -149,7 +149,7 @@ def _wrong(resource: Resource) -> Iterator[str]:
 
 
 def _written(resource: Resource) -> Iterable[tuple[str, object]]:
-    written = resource.own_metadata.get("Acknowledge")
+    written = resource.own_metadata.get("Acknowledge", {})
     return written.items() if isinstance(written, (dict, Mapping)) else ()
 
 

@@ -153,7 +153,7 @@ class Resource:
     def own_metadata(self) -> Mapping[str, object]:
         """What this library's constructs, or a user, wrote about it that CloudFormation has no property for."""
         metadata: object = self.metadata
-        written: object = metadata.get(METADATA_KEY) if isinstance(metadata, (dict, Mapping)) else None
+        written: object = metadata.get(METADATA_KEY, {}) if isinstance(metadata, (dict, Mapping)) else {}
         return written if isinstance(written, (dict, Mapping)) else {}
 
 

@@ -148,10 +148,10 @@ class Places:
         """The part that a property names, the first one that has it, and the one that is to get it."""
         parts = self._parts(file, resource)[: 1 if steps[-1] in _OWN else None]
         named = (each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[-1])
-        written = (each.origin for each in parts if self._paths(each.origin, steps))
+        written = next((each.origin for each in parts if self._paths(each.origin, steps)), None)
         kind, below = _HOMES.get(steps[-1], ("", ()))
-        home = (each.origin.at(*below) for each in parts if each.type == kind)
-        return next(named, None), next(written, None), next(home, None)
+        home = (each.origin.at(*below) for each in parts if each.type == kind and written is None)
+        return next(named, None), written, next(home, None)
 
     def _within(self, start: Origin, steps: tuple[str, ...], value: object) -> Origin | None:
         """Where a property is written below a place; of several of that name, the first one with the value."""

@@ -95,7 +95,7 @@ class Document:
                 if not file.lower().endswith((".yaml", ".yml", ".template")):
                     raise
             else:
-                return cls(file=file, data=data, twice=twice, find=JsonLines(text).find, content=content)
+                return cls(file=file, data=data, twice=twice, find=JsonLines(text, twice).find, content=content)
         # Loaded where a file is YAML: the reader of it takes longer than a whole template in JSON.
         from gpu_constructs.template.documents.yaml_text import YamlText  # noqa: PLC0415
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Container, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
@@ -88,11 +89,12 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 class JsonLines:
-    """Lines of the values of one JSON text; what is not on the path is skipped as fast as JSON is parsed."""
+    """Lines of the values of one JSON text; what stands before them is skipped as fast as JSON is parsed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, twice: Container[str | int] = ()) -> None:
         self._text = text
-        self._children: dict[Path, dict[str | int, tuple[int, int]]] = {}
+        self._twice = twice  # the last of these keys counts
+        self._children: dict[Path, tuple[dict[str | int, tuple[int, int]], Iterator[str | int]]] = {}
         self._blocks: list[tuple[int, int]] = []
 
     def find(self, path: Path) -> Position | None:
@@ -101,8 +103,12 @@ class JsonLines:
         spelled: Path = ()
         for step in path:
             if spelled not in self._children:
-                self._children[spelled] = self._scan(value)
-            found = of_any_case(self._children[spelled], step)
+                known: dict[str | int, tuple[int, int]] = {}
+                self._children[spelled] = known, self._scan(value, known)
+            known, others = self._children[spelled]
+            if step not in known or step in self._twice:
+                any(name == step for name in others if name not in self._twice)  # up to the step
+            found = of_any_case(known, step)
             if found is None:
                 break
             name, (start, value) = found
@@ -129,20 +135,19 @@ class JsonLines:
         match = _BETWEEN.match(self._text, position)
         return match.end() if match else position
 
-    def _scan(self, position: int) -> dict[str | int, tuple[int, int]]:
-        """Where each key or item of a list or object starts, and where its value does."""
-        members: dict[str | int, tuple[int, int]] = {}
+    def _scan(self, position: int, known: dict[str | int, tuple[int, int]]) -> Iterator[str | int]:
+        """Each key or index of an object or list, once it is known where it starts, and where its value does."""
         opening, text = self._text[position : position + 1], self._text
         if opening not in ("{", "["):
-            return members
+            return
         position = self._skip(position + 1)
         while text[position] not in "}]":
-            start, key = position, len(members)
+            start, key = position, len(known)
             name: str | int = key
             if opening == "{":
                 name, position = scanstring(text, position + 1, True)  # noqa: FBT003 - a C function without names
                 position = self._skip(position)
-            members[name] = start, position
+            known[name] = start, position
+            yield name
             _, position = _DECODER.raw_decode(text, position)
             position = self._skip(position)
-        return members

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, LARGEST_PORT
 from gpu_constructs.facts.cuda import is_target
 from gpu_constructs.fleet import (
@@ -42,15 +43,17 @@ _NO_NAME = "unknown"
 _RANGES = "NodeRangeProperties"
 
 
-def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
-    """Reads one container."""
+def container_of(
+    section: Section, *, network_mode: str | Unknown, needs: Mapping[str, GpuNeeds], built_for: Architecture | None
+) -> Container:
+    """Reads one container, given what metadata says that those of its task need, by their names."""
     linux, check = section.section("LinuxParameters"), section.section("HealthCheck")
     listed, devices = linux.get("Devices"), linux.known_texts("Devices", "HostPath")
     has_all_devices = listed is None or (is_list(listed) and len(listed) == len(devices))
     return Container(
         name=container_name(section),
         requirements=requirements_of(section),
-        needs=needs,
+        needs=needs.get(container_name(section)),
         cpu=section.integer("Cpu") or 0,
         memory_limit_mib=section.integer("Memory"),
         memory_reservation_mib=section.integer("MemoryReservation"),
@@ -80,6 +83,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         ),
         has_health_check=UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), ("NONE",)},
         has_open_name=has_open_name(section),
+        built_for=built_for,
         origin=section.origin,
     )
 
@@ -162,8 +166,7 @@ def needs_in(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:
     metadata: object = resource.metadata
     top = Section(metadata if isinstance(metadata, Mapping) else {}, resource.origin, ("Metadata",), notes)
     containers = top.section(METADATA_KEY).section("Containers")
-    found = {name: needs_of(containers.section(name)) for name in containers.keys}
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: each for name in containers.keys if (each := needs_of(containers.section(name))) is not None}
 
 
 def needs_of(section: Section) -> GpuNeeds | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import (
@@ -24,13 +23,7 @@ from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
-from gpu_constructs.template.resources.containers import (
-    container_name,
-    container_of,
-    needs_in,
-    used_settings,
-    words_for_gpus,
-)
+from gpu_constructs.template.resources.containers import container_of, needs_in, used_settings, words_for_gpus
 from gpu_constructs.template.resources.section import Notes, Section, given
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
@@ -64,10 +57,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     return Task(
         name=name,
         containers=tuple(
-            replace(
-                container_of(each, network_mode=network_mode, needs=needs.get(container_name(each))),
-                built_for=built_for(resource, each),
-            )
+            container_of(each, network_mode=network_mode, needs=needs, built_for=built_for(resource, each))
             for each in properties.sections("ContainerDefinitions")
         ),
         network_mode=network_mode,

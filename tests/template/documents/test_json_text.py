@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.model import UnreadableError
 
@@ -98,8 +99,7 @@ TEXT = """{
     ],
 )
 def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int, ...], line: int | None) -> None:
-    found = JsonLines(TEXT).find(path)
-    assert (found and found.line) == line
+    assert Document.read(TEXT.encode(), file="template.json").line(path) == line
 
 
 @pytest.mark.parametrize(
