@@ -16,8 +16,8 @@ from bench.kinds import JOB_HOURS
 from bench.plain_hosts import Shared, capacity
 from bench.plain_tasks import principal, training_task
 from bench.workloads import CONTAINER_IMAGE, Pair
+from gpu_constructs.cdk.policies import allowed, policy_of
 from gpu_constructs.jobs.job_run import JobRetries, JobRun
-from gpu_constructs.jobs.machine import permissions_of
 from gpu_constructs.jobs.states import definition_of
 
 __all__ = ["job"]
@@ -67,12 +67,19 @@ def _machine(
     resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
     resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE
     stack = cdk.Stack.of(scope)
-    policy = permissions_of(
-        place=(run.partition, stack.region, stack.account),
-        cluster_arn=run.cluster,
-        cluster_name=shared.cluster.cluster_name,
-        family=run.family,
-        roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
+    here = f"arn:{run.partition}:ecs:{stack.region}:{stack.account}"
+    in_cluster = {"ArnEquals": {"ecs:cluster": run.cluster}}
+    tagged = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
+    handed = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+    rules = f"arn:{run.partition}:events:{stack.region}:{stack.account}:rule"
+    hears, rule = ["events:DescribeRule", "events:PutRule", "events:PutTargets"], "StepFunctionsGetEventsForECSTaskRule"
+    roles = [task.task_role.role_arn, task.obtain_execution_role().role_arn]
+    policy = policy_of(
+        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{run.family}:*", in_cluster),
+        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{shared.cluster.cluster_name}/*", tagged),
+        allowed("WatchAndStopIt", ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"], "*", in_cluster),
+        allowed("HearOfItsEnd", hears, f"{rules}/{rule}"),
+        allowed("HandOverItsRoles", "iam:PassRole", roles, handed),
     )
     role = iam.Role(
         scope,

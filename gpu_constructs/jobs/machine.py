@@ -10,7 +10,6 @@ the list is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
@@ -27,29 +26,6 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 _NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 
 
-def permissions_of(
-    *, place: tuple[str, str, str], cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]
-) -> iam.PolicyDocument:
-    """The policy of the machine's role.
-
-    Narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every task. Any
-    revision of the family may be run, so that an attempt that begins during a deployment may begin.
-    """
-    partition, region, account = place
-    here = f"arn:{partition}:ecs:{region}:{account}"
-    in_cluster = {"ArnEquals": {"ecs:cluster": cluster_arn}}
-    tagged = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
-    rule = f"arn:{partition}:events:{region}:{account}:rule/StepFunctionsGetEventsForECSTaskRule"
-    handed = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
-    return policy_of(
-        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{family}:*", in_cluster),
-        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{cluster_name}/*", tagged),
-        allowed("WatchAndStopIt", ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"], "*", in_cluster),
-        allowed("HearOfItsEnd", ["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
-        allowed("HandOverItsRoles", "iam:PassRole", roles, handed),
-    )
-
-
 def require_machine_name(name: str | None) -> None:
     """Refuses what Step Functions does not take as a name."""
     what, fix = "a name that Step Functions takes", "leave it out, and CloudFormation makes one"
@@ -60,21 +36,27 @@ def require_machine_name(name: str | None) -> None:
 def machine_of_tasks(
     scope: Construct, hosts: ClusterHosts, task: GpuTaskDefinition, definition: State, name: str | None
 ) -> sfn.StateMachine:
-    """Defines a state machine that runs the tasks of one task definition, and its role."""
-    machine, _ = state_machine(
-        scope,
-        definition=hosts.stack.to_json_string(definition),
-        allowed_to="Run",
-        policy=permissions_of(
-            place=hosts.place,
-            cluster_arn=hosts.cluster_arn,
-            cluster_name=hosts.cluster_name,
-            family=task.family,
-            roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
-        ),
-        name=name,
+    """Defines a state machine that runs the tasks of one task definition, and its role.
+
+    The policy is narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every
+    task. Any revision of the family may be run, so that an attempt that begins during a deployment may begin.
+    """
+    partition, region, account = hosts.place
+    here = f"arn:{partition}:ecs:{region}:{account}"
+    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    tagged = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
+    rule = f"arn:{partition}:events:{region}:{account}:rule/StepFunctionsGetEventsForECSTaskRule"
+    handed = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+    roles = [task.task_role.role_arn, task.obtain_execution_role().role_arn]
+    policy = policy_of(
+        allowed("RunTheTask", "ecs:RunTask", f"{here}:task-definition/{task.family}:*", in_cluster),
+        allowed("TagItAsItsDefinition", "ecs:TagResource", f"{here}:task/{hosts.cluster_name}/*", tagged),
+        allowed("WatchAndStopIt", ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"], "*", in_cluster),
+        allowed("HearOfItsEnd", ["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
+        allowed("HandOverItsRoles", "iam:PassRole", roles, handed),
     )
-    return machine
+    text = hosts.stack.to_json_string(definition)
+    return state_machine(scope, definition=text, allowed_to="Run", policy=policy, name=name)[0]
 
 
 STARTER = "OneAtATime"

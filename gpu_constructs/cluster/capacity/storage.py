@@ -98,7 +98,16 @@ class HostStorage(HostPart):
                 known_by="root_volume_mib_per_second=500",
             )
             object.__setattr__(self, "root_volume_mib_per_second", throughput)
-        _require_size(self.images_gib)
+        # A token is no size, since that of the volume follows from it.
+        largest = (GP3_MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
+        if self.images_gib is not None and not is_positive(self.images_gib, largest):
+            raise unexpected(
+                "images_gib",
+                self.images_gib,
+                "the GiB of container images on one host",
+                allowed=f"a number above 0 and up to {largest:g}",
+                fix="images_gib=20, the sum of the sizes that docker image ls shows",
+            )
         object.__setattr__(self, "root_volume_gib", self._root_volume_gib())
 
     def _root_volume_gib(self) -> int:
@@ -253,16 +262,3 @@ _kept_volume = cache(_volume)  # nothing changes it, and it costs calls into Nod
 
 def _root_for(images_gib: float) -> int:
     return ceil(_MIN_ROOT_VOLUME_GIB + _GIB_FOR_EACH_OF_IMAGES * images_gib)
-
-
-def _require_size(images_gib: object) -> None:
-    """Refuses anything but a size. A token is refused as well, since the size of the volume follows from it."""
-    largest = (GP3_MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
-    if images_gib is not None and not is_positive(images_gib, largest):
-        raise unexpected(
-            "images_gib",
-            images_gib,
-            "the GiB of container images on one host",
-            allowed=f"a number above 0 and up to {largest:g}",
-            fix="images_gib=20, the sum of the sizes that docker image ls shows",
-        )

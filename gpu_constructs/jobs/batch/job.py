@@ -66,8 +66,7 @@ class BatchWork(Construct):
     ) -> None:
         options = plan.options
         secrets, volumes = options.get("secrets"), options.get("volumes")
-        _require_left_to_ecs(plan, secrets or {})
-        _require_once(plan, secrets or {})
+        _require_variables(plan, secrets or {})
         super().__init__(scope, construct_id)
         if plan.places.checkpoints is not None:
             plan = plan.resuming(cdk.Names.unique_resource_name(self, max_length=64))
@@ -145,17 +144,13 @@ def _mebibytes(number: int | Unknown | None) -> cdk.Size:
     return cdk.Size.mebibytes(known(number or 0))
 
 
-def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
-    """Refuses a job that chooses its GPUs itself, in a variable or in a secret."""
+def _require_variables(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
+    """Refuses a job that chooses its GPUs itself, and a name of a variable and of a secret, in words of tasks."""
     container = plan.asked
     every = (*container.environment, *((name, UNKNOWN) for name in secrets))
     task = replace(plan.task, containers=(replace(container, environment=every),))
     arguments = {**arguments_of(task.name), "Environment": "secrets" if _VISIBLE in secrets else "environment"}
     require_yes(task, "GPU037", arguments=arguments)
-
-
-def _require_once(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
-    """Refuses a name of a variable and of a secret, in the words that containers of tasks are refused with."""
     taken = next((each for each in secrets if each in plan.environment), None)
     if taken is not None:
         raise InvalidValueError(

@@ -19,7 +19,7 @@ from gpu_constructs.cdk.arguments import known_seconds, require_kind, seconds_of
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan
+from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
@@ -139,7 +139,15 @@ class GpuBatchQueue(Construct):
         subnets = HostSubnets.of(vpc, vpc_subnets)
         stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
         require_hosts_here(stack, vpc, encryption_key)
-        plans = _plans(environments, vpc, subnets, stack.region)
+        is_list = isinstance(environments, (list, tuple))
+        if not is_list or not environments or not all(isinstance(each, CapacityChoice) for each in environments):
+            raise unexpected("environments", environments, "a list of CapacityChoice", fix=_EXAMPLE)
+        where = None if "${" in stack.region else stack.region
+        own = (each.options.get("vpc_subnets") for each in environments)
+        plans = [
+            plan_environment(each, subnets=subnets if of_it is None else HostSubnets.of(vpc, of_it), region=where)
+            for each, of_it in zip(environments, own, strict=True)
+        ]
         super().__init__(scope, construct_id)
         self.hosts: QueueHosts = QueueHosts(self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
         _ = self.hosts.instance_profile, self.hosts.security_group
@@ -287,17 +295,3 @@ class GpuBatchQueue(Construct):
     def host_role(self) -> iam.Role:
         """The role of all hosts; grant it what hosts need beyond the ECS agent and Session Manager."""
         return self.hosts.role
-
-
-def _plans(
-    environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
-) -> list[CapacityPlan]:
-    is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
-    if not is_list or not environments:
-        raise unexpected("environments", environments, "a list of CapacityChoice", fix=_EXAMPLE)
-    where = None if "${" in region else region
-    own = (each.options.get("vpc_subnets") for each in environments)
-    return [
-        plan_environment(each, subnets=subnets if of_it is None else HostSubnets.of(vpc, of_it), region=where)
-        for each, of_it in zip(environments, own, strict=True)
-    ]

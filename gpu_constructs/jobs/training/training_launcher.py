@@ -16,7 +16,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from pathlib import Path, PurePosixPath
 
 import aws_cdk as cdk
@@ -45,12 +44,22 @@ START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
 """Those that start a script of Python, once for each GPU."""
 
 # What each of them would run as a script, or a second time. JAX's starts any program.
-_PROGRAMS_OF_PYTHON = re.compile(r"python[0-9.]*|torchrun|deepspeed|accelerate")
-_STARTS_ITSELF = {
-    Tool.TORCHRUN: _PROGRAMS_OF_PYTHON,
-    Tool.DEEPSPEED: _PROGRAMS_OF_PYTHON,
-    Tool.MPI: re.compile(r"mpirun|mpiexec"),
+_NO_SCRIPT = re.compile(r"python[0-9.]*|torchrun|deepspeed|accelerate|mpi(run|exec)|(ba|da)?sh|env|uv|srun")
+_STARTS_ITSELF = dict.fromkeys(Tool, _NO_SCRIPT) | {
+    Tool.JAX: re.compile("(?!)"),
+    Tool.MPI: re.compile("mpi(run|exec)"),
 }
+# Options of https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py and
+# https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/launcher/runner.py, of which the last of two counts:
+# those with which hosts do not find each other, and those that say no more than which processes there are.
+_OF_HOSTS = re.compile("nnodes|node-rank|master-addr|rdzv-backend|rdzv-endpoint|hostfile|H|num-nodes|standalone")
+_OF_PROCESSES = re.compile(
+    "nproc-per-node|master-port|rdzv-(id|conf)|num-(gpus|processes|machines)|machine-rank|main-process-(ip|port)|multi-gpu|u"
+)
+_WITHOUT_VALUE = re.compile("m|module|no-python|standalone|multi-gpu|u")
+# That the script is a module, or any program, as both of them spell it.
+_HOW = {"m": "--module", "module": "--module", "no-python": "--no_python"}
+_LINE = re.compile(r"\S+\.py\s[^'\"\\]+")
 _EXAMPLE = "['train.py', '--epochs', '3']"
 
 _NODE = """\
@@ -142,13 +151,9 @@ run mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --
   /bin/sh -c '. "$0" && exec "$@"' "$found.env" "$@"
 """
 
+# The program of `gang_watch`, which has no quotation mark of the shell in it.
+_WATCH = Path(__file__).with_name("gang_watch.py").read_text(encoding="utf-8")
 _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX, Tool.MPI: _MPI}
-
-
-@cache
-def _watch() -> str:
-    """The program of `gang_watch`, which has no quotation mark of the shell in it."""
-    return Path(__file__).with_name("gang_watch.py").read_text(encoding="utf-8")
 
 
 @with_names_checked
@@ -237,12 +242,8 @@ class TrainingLauncher:
         """``mpirun`` of Open MPI, on the main host: the command is a program and its arguments.
 
         The image has ``sshd`` with keys of its own, and a key in ``~/.ssh`` that it lets in itself; whoever can pull
-        the image can read that key. Each process gets the variables of the container on its own host.
-
-        Args:
-            processes_per_host: See `TrainingLauncher`.
-            port: The port of ``sshd`` on each host.
-            join_within: See `TrainingLauncher`.
+        the image can read that key. Each process gets the variables of the container on its own host. ``port`` is that
+        of ``sshd`` on each host.
         """
         return cls(tool=Tool.MPI, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
@@ -270,26 +271,60 @@ class TrainingLauncher:
             "LOST": LOST_NODE,
         }
         head = "".join(f"{name}={value}\n" for name, value in values.items())
-        script = f"{head}WATCH='{_watch()}'\n{_NODE}{_SCRIPTS[self.tool]}"
+        script = f"{head}WATCH='{_WATCH}'\n{_NODE}{_SCRIPTS[self.tool]}"
         return ["/bin/sh", "-c", script, "launcher", *words]
 
 
-def _require_startable(words: Sequence[str], tool: Tool) -> None:
+def _require_startable(words: list[str], tool: Tool) -> None:
+    options, script = _split(words) if tool in START_PYTHON else ({}, words)
+    itself, problem, fix = _STARTS_ITSELF[tool], None, None
     if not words:
-        raise InvalidValueError("names nothing to start", argument="command", value=words, fix=f"command={_EXAMPLE}")
-    if any(map(is_list_token, words)):
-        raise InvalidValueError(
-            "is a list that is only known at deploy time, and the launcher adds its own words to it",
-            argument="command",
-            fix=f"command={_EXAMPLE}, with text of a parameter in it at most",
-        )
-    itself = _STARTS_ITSELF.get(tool)
-    if itself is not None and itself.fullmatch(PurePosixPath(words[0]).name):
-        takes, rest = "a script of Python" if tool in START_PYTHON else "a program", words[1:]
-        raise InvalidValueError(
-            f"begins with {shown(words[0])}, and the launcher starts {tool.value}, which takes {takes} and "
-            "its arguments",
-            argument="command",
-            value=words,
-            fix=f"command={rest if rest and not rest[0].startswith('-') else _EXAMPLE}",
-        )
+        problem = "names nothing to start"
+    elif any(map(is_list_token, words)):
+        problem = "is a list that is only known at deploy time, and the launcher adds its own words to it"
+    elif of_hosts := [each for name, each in options.items() if _OF_HOSTS.fullmatch(name)]:
+        problem = f"has {' '.join(of_hosts[0])}, and the launcher says itself to {tool.value} which hosts there are"
+        fix = [word for each in options.values() if each not in of_hosts for word in each] + script
+    elif script and _LINE.fullmatch(script[0]):
+        problem = f"has several words in one text, {shown(script[0])}"
+        fix = words[: -len(script)] + script[0].split() + script[1:]
+    elif script and itself.fullmatch(PurePosixPath(script[0]).name) and not _HOW.keys() & options:
+        takes = "a script of Python" if tool in START_PYTHON else "a program"
+        problem = f"begins with {shown(script[0])}, and the launcher starts {tool.value}, which takes {takes} and "
+        problem, fix = f"{problem}its arguments", _started_by(script, itself)
+        fix = fix and words[: -len(script)] + fix
+    if problem is not None:
+        said = f"command={fix}" if fix else f"what it starts and its arguments alone, as command={_EXAMPLE}"
+        raise InvalidValueError(problem, argument="command", value=words, fix=said)
+
+
+def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """The options by name, each with its words, and the script with its arguments: none behind an unknown option."""
+    options = dict[str, list[str]]()
+    while words and words[0].startswith("-"):
+        written, has_value, _ = words[0].partition("=")
+        name = written.lstrip("-").replace("_", "-")
+        is_alone = bool(has_value or _WITHOUT_VALUE.fullmatch(name))
+        if not is_alone and not _OF_HOSTS.fullmatch(name) and not _OF_PROCESSES.fullmatch(name):
+            return options, []
+        options[name], words = words[: 2 - is_alone], words[2 - is_alone :]
+    return options, words
+
+
+def _started_by(words: list[str], itself: re.Pattern[str]) -> list[str] | None:
+    """The script that a program at the head of a command starts, and its arguments; None where that is not certain."""
+    program, rest = PurePosixPath(words[0]).name, words[1:]
+    if not itself.fullmatch(program):
+        return words
+    if program == "accelerate" and rest[:1] == ["launch"]:
+        rest = rest[1:]
+    elif not re.match("python|torchrun|deepspeed|mpi", program):
+        return None
+    options, script = _split(rest)
+    how = [_HOW[each] for each in options if each in _HOW]
+    known = (_OF_HOSTS.fullmatch(each) or _OF_PROCESSES.fullmatch(each) or each in _HOW for each in options)
+    if not script or not all(known):
+        return None
+    if not how or script[0] == "torch.distributed.run":
+        return _started_by(["torchrun", *script[1:]] if how else script, itself)
+    return None if script[0].startswith(("torch.", "accelerate.", "deepspeed.")) else how + script
