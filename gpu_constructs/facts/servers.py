@@ -32,7 +32,7 @@ _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 # With these, and with Ray, GPUs of other hosts may take part, and with those some copies of the model may run there:
 # https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
 _OTHER_HOSTS = re.compile("--nnodes|-n|--(?:master|dist-init|nccl-init)-addr")
-_COPIES = re.compile("--?(?:data-parallel|dp|headless)")
+_COPIES = re.compile("--?(?:data-parallel|dp|headless|num-gpus|ulysses|enable-cfg)")  # the last: SGLang Diffusion
 
 
 class MadeFor(StrEnum):

@@ -81,6 +81,7 @@ SOFTER: dict[str, tuple[str, ...]] = {
     "GPU351": (UNSAID,),
     "GPU376": (ELSEWHERE,),
     "GPU393": (ELSEWHERE,),
+    "GPU394": (ELSEWHERE,),
     "GPU395": (ELSEWHERE,),
     "GPU396": (ELSEWHERE, UNSAID),
     "GPU397": (ELSEWHERE,),

@@ -16,8 +16,9 @@ from gpu_constructs.facts.model_memory import ModelMemory, served
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
 from gpu_constructs.fleet import Container, Unknown
 
-# Where these are, arguments may be in a file, be for several hosts, or for several servers.
-_OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray", "&"})
+# Where these are, arguments may be in a file, or be for several hosts.
+_OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray"})
+_VARIABLE = re.compile(r"\$|^Ref::")  # of a shell, of ECS or of a job of AWS Batch: it may be anything
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
@@ -32,14 +33,13 @@ _OTHER_PORT = re.compile("PORT|SAGEMAKER")
 # "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
 # are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
 # --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
-_FLAGS = r"m|-(?:standalone|module|no[-_]python|run[-_]path|use[-_]env|virtual[-_]local[-_]rank)"
-_OPTION = rf"\s+-(?:(?:{_FLAGS})(?!\S)|(?!(?:{_FLAGS})\s)[^\s=]+(?:=|\s+(?!-))[^\s;&|]*)"
+_OPTION = r"\s+-(?!(?:m|-module)\s+[^-])[^\s;&|]+(?:(?<!standalone)(?<!no.python)\s+(?!-|\S*\.py\b)[^\s;&|]+)?"
 _PROCESSES = re.compile(
     rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
     r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
 )
-# With these, a command may be one of two, a text, or behind the end of its script: then the fewest count.
-_CONDITION = re.compile(r"\|\||[\[({#<'\"]|\b(?:if|case|while|until|for|select|test|exit|exec|echo|printf)\b")
+# With these, a command of a shell may be a text or a comment, one of several, run elsewhere or not at all.
+_UNREAD = re.compile(r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s")
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 
 
@@ -50,9 +50,8 @@ def words_of(container: Container) -> tuple[str, ...] | None:
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
-        words = tuple(" ".join(words).split())
-    # A variable of a shell, or of ECS, may be anything.
-    if any("$" in word for word in words) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
+        words = ("$",) if _UNREAD.search(" ".join(words)) else tuple(" ".join(words).split())
+    if any(map(_VARIABLE.search, words)) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
         return None
     # What another entry point makes of its command is not known.
     is_known = not container.entry_point or words[0] in SHELLS or _is_server(words[0])
@@ -62,7 +61,7 @@ def words_of(container: Container) -> tuple[str, ...] | None:
 def processes_of_torchrun(container: Container) -> int:
     """Processes that torchrun starts on each host, the most of several commands; 0 where no number says it."""
     text = " ".join(map(str, (*container.entry_point, *container.command)))
-    return (min if _CONDITION.search(text) else max)([int(each[1]) for each in _PROCESSES.finditer(text)], default=0)
+    return 0 if _UNREAD.search(text) else max([int(each[1]) for each in _PROCESSES.finditer(text)], default=0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:

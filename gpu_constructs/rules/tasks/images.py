@@ -328,7 +328,7 @@ def all_used(task: Task) -> Problems:
             used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
             kind = max(sizes, key=lambda each: sizes[each][1], default="tensor")
             option, size = sizes.get(kind, (server.gpu_arguments[0], 1))
-            most, is_told = gpus * size // max(used, 1), bool(sizes or (container.command and server.parallel))
+            most, is_told = gpus * size // max(used, 1), bool(sizes or (words and server.parallel))
             divided = _divided(container, said, most) if kind == "tensor" else most
             # Beside --tp of SGLang, copies have GPUs of their own, or share these: `sizes` does not count them.
             is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
@@ -358,6 +358,7 @@ def _divided(container: Container, said: Mapping[str, object], most: int) -> int
     "at once, with unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most "
     "1, --max-model-len of vLLM no more than max_position_embeddings of the model, and a model that is a directory "
     "needs a volume, since the published images have none",
+    softer="for a long context, since a copy of a model may have another config.json",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(context: Context) -> Problems:
@@ -382,7 +383,7 @@ def started_once(context: Context) -> Problems:
                 fix = f"--max-model-len {most}, or {_LONGER} with the value 1"
             else:
                 continue
-            yield replace(_problem(task, container, what, fix), about=task, is_certain=True)
+            yield replace(_problem(task, container, what, fix), about=task, is_certain=_LONGER not in fix)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:

@@ -165,6 +165,7 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
         (_fleet("1", _VLLM, *_MODEL, "-tp", "2", entry_point=("/usr/bin/env", "vllm", "serve")), "to use 2 GPUs"),
         (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
         (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one GPU;-dpl 1 in Command"),
+        (_fleet("4", _VLLM, entry_point=("vllm", "serve", "a/b")), "uses 1 of its 4 GPUs"),
         (_fleet("8", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "4"), "uses 4 of its 8 GPUs;4 GPUs"),
         (_fleet("6", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8"), "has 6 GPUs;-tp 4 in Command"),
         (_fleet("999999", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8", "-pp", "2"), "GPUs;16 GPUs"),
@@ -183,6 +184,8 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
         ("4", "python -m torch.distributed.run --nproc_per_node=4 a && torchrun --nproc-per-node 8 b", "8 processes"),
         ("4", "torchrun --nproc-per-node 8 a; torchrun --nproc-per-node 4 b", "8 processes"),
         ("4", "torchrun --no-python --standalone run_bin --nproc-per-node 8", ""),
+        ("4", "# torchrun --nproc-per-node 8 a", ""),
+        ("4", "echo torchrun --nproc-per-node 8 a", ""),
     ],
 )
 def test_torchrun_starts_no_more_processes_than_there_are_gpus(gpus: str, command: str, words: str) -> None:
@@ -223,7 +226,9 @@ def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -
         (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
         (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2"), _fleet("4", _SGLANG, "--tp=2", "--dp=2")]),
-        (all_used, [_fleet("4", _VLLM, "vllm serve a -tp 2 & vllm serve b -tp 2", entry_point=("sh", "-c"))]),
+        (all_used, [_fleet("4", _VLLM, "vllm serve a -tp 2& vllm serve b -tp 2", entry_point=("sh", "-c"))]),
+        (all_used, [_fleet("4", _VLLM, "cat <<E\nvllm serve a -tp 8\nE", entry_point=("sh", "-c"))]),
+        (all_used, [_fleet("4", _VLLM, *_MODEL, "Ref::option", "Ref::value")]),
         (all_used, [_fleet("4", _VLLM, *_MODEL, "-tp=2", "-pcp=2"), _fleet("8", _VLLM, *_MODEL, "-tp=4", "-n=2")]),
     ],
 )
