@@ -53,12 +53,10 @@ _STARTS_ITSELF = dict.fromkeys(Tool, _NO_SCRIPT) | {
 # https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/launcher/runner.py, of which the last of two counts:
 # those with which hosts do not find each other, and those that say no more than which processes there are.
 _OF_HOSTS = re.compile("nnodes|node-rank|master-addr|rdzv-backend|rdzv-endpoint|hostfile|H|num-nodes|standalone")
-_OF_PROCESSES = re.compile(
-    "nproc-per-node|master-port|rdzv-(id|conf)|num-(gpus|processes|machines)|machine-rank|main-process-(ip|port)|multi-gpu|u"
-)
-_WITHOUT_VALUE = re.compile("m|module|no-python|standalone|multi-gpu|u")
+_OF_PROCESSES = re.compile("nproc-per-node|master-port|rdzv-(id|conf)|num-gpus")
+_WITHOUT_VALUE = re.compile("m|module|no-python|standalone")
 # That the script is a module, or any program, as both of them spell it.
-_HOW = {"m": "--module", "module": "--module", "no-python": "--no_python"}
+_NO_FILE = {"m", "module", "no-python"}
 _LINE = re.compile(r"\S+\.py\s[^'\"\\]+")
 _EXAMPLE = "['train.py', '--epochs', '3']"
 
@@ -277,7 +275,7 @@ class TrainingLauncher:
 
 def _require_startable(words: list[str], tool: Tool) -> None:
     options, script = _split(words) if tool in START_PYTHON else ({}, words)
-    itself, problem, fix = _STARTS_ITSELF[tool], None, None
+    problem, fix = None, None
     if not words:
         problem = "names nothing to start"
     elif any(map(is_list_token, words)):
@@ -288,11 +286,9 @@ def _require_startable(words: list[str], tool: Tool) -> None:
     elif script and _LINE.fullmatch(script[0]):
         problem = f"has several words in one text, {shown(script[0])}"
         fix = words[: -len(script)] + script[0].split() + script[1:]
-    elif script and itself.fullmatch(PurePosixPath(script[0]).name) and not _HOW.keys() & options:
-        takes = "a script of Python" if tool in START_PYTHON else "a program"
-        problem = f"begins with {shown(script[0])}, and the launcher starts {tool.value}, which takes {takes} and "
-        problem, fix = f"{problem}its arguments", _started_by(script, itself)
-        fix = fix and words[: -len(script)] + fix
+    elif script and _STARTS_ITSELF[tool].fullmatch(PurePosixPath(script[0]).name) and not _NO_FILE & options.keys():
+        takes = f"a {'script of Python' if tool in START_PYTHON else 'program'} and its arguments"
+        problem = f"begins with {shown(script[0])}, and the launcher starts {tool.value}, which takes {takes}"
     if problem is not None:
         said = f"command={fix}" if fix else f"what it starts and its arguments alone, as command={_EXAMPLE}"
         raise InvalidValueError(problem, argument="command", value=words, fix=said)
@@ -309,22 +305,3 @@ def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
             return options, []
         options[name], words = words[: 2 - is_alone], words[2 - is_alone :]
     return options, words
-
-
-def _started_by(words: list[str], itself: re.Pattern[str]) -> list[str] | None:
-    """The script that a program at the head of a command starts, and its arguments; None where that is not certain."""
-    program, rest = PurePosixPath(words[0]).name, words[1:]
-    if not itself.fullmatch(program):
-        return words
-    if program == "accelerate" and rest[:1] == ["launch"]:
-        rest = rest[1:]
-    elif not re.match("python|torchrun|deepspeed|mpi", program):
-        return None
-    options, script = _split(rest)
-    how = [_HOW[each] for each in options if each in _HOW]
-    known = (_OF_HOSTS.fullmatch(each) or _OF_PROCESSES.fullmatch(each) or each in _HOW for each in options)
-    if not script or not all(known):
-        return None
-    if not how or script[0] == "torch.distributed.run":
-        return _started_by(["torchrun", *script[1:]] if how else script, itself)
-    return None if script[0].startswith(("torch.", "accelerate.", "deepspeed.")) else how + script
