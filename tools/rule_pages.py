@@ -22,7 +22,7 @@ _INTRODUCTION = """\
 What is asked of every fleet of GPU hosts and tasks, at the synth of an app and by `gpu-constructs check`. Where
 an example is Python, only the constructs know what the rule asks, and it finds nothing in a template. An *error* cannot
 work, by the mechanism that is named; a *warning* may not work, or not as meant; *info* is worth knowing. An id always
-means the same rule. `gpu-constructs rules GPU060` prints a rule in a terminal, and of a retired id who finds it now.
+means the same rule. `gpu-constructs rules GPU060` prints a rule in a terminal.
 
 A finding is accepted where it is, with a reason, in the metadata of the resource:
 

@@ -9,7 +9,7 @@ from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Rule, all_rules, find_rule, known_id
-from gpu_constructs.rules.other_ids import SAID_BY, id_now, is_gone, what_became_of
+from gpu_constructs.rules.other_ids import WHO_SAYS_IT, id_now, is_gone, what_became_of
 
 EXAMPLES = """\
 examples:
@@ -53,7 +53,7 @@ def _everything(id_: str, width: int) -> Iterator[Line]:
     said = (f"{id_} is a warning of {_CONSTRUCTS}",) if _is_of_constructs(id_) else what_became_of([id_])
     for text in said:
         yield from pieces("", text, width)
-    if id_ in SAID_BY or _is_of_constructs(id_):
+    if not id_now(id_) or _is_of_constructs(id_):
         return
     rule = find_rule(id_now(id_))
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
@@ -66,7 +66,7 @@ def _facts_of(id_: str) -> dict[str, str]:
     if _is_of_constructs(id_):
         return {"id": id_, "part_of": "", "said_by": _CONSTRUCTS}
     if is_gone(id_):
-        return {"id": id_, "part_of": id_now(id_), "said_by": SAID_BY.get(id_, "")}
+        return {"id": id_, "part_of": id_now(id_), "said_by": "" if id_now(id_) else WHO_SAYS_IT}
     return _facts(find_rule(id_))
 
 
