@@ -37,7 +37,6 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.rules import Severity, known_id
 from gpu_constructs.rules.other_ids import id_now
 from gpu_constructs.template.documents import Document, Files
-from gpu_constructs.template.documents.node import Path, Position
 from gpu_constructs.template.model import UnreadableError
 
 UNCHECKED_TASKS, NEVER = "unchecked", "never"
@@ -297,7 +296,7 @@ def _folders(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _document_of(file: str) -> Document:
-    """What a configuration says, with the lines of its keys."""
+    """What a configuration says, with the lines of its keys; TOML's reader says none."""
     if not file.endswith(".toml"):
         if os.path.isfile(file) and not os.path.getsize(file):
             return Document(file=file, data=None)
@@ -308,33 +307,12 @@ def _document_of(file: str) -> Document:
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"not TOML: {error}", file=file) from None
     tools = table.get("tool") if isinstance(table.get("tool"), dict) else {}
-    own, find = tools.get(_TOOL), _Places(text).find
+    own = tools.get(_TOOL)
     if _WRONG in tools:
-        line = None if (place := find(())) is None else place.line
-        raise UnreadableError(f"[tool.{_WRONG}] is not read", file=file, line=line, fix=f"[tool.{_TOOL}]")
+        raise UnreadableError(f"[tool.{_WRONG}] is not read", file=file, fix=f"[tool.{_TOOL}]")
     if own is None and os.path.basename(file) != _PYPROJECT:
         own = table
-    return Document(file=file, data=own, find=find)
-
-
-class _Places:
-    """Where the keys of the table are: as TOML's reader says no lines, the first line that is about a key."""
-
-    def __init__(self, text: str) -> None:
-        found = re.search(CONFIGURATION_TABLE, text)
-        self._start = found.start() if found else 0
-        self._text = text
-
-    def find(self, path: Path) -> Position | None:
-        """The place of a path, or of the deepest part of it that is found."""
-        at = self._start
-        for step in (each for each in path if isinstance(each, str)):
-            name = re.escape(step)
-            key = re.compile(rf"""(?:^[ \t]*|[.{{,][ \t]*)["']?{name}["']?[ \t]*[=.\]]""", re.MULTILINE)
-            found = key.search(self._text, at)
-            at = at if found is None else found.end()
-        line = self._text.count("\n", 0, at) + 1
-        return Position(path, line, at - self._text.rfind("\n", 0, at))
+    return Document(file=file, data=own)
 
 
 def _text(file: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from difflib import get_close_matches
 
 from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text, when
@@ -17,8 +15,6 @@ _COMPARED = 1_000
 _ALIKE = 0.6
 _LEAST_LETTERS = 3
 _ENDS = {"RUNNING": 1, "STOPPED": 2}
-_SHARING = "sharingStrategy"
-_AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
 _COMPUTED = "computedDesiredCount"
 _GONE = frozenset({"DRAINING", "INACTIVE"})
 
@@ -120,30 +116,10 @@ def is_of_construct(name: str, wanted: str) -> bool:
 
 
 def _definition(answers: Answers, arn: str) -> Thing:
-    called = f"the task definition {shown(short_name(arn))}"
-    found = [each for each in answers.of("taskDefinition") if text(each, "taskDefinitionArn") == arn]
-    if not found:
-        raise InvalidValueError(f"{called} is not described")
-    if odd := next(_odd(found[0]), None):
-        raise InvalidValueError(f"{called} cannot be read: {odd}")
-    return found[0]
-
-
-def _odd(definition: Thing) -> Iterator[str]:
-    if not _is_list_of_things(definition.get("containerDefinitions")) or not definition["containerDefinitions"]:
-        yield "it has no list of containers"
-    for container in listed(definition, "containerDefinitions"):
-        asked = container.get("resourceRequirements")
-        if asked is not None and not (_is_list_of_things(asked) and all(text(each, "type") for each in asked)):
-            yield "what a container asks for is not a list of types and values"
-    for container in listed(definition, "containerDefinitions"):
-        for each in listed(container, "resourceRequirements"):
-            if text(each, "type") == "GPU" and _SHARING not in each and not _AMOUNT.fullmatch(text(each, "value")):
-                yield f"{shown(each.get('value'))} is not a number of GPUs"
-
-
-def _is_list_of_things(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    for each in answers.of("taskDefinition"):
+        if text(each, "taskDefinitionArn") == arn:
+            return each
+    raise InvalidValueError(f"the task definition {shown(short_name(arn))} is not described")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +132,6 @@ class Progress:
         new_desired: Tasks that its newest deployment wants; None where that is not said.
         new_running: Those of them that run.
         failed: Why its newest deployment failed; empty where it did not.
-        is_odd: Whether its deployments are of another shape than the API documents.
     """
 
     desired: int | None
@@ -165,7 +140,6 @@ class Progress:
     new_desired: int | None
     new_running: int | None
     failed: str
-    is_odd: bool
 
     @property
     def missing(self) -> int:
@@ -178,7 +152,7 @@ class Progress:
         """Whether it runs all that it wants, from its newest deployment; None where that is not said."""
         if self.failed or self.missing:
             return False
-        return None if self.is_odd or self.desired is None or self.running is None else True
+        return None if self.desired is None or self.running is None else True
 
     def __str__(self) -> str:
         if self.desired is None or self.running is None:
@@ -201,17 +175,13 @@ def progress_of(service: Thing) -> Progress:
     """How far a service is, as it is described."""
     newest = _newest(service)
     failed = text(newest, "rolloutState") == "FAILED"
-    new_desired = number(newest, _COMPUTED if _COMPUTED in newest else "desiredCount")
-    new_running = number(newest, "runningCount")
-    is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))
     return Progress(
         desired=number(service, "desiredCount"),
         running=number(service, "runningCount"),
         pending=number(service, "pendingCount") or 0,
-        new_desired=new_desired,
-        new_running=new_running,
+        new_desired=number(newest, _COMPUTED if _COMPUTED in newest else "desiredCount"),
+        new_running=number(newest, "runningCount"),
         failed=(text(newest, "rolloutStateReason") or "without a reason") if failed else "",
-        is_odd=not is_listed or (bool(newest) and (new_desired is None or new_running is None)),
     )
 
 

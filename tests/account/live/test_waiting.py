@@ -195,13 +195,6 @@ def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
 @pytest.mark.parametrize(
     ("definition", "problem"),
     [
-        ({"containerDefinitions": 5}, "has no list of containers"),
-        ({"containerDefinitions": []}, "has no list of containers"),
-        ({"containerDefinitions": [5]}, "has no list of containers"),
-        (of_container(resourceRequirements=5), "not a list of types and values"),
-        (of_container(resourceRequirements=[{"type": 5, "value": "1"}]), "not a list of types and values"),
-        (of_gpus("9" * 5_000), "9… is not a number of GPUs"),
-        (of_gpus(5), "5 is not a number of GPUs"),
         (of_container(memory="abc"), "Memory"),
         ({"cpu": "x"}, "Cpu"),
     ],
