@@ -10,7 +10,7 @@ from gpu_constructs.account.preflight.check import Answer, Ask
 
 __all__ = ["ACCOUNT", "Page", "answered"]
 
-Page = Callable[[str, Mapping[str, Any]], object]
+Page = Callable[[str, Mapping[str, Any]], Any]
 """The page that answers an operation, in a region, for its arguments."""
 
 _ZONES = "abc"

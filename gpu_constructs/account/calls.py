@@ -70,7 +70,7 @@ class Calls:
             raise UnansweredError(f"AWS answered {permission} in an unknown form")
         return answer
 
-    def pages(self, permission: str, most: int, **arguments: object) -> tuple[tuple[object, ...], bool]:
+    def pages(self, permission: str, most: int, **arguments: object) -> tuple[tuple[Thing, ...], bool]:
         """The pages of an answer, and whether there are more than are read.
 
         Raises:
@@ -78,7 +78,7 @@ class Calls:
         """
         service, _, operation = permission.partition(":")
 
-        def read() -> tuple[tuple[object, ...], bool]:
+        def read() -> tuple[tuple[Thing, ...], bool]:
             client, name = self._client(service), xform_name(operation)
             if not client.can_paginate(name):
                 return (getattr(client, name)(**arguments),), False

@@ -82,7 +82,7 @@ class _Asking:
         with self._if_allowed(permission):
             asked = {"cluster": self.cluster, "PaginationConfig": {"PageSize": _PAGE}, **arguments}
             pages, has_more = self._calls.pages(permission, _PAGES, **asked)
-            found = [name for page in pages if isinstance(page, dict) for name in texts(page, key)]
+            found = [name for page in pages for name in texts(page, key)]
             if has_more or len(found) > _MOST:
                 found = found[:_MOST]
                 self._cut[f"more than {len(found)} of {permission}"] = None
@@ -203,7 +203,7 @@ def clusters_of(
         where = f"in {region or calls.region_name()}"
         fix = "--region REGION names another region, and --cluster NAME a cluster"
         raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
-    resources = [each for page in pages if isinstance(page, dict) for each in listed(page, "StackResourceSummaries")]
+    resources = [each for page in pages for each in listed(page, "StackResourceSummaries")]
     clusters = [each for each in resources if text(each, "ResourceType") == "AWS::ECS::Cluster"]
     found = tuple(filter(None, (text(each, "PhysicalResourceId") for each in clusters)))
     if not found:

@@ -117,7 +117,7 @@ class StopTasks:
         pages, has_more = self._calls.pages("ecs:ListTasks", _PAGES, cluster=self.cluster, desiredStatus=status)
         if has_more:
             raise GpuConstructsError(f"cluster {self.cluster} has more than {_PAGE * _PAGES:,} tasks")
-        return [arn for page in pages if isinstance(page, dict) for arn in texts(page, "taskArns")]
+        return [arn for page in pages for arn in texts(page, "taskArns")]
 
     def _of(self, arns: Sequence[str]) -> Iterator[LooseTask]:
         tasks = map(_task, filter(_is_loose, self._calls.tasks(self.cluster, arns)))

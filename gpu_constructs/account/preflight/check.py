@@ -2,101 +2,38 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from itertools import chain
+from typing import TypeAlias
 
-from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.answers import Thing, UnansweredError, listed
 from gpu_constructs.check.planning.fleet_plan import FleetPlan
 from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Pool
 
-_Plain = TypeVar("_Plain")
-_LARGEST = 10**12
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An object of an answer. What is of another kind than is asked for, or is missing, raises `UnansweredError`."""
-
-    call: str
-    values: Mapping[str, object]
-
-    def text(self, key: str) -> str:
-        """A text; empty where there is none."""
-        return self._of(key, str) or ""
-
-    def number(self, key: str) -> float:
-        """A number, 0 or more."""
-        value = self.values.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise odd(self.call)
-        if not math.isfinite(value) or not 0 <= value < _LARGEST:
-            raise odd(self.call)
-        return value
-
-    def time(self, key: str) -> dt.datetime | None:
-        """A time in UTC; None where there is none."""
-        value = self._of(key, dt.datetime)
-        try:
-            return value and (value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)).astimezone(
-                dt.timezone.utc
-            )
-        except (OverflowError, ValueError):
-            raise odd(self.call) from None
-
-    def row(self, key: str) -> Row:
-        """An object."""
-        return _row(self.call, self.values.get(key))
-
-    def rows(self, key: str) -> tuple[Row, ...]:
-        """The objects of a list; none where there is no list."""
-        return tuple(_row(self.call, each) for each in self._of(key, list) or ())
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list; none where there is no list."""
-        found = self._of(key, list) or ()
-        if not all(isinstance(each, str) for each in found):
-            raise odd(self.call)
-        return tuple(found)
-
-    def _of(self, key: str, kind: type[_Plain]) -> _Plain | None:
-        value = self.values.get(key)
-        if value is not None and not isinstance(value, kind):
-            raise odd(self.call)
-        return value
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The pages of an answer. Those of another form than the API has raise `UnansweredError`."""
+    """The pages of an answer, one or more."""
 
     call: str
-    pages: Sequence[object]
+    pages: Sequence[Thing]
     has_more: bool = False
 
     @property
-    def first(self) -> Row:
+    def first(self) -> Thing:
         """The first page."""
-        return _row(self.call, self.pages[0] if self.pages else None)
+        return self.pages[0]
 
-    def rows(self, key: str, *, whole: bool = True) -> Iterator[Row]:
+    def rows(self, key: str, *, whole: bool = True) -> Iterator[Thing]:
         """The objects of the lists of all pages; `whole` lists say something only if these are all.
 
         Raises:
-            UnansweredError: They have another shape, or are not all.
+            UnansweredError: They are not all.
         """
         if whole and self.has_more:
             raise UnansweredError(f"AWS answered {self.call} with more than the {len(self.pages)} pages that are read")
-        for page in self.pages:
-            yield from _row(self.call, page).rows(key)
-
-
-def _row(call: str, value: object) -> Row:
-    if not isinstance(value, Mapping):
-        raise odd(call)
-    return Row(call, value)
+        return chain.from_iterable(listed(each, key) for each in self.pages)
 
 
 def odd(call: str) -> UnansweredError:

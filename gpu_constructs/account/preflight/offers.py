@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.answers import UnansweredError, aws
-from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
+from gpu_constructs.account.answers import Thing, UnansweredError, aws, text, texts
+from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, ok, short, unchecked
 from gpu_constructs.facts.names import AMI_ID, name_problem
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, Subnet, Unknown
@@ -26,12 +26,12 @@ def type_names(pool: Pool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in names if not name_problem(each)))
 
 
-def _subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
+def _subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Thing]:
     if not ids:
         return {}
     # A filter, unlike SubnetIds, leaves out what does not exist.
     found = ask(_SUBNETS, {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]}).rows("Subnets")
-    return {each.text("SubnetId"): each for each in found}
+    return {text(each, "SubnetId"): each for each in found}
 
 
 def _types_found(pool: Pool, region: str, ask: Ask) -> Result:
@@ -41,8 +41,8 @@ def _types_found(pool: Pool, region: str, ask: Ask) -> Result:
     indexes = [each.zone_index for each in pool.subnets if each.zone_index is not None]
     given = _given(ask) if indexes else []
     if indexes and max(indexes) >= len(given):
-        text = f"Fn::GetAZs gives {len(given)} zones in {region}, and subnets take {max(indexes) + 1}"
-        return short(text, "fewer zones, such as max_azs of the Vpc")
+        said = f"Fn::GetAZs gives {len(given)} zones in {region}, and subnets take {max(indexes) + 1}"
+        return short(said, "fewer zones, such as max_azs of the Vpc")
     return _judged(pool, _offered(names, ask), given, region, ask)
 
 
@@ -80,7 +80,7 @@ def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
         values = list(names[first : first + _NAMED])
         arguments = {"LocationType": "availability-zone", "Filters": [{"Name": "instance-type", "Values": values}]}
         for each in ask(_OFFERED, arguments).rows("InstanceTypeOfferings"):
-            name, zone = each.text("InstanceType"), each.text("Location")
+            name, zone = text(each, "InstanceType"), text(each, "Location")
             if name in found and zone:
                 found[name].add(zone)
     return {name: frozenset(zones) for name, zones in found.items()}
@@ -89,7 +89,7 @@ def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
 def _wanted(pool: Pool, given: Sequence[str], ask: Ask) -> tuple[list[str], bool]:
     """The zones of its subnets, and whether these are all."""
     ids = frozenset(each.id for each in pool.subnets if each.id is not None)
-    of_ids = {name: row.text("AvailabilityZone") for name, row in _subnets_of(ids, ask).items()}
+    of_ids = {name: text(row, "AvailabilityZone") for name, row in _subnets_of(ids, ask).items()}
     zones = [_zone_of(each, given, of_ids) for each in pool.subnets]
     return sorted({each for each in zones if each}), bool(zones) and all(zones)
 
@@ -106,7 +106,7 @@ def _given(ask: Ask) -> list[str]:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference-getavailabilityzones.html
     """
     rows = ask(_SUBNETS, {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}).rows("Subnets")
-    return sorted({each.text("AvailabilityZone") for each in rows} - {""}) or _zones(ask)
+    return sorted({text(each, "AvailabilityZone") for each in rows} - {""}) or _zones(ask)
 
 
 def _zones(ask: Ask) -> list[str]:
@@ -116,7 +116,7 @@ def _zones(ask: Ask) -> list[str]:
         UnansweredError: AWS named none, and every region has some.
     """
     arguments = {"Filters": [{"Name": "zone-type", "Values": ["availability-zone"]}]}
-    found = (each.text("ZoneName") for each in ask(_ZONES, arguments).rows("AvailabilityZones"))
+    found = (text(each, "ZoneName") for each in ask(_ZONES, arguments).rows("AvailabilityZones"))
     zones = sorted({each for each in found if each})
     if not zones:
         raise UnansweredError(f"AWS answered {_ZONES} without any Availability Zone")
@@ -126,9 +126,9 @@ def _zones(ask: Ask) -> list[str]:
 def _where(names: tuple[str, ...], offered: Mapping[str, frozenset[str]], there: list[str], without: list[str]) -> str:
     here = [each for each in names if offered[each].intersection(there)]
     missing = [each for each in names if each not in here]
-    text = f"AWS offers {listed(here)} in {listed(there)}"
-    text += f", none in {listed(without)}" if without else ""
-    return text + (f"; {listed(missing)} {_is(missing)} offered in none of these zones" if missing else "")
+    said = f"AWS offers {listed(here)} in {listed(there)}"
+    said += f", none in {listed(without)}" if without else ""
+    return said + (f"; {listed(missing)} {_is(missing)} offered in none of these zones" if missing else "")
 
 
 def _is(names: tuple[str, ...] | list[str]) -> str:
@@ -163,13 +163,13 @@ def _parameter(pool: Pool) -> str | None:
 
 
 def _image_found(name: str, region: str, ask: Ask) -> Result:
-    page = ask(_PARAMETERS, {"Names": [name]}).first
-    values = [each.text("Value") for each in page.rows("Parameters") if each.text("Name") == name]
+    answer = ask(_PARAMETERS, {"Names": [name]})
+    values = [text(each, "Value") for each in answer.rows("Parameters") if text(each, "Name") == name]
     if values and AMI_ID.fullmatch(values[0]):
         return ok(f"{name} is {values[0]}")
     if values:
         return short(f"{name} holds no AMI id", "name a parameter that ends with image_id", "missing")
-    if name not in page.texts("InvalidParameters"):
+    if name not in texts(answer.first, "InvalidParameters"):
         return unchecked(f"AWS said nothing about the parameter {name}")
     folder = name.removesuffix("/image_id").rpartition("/")[0] or "/"
     fix = aws("ssm", "get-parameters-by-path", region, path=folder, query="Parameters[].Name")

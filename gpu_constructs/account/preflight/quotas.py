@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from gpu_constructs.account.answers import UnansweredError, aws
-from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Row, Scope, ok, short, unchecked
+from gpu_constructs.account.answers import Thing, UnansweredError, aws, listed, number, text, thing
+from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, odd, ok, short, unchecked
 from gpu_constructs.check.planning.fleet_plan import QuotaNeed
 from gpu_constructs.facts import accelerated, general, known_type
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.placement.costs import Counted
-from gpu_constructs.placement.reasons import listed
+from gpu_constructs.placement.reasons import listed as named
 
 INSTANCES = "ec2:DescribeInstances"
 _APPLIED = "servicequotas:GetServiceQuota"
@@ -59,7 +59,9 @@ class RunningHost:
 def running(ask: Ask) -> tuple[tuple[RunningHost, ...], bool]:
     """All hosts of the region that run, and whether these are all that there are."""
     answer = ask(INSTANCES, {"Filters": [_RUNNING], "MaxResults": _PAGE})
-    rows = (each for reservation in answer.rows("Reservations", whole=False) for each in reservation.rows("Instances"))
+    rows = (
+        each for reservation in answer.rows("Reservations", whole=False) for each in listed(reservation, "Instances")
+    )
     return tuple(_host(each) for each in rows), not answer.has_more
 
 
@@ -83,23 +85,25 @@ def logical_id(pool: Pool) -> str | None:
     return pool.origin.resource if pool.kind is PoolKind.INSTANCE and pool.origin is not None else None
 
 
-def _host(row: Row) -> RunningHost:
-    tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
-    name = row.text("InstanceType")
+def _host(row: Thing) -> RunningHost:
+    tags = {text(each, "Key"): text(each, "Value") for each in listed(row, "Tags")}
+    name = text(row, "InstanceType")
     known = known_type(name)
     return RunningHost(
         type=name,
         vcpus=_vcpus(row) if known is None else known.vcpus,
-        way=_WAYS.get(row.text("InstanceLifecycle")),
+        way=_WAYS.get(text(row, "InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
-        reservation=row.text("CapacityReservationId"),
+        reservation=text(row, "CapacityReservationId"),
     )
 
 
-def _vcpus(row: Row) -> int:
-    options = row.row("CpuOptions")  # which an answer may lack
-    return int(options.number("CoreCount") * options.number("ThreadsPerCore"))
+def _vcpus(row: Thing) -> int:
+    cores, threads = (number(thing(row, "CpuOptions"), each) for each in ("CoreCount", "ThreadsPerCore"))
+    if cores is None or threads is None:
+        raise odd(INSTANCES)
+    return cores * threads
 
 
 def _questions(scope: Scope) -> Iterator[Question]:
@@ -114,23 +118,23 @@ def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) 
     code, value = need.quota.code, _quota(ask, need.quota.code)
     has = f"quota {code} is {value:,.0f} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
     is_open = isinstance(need.maximum, Unknown)
-    not_known = f"how many hosts {listed(need.unknown_pools)} can have is not known"
+    not_known = f"how many hosts {named(need.unknown_pools)} can have is not known"
     if is_open and not need.known_maximum:
         return unchecked(f"{has}; {not_known}")
     try:
         used, others = _in_use(need.quota, pools, ask)
     except UnansweredError as problem:
-        text, after, wanted = has, f"; {_NOT_COUNTED}: {problem.problem}", need.known_maximum
+        said, after, wanted = has, f"; {_NOT_COUNTED}: {problem.problem}", need.known_maximum
     else:
-        text, after, wanted = f"{has}, {others}", "", need.known_maximum + used
-    more = f" without those of {listed(need.unknown_pools)}" if is_open else ""
-    text += f", the hosts at MaxSize take {need.known_maximum:,}{more}"
+        said, after, wanted = f"{has}, {others}", "", need.known_maximum + used
+    more = f" without those of {named(need.unknown_pools)}" if is_open else ""
+    said += f", the hosts at MaxSize take {need.known_maximum:,}{more}"
     # What is short without some pools is short with them.
     if wanted > value:
         options = {"service_code": "ec2", "quota_code": code, "desired_value": wanted}
         raised = aws("service-quotas", "request-service-quota-increase", region, **options)
-        return short(f"{text}: {wanted - value:,.0f} short{after}", raised)
-    return unchecked(f"{text}; {not_known}{after}") if is_open else ok(text + after)
+        return short(f"{said}: {wanted - value:,.0f} short{after}", raised)
+    return unchecked(f"{said}; {not_known}{after}") if is_open else ok(said + after)
 
 
 def _quota(ask: Ask, code: str) -> float:
@@ -142,7 +146,10 @@ def _quota(ask: Ask, code: str) -> float:
         if problem.code != "NoSuchResourceException":
             raise
         answer = ask(_DEFAULT, arguments)
-    return answer.first.row("Quota").number("Value")
+    value = thing(answer.first, "Quota").get("Value")
+    if not isinstance(value, (int, float)):
+        raise odd(answer.call)
+    return value
 
 
 def _in_use(counted: Counted, pools: Sequence[Pool], ask: Ask) -> tuple[int, str]:
@@ -151,8 +158,8 @@ def _in_use(counted: Counted, pools: Sequence[Pool], ask: Ask) -> tuple[int, str
     same = [each for each in hosts if _counts(each, counted)]
     mine = list(chain.from_iterable(own(same, each) for each in pools))
     used, here = (sum(each.vcpus for each in found) for found in (same, mine))
-    text = f"{'' if is_whole else 'at least '}{used - here:,} in use by others"
-    return used - here, f"{text} and {here:,} by these hosts" if here else text
+    said = f"{'' if is_whole else 'at least '}{used - here:,} in use by others"
+    return used - here, f"{said} and {here:,} by these hosts" if here else said
 
 
 def _counts(host: RunningHost, counted: Counted) -> bool:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from gpu_constructs.account.answers import UnansweredError, aws, when
+from gpu_constructs.account.answers import Thing, UnansweredError, aws, number, text, when
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
     Question,
     Result,
-    Row,
     Scope,
     Verdict,
     ok,
@@ -35,7 +34,7 @@ _ID_OF_ARN = re.compile(r":capacity-reservation/(cr-[0-9a-f]{8,17})")
 _GROUP = re.compile(r"arn:[\w-]+:resource-groups:[\w-]+:[0-9]{12}:group/[\w./-]{1,300}")
 
 
-def _reserved(ask: Ask) -> tuple[Row, ...]:
+def _reserved(ask: Ask) -> tuple[Thing, ...]:
     # CapacityReservationIds would fail for all where one does not exist.
     return tuple(ask(_RESERVED, {}).rows("CapacityReservations"))
 
@@ -46,7 +45,7 @@ def _matches(pattern: re.Pattern[str], value: object) -> bool:
 
 def _members(group: object, ask: Ask) -> list[str]:
     answer = ask(_MEMBERS, {"Group": group})
-    found = (_ID_OF_ARN.search(each.text("ResourceArn")) for each in answer.rows("ResourceIdentifiers"))
+    found = (_ID_OF_ARN.search(text(each, "ResourceArn")) for each in answer.rows("ResourceIdentifiers"))
     return [each[1] for each in found if each]
 
 
@@ -88,7 +87,7 @@ def _is_said(pool: Pool) -> bool:
 
 
 def _ids(pool: Pool, ask: Ask) -> frozenset[str]:
-    return frozenset(each.text("CapacityReservationId") for each in _rows(pool, ask) if not _unusable(each, pool))
+    return frozenset(text(each, "CapacityReservationId") for each in _rows(pool, ask) if not _unusable(each, pool))
 
 
 _Uses: TypeAlias = "Sequence[tuple[Pool, frozenset[str]]]"
@@ -111,24 +110,24 @@ def _look(pool: Pool, ids: frozenset[str], uses: _Uses, ask: Ask) -> tuple[int, 
     pools = [each for each, used in uses if used and used <= ids] or [pool]
     unknown = [each.name for each in pools if isinstance(each.max_instances, Unknown)]
     wanted = sum(0 if isinstance(each.max_instances, Unknown) else each.max_instances for each in pools)
-    rows = [each for each in _reserved(ask) if each.text("CapacityReservationId") in ids]
-    there = sum(int(each.number("TotalInstanceCount")) for each in rows)
-    free = sum(int(each.number("AvailableInstanceCount")) for each in rows if each.text("State") == _ACTIVE)
+    rows = [each for each in _reserved(ask) if text(each, "CapacityReservationId") in ids]
+    there = sum(number(each, "TotalInstanceCount") or 0 for each in rows)
+    free = sum(number(each, "AvailableInstanceCount") or 0 for each in rows if text(each, "State") == _ACTIVE)
     others = _of_others(rows, pools, _running(ask))
     lacking = wanted - (there - others)
     whose = "" if len(pools) == 1 else f" of {listed([each.name for each in pools])}"
-    text = f"{'1 host is' if there == 1 else f'{there} hosts are'} reserved"
-    text += f", {others} in use by others" if others else ""
+    said = f"{'1 host is' if there == 1 else f'{there} hosts are'} reserved"
+    said += f", {others} in use by others" if others else ""
     if lacking > 0:
-        text += f", {wanted} wanted at MaxSize{whose}: {lacking} short"
+        said += f", {wanted} wanted at MaxSize{whose}: {lacking} short"
         why = [reason for each in _rows(pool, ask) if (reason := _unusable(each, pool))]
-        text += f" ({listed(why)})" if why else ""
+        said += f" ({listed(why)})" if why else ""
     elif unknown:
-        text += f"; how many hosts {listed(unknown)} can have is not known"
+        said += f"; how many hosts {listed(unknown)} can have is not known"
     else:
-        ends = [end for each in rows if (end := each.time("EndDate")) is not None]
-        text += f" for {wanted}{whose}, {free} free now{f'; the first ends {_at(min(ends))}' if ends else ''}"
-    return lacking, unchecked(text) if unknown and lacking <= 0 else ok(text)
+        ends = [end for each in rows if (end := when(each.get("EndDate"))) is not None]
+        said += f" for {wanted}{whose}, {free} free now{f'; the first ends {_at(min(ends))}' if ends else ''}"
+    return lacking, unchecked(said) if unknown and lacking <= 0 else ok(said)
 
 
 def _running(ask: Ask) -> tuple[RunningHost, ...] | None:
@@ -140,43 +139,43 @@ def _running(ask: Ask) -> tuple[RunningHost, ...] | None:
     return hosts if is_whole else None
 
 
-def _of_others(rows: Sequence[Row], pools: Sequence[Pool], hosts: Sequence[RunningHost] | None) -> int:
+def _of_others(rows: Sequence[Thing], pools: Sequence[Pool], hosts: Sequence[RunningHost] | None) -> int:
     """Hosts of others that run in reservations; none where those of the pools cannot be told from them."""
     if hosts is None or not all(map(logical_id, pools)):
         return 0
     mine = [each.reservation for pool in pools for each in own(hosts, pool)]
     used = (
-        each.number("TotalInstanceCount")
-        - each.number("AvailableInstanceCount")
-        - mine.count(each.text("CapacityReservationId"))
+        (number(each, "TotalInstanceCount") or 0)
+        - (number(each, "AvailableInstanceCount") or 0)
+        - mine.count(text(each, "CapacityReservationId"))
         for each in rows
-        if each.text("State") == _ACTIVE
+        if text(each, "State") == _ACTIVE
     )
-    return sum(max(0, int(each)) for each in used)
+    return sum(max(0, each) for each in used)
 
 
-def _rows(pool: Pool, ask: Ask) -> list[Row]:
+def _rows(pool: Pool, ask: Ask) -> list[Thing]:
     """The reservations that are meant: those that are named, else the open ones of its types."""
     named = pool.bought.reservation
     if named is not None and named.is_targeted:
         ids = [named.id] if _matches(_ID, named.id) else _members(named.group, ask)
-        return [each for each in _reserved(ask) if each.text("CapacityReservationId") in ids]
+        return [each for each in _reserved(ask) if text(each, "CapacityReservationId") in ids]
     types = type_names(pool)
     return [
         each
         for each in _reserved(ask)
-        if each.text("State") == _ACTIVE
-        and each.text("InstanceType") in types
-        and each.text("InstanceMatchCriteria") == "open"
+        if text(each, "State") == _ACTIVE
+        and text(each, "InstanceType") in types
+        and text(each, "InstanceMatchCriteria") == "open"
     ]
 
 
-def _unusable(row: Row, pool: Pool) -> str:
+def _unusable(row: Thing, pool: Pool) -> str:
     """Why a reservation takes no host of a pool; empty where it does."""
-    name, state, kind = row.text("CapacityReservationId"), row.text("State"), row.text("InstanceType")
-    zone, platform = row.text("AvailabilityZone"), row.text("InstancePlatform")
+    name, state, kind = text(row, "CapacityReservationId"), text(row, "State"), text(row, "InstanceType")
+    zone, platform = text(row, "AvailabilityZone"), text(row, "InstancePlatform")
     zones = {each.zone for each in pool.subnets}
-    end, start, needed = row.time("EndDate"), row.time("StartDate"), _starts(pool)
+    end, start, needed = when(row.get("EndDate")), when(row.get("StartDate")), _starts(pool)
     is_late = needed is not None and start is not None and start > needed
     reasons = (
         (state not in _ALIVE, f"is {state or 'in no known state'}"),
@@ -245,11 +244,11 @@ def _offered(pool: Pool, region: str, ask: Ask) -> Result:
         again = {"instance_type": types[0], "instance_count": count, "capacity_duration_hours": hours}
         fix = aws("ec2", "describe-capacity-block-offerings", region, **again)
         return short(f"AWS offers no {block}", fix, "not offered")
-    first = min(offers, key=lambda each: each.time("StartDate") or dt.datetime.max.replace(tzinfo=dt.timezone.utc))
-    start, fee = first.time("StartDate"), first.text("UpfrontFee")
+    first = min(offers, key=lambda each: when(each.get("StartDate")) or dt.datetime.max.replace(tzinfo=dt.timezone.utc))
+    start, fee = when(first.get("StartDate")), text(first, "UpfrontFee")
     since = f" from {_at(start)}" if start is not None else ""
-    price = f" for {fee} {first.text('CurrencyCode')}" if fee else ""
-    return ok(f"AWS offers a {block} in {first.text('AvailabilityZone')}{since}{price}")
+    price = f" for {fee} {text(first, 'CurrencyCode')}" if fee else ""
+    return ok(f"AWS offers a {block} in {text(first, 'AvailabilityZone')}{since}{price}")
 
 
 def _at(time: dt.datetime | None) -> str:

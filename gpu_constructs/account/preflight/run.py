@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from threading import Semaphore
 
-from gpu_constructs.account.answers import UnansweredError
+from gpu_constructs.account.answers import UnansweredError, text
 from gpu_constructs.account.answers import policy as policy_of
 from gpu_constructs.account.deadline import in_background
 from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, Verdict, ok, short, unchecked
@@ -31,14 +31,14 @@ def _identity_questions(scope: Scope) -> Iterator[Question]:
 
 
 def _identity_found(accounts: list[str], of_fleet: list[str], ask: Ask) -> Result:
-    own = ask(_WHO, {}).first.text("Account")
+    own = text(ask(_WHO, {}).first, "Account")
     others = [each for each in accounts if each != own]
     if not others:
         return ok("the credentials are of this account")
-    text = f"the credentials are of account {own}: nothing of {listed(others)} is checked"
+    said = f"the credentials are of account {own}: nothing of {listed(others)} is checked"
     fix = "--profile NAME with credentials of each account that the files are deployed to"
     # Where the app is deployed to several accounts, each is asked about by itself.
-    return unchecked(text, fix) if own in of_fleet else short(text, fix, "differs")
+    return unchecked(said, fix) if own in of_fleet else short(said, fix, "differs")
 
 
 def _in_account(scope: Scope, ask: Ask) -> Scope:
@@ -46,7 +46,7 @@ def _in_account(scope: Scope, ask: Ask) -> Scope:
     if not _accounts(scope.fleet.pools):
         return scope
     try:
-        own = ask(_WHO, {}).first.text("Account")
+        own = text(ask(_WHO, {}).first, "Account")
     except UnansweredError:
         return scope
     fleet = replace(scope.fleet, pools=tuple(each for each in scope.fleet.pools if _may_be_of(each, own)))

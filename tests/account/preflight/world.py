@@ -36,7 +36,7 @@ def pool(**more: Any) -> Pool:
     return replace(POOL, **more)
 
 
-Answers = Mapping[str, object]
+Answers = Mapping[str, Any]
 """The page, or the exception, that answers an operation."""
 
 
