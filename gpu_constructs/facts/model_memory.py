@@ -70,6 +70,8 @@ _CHANGES_SIZE = re.compile(r"--(?:.*offload|(?:hf-)?config|rope-|.*override|load
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
+# human_readable_int of https://github.com/vllm-project/vllm/blob/main/vllm/engine/arg_utils.py
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "K": 1024, "M": 1024**2}
 _MOST_TOKENS = 100_000_000
 _MOST_SEQUENCES = 100_000
 
@@ -245,8 +247,8 @@ def served(model: str, said: Mapping[str, object], server: ServerFacts) -> Model
     context, written_context = CONTEXT, said_of(said, _CONTEXT)
     if written_context is None and by_vllm and not any(each.startswith("--kv-cache") for each in said):
         context = shape.longest or CONTEXT  # vLLM does not start without room for one sequence of that length
-    elif re.fullmatch(r"[1-9][0-9]{0,7}", str(written_context)):
-        context = int(str(written_context))
+    elif tokens := _tokens(str(written_context)):
+        context = tokens
     told = prod(size for _, size in sizes.values()) if sizes else 0
     # With --kv-cache-memory-bytes, vLLM uses --gpu-memory-utilization only to look for free memory as it starts:
     # request_memory and determine_available_memory of vllm/v1/worker,
@@ -259,6 +261,13 @@ def served(model: str, said: Mapping[str, object], server: ServerFacts) -> Model
 def said_of(said: Mapping[str, object], options: frozenset[str]) -> object:
     """What the last of some options is followed by."""
     return next((value for option, value in reversed([*said.items()]) if option in options), None)
+
+
+def _tokens(written: str) -> int:
+    """The tokens of an option such as ``65536``, ``64K`` or ``64k``, which is 64,000; 0 where that is not known."""
+    found = re.fullmatch(r"([0-9]{1,8}(?:\.[0-9]{1,4})?)([kKmM]?)", written)
+    tokens = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    return tokens if tokens <= _MOST_TOKENS else 0
 
 
 def _require_count(argument: str, value: int, most: int) -> None:

@@ -33,6 +33,9 @@ _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 # https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
 _OTHER_HOSTS = re.compile("--nnodes|-n|--(?:master|dist-init|nccl-init)-addr")
 _COPIES = re.compile("--?(?:data-parallel|dp|headless|num-gpus|ulysses|enable-cfg)")  # the last: SGLang Diffusion
+# Of SGLang: copies of the attention alone are within the GPUs of --tp, untold for DeepSeek's sparse attention in 0.5.3:
+# https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py
+_WITHIN_TENSOR = re.compile("--enable-(?:dp-attention|.*prefill)|deepseek|glm", re.IGNORECASE)
 
 
 class MadeFor(StrEnum):
@@ -130,7 +133,8 @@ class ServerFacts:
         sizes = {kind: (each, int(of) if re.fullmatch("[0-9]{1,4}", of) else 0) for kind, (each, of) in told.items()}
         if "data" in sizes and self.has_other_copies(said):
             sizes["data"] = sizes.pop("data_here", (sizes["data"][0], 1))
-        if "tensor" in sizes and "data_here" not in kinds:
+        is_shared = "data_here" not in kinds and any(_WITHIN_TENSOR.search(f"{each} {said[each]}") for each in said)
+        if "tensor" in sizes and is_shared:
             sizes.pop("data", None)
         return sizes
 

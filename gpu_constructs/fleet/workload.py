@@ -90,6 +90,7 @@ class Workload:
             written; only templates say so.
         variables: What its overrides set: the container, the variable and its value, which is the part that is known
             where a state of Step Functions adds to it; only templates say so.
+        commands: Containers whose command it overrides; only templates say so.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Workload:
     follows_cluster: bool = False
     overrides_others: tuple[tuple[str, Origin], ...] = ()
     variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
+    commands: frozenset[str] = field(default=frozenset(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

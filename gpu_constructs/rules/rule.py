@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
-from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import EXISTS, Container, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.facts.values import dataclass, grouped
+from gpu_constructs.fleet import EXISTS, UNKNOWN, Container, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.proof import Proof
 from gpu_constructs.placement.prover import prove
@@ -46,6 +46,12 @@ class Context:
     def tasks(self) -> tuple[Task, ...]:
         """Every task once, including tasks that only a workload names."""
         return tasks_of(self.fleet)
+
+    @cached_property
+    def tasks_as_run(self) -> tuple[Task, ...]:
+        """Every task once, with unknown commands and variables where all that runs it overrides these."""
+        runs = grouped((each.task.name, each) for each in self.fleet.workloads if each.task is not None)
+        return tuple(_opened(each, runs.get(each.name, ())) for each in self.tasks)
 
     def section(self, thing: Pool | Task | Workload) -> Section | None:
         """The properties of the resource that defines a thing; None where no file that was read does."""
@@ -151,6 +157,20 @@ class Context:
         if derive not in self._known:
             self._known[derive] = derive(self)
         return cast("_Derived", self._known[derive])
+
+
+def _opened(task: Task, runs: Sequence[Workload]) -> Task:
+    told = [{(of, name) for of, name, _ in each.variables} | {(of, "") for of in each.commands} for each in runs]
+    always = set.intersection(*told) if told else set()
+    containers = tuple(
+        replace(
+            each,
+            command=(UNKNOWN,) if (each.name, "") in always else each.command,
+            environment=(*each.environment, *((name, UNKNOWN) for of, name in always if of == each.name and name)),
+        )
+        for each in task.containers
+    )
+    return replace(task, containers=containers) if always else task
 
 
 _PULLS = "ECS_IMAGE_PULL_BEHAVIOR"

@@ -51,11 +51,8 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     try:
         parse(expression)
     except QuerySyntaxError as error:
-        return (
-            error.problem,
-            error.excerpt.strip(),
-            error.fix or (f"allowed: {error.expected}" if error.expected else ""),
-        )
+        piece = error.excerpt.partition("\n")[0].strip()
+        return error.problem, piece, error.fix or (f"allowed: {error.expected}" if error.expected else "")
     return None
 
 

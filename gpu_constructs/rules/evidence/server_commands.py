@@ -41,21 +41,28 @@ _PROCESSES = re.compile(
 # With these, a command of a shell may be a text or a comment, one of several, run elsewhere or not at all.
 _UNREAD = re.compile(r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s")
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
+# As the errors say: https://github.com/vllm-project/vllm/issues/8793, and _derive_context_length in
+# https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py
+_LONGER = {
+    "--max-model-len": "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+    "--context-length": "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+}
 
 
-def words_of(container: Container) -> tuple[str, ...] | None:
-    """The words of a command; None where it may say more than is known here."""
+def words_of(server: ServerFacts | None, container: Container) -> tuple[str, ...] | None:
+    """The words of a command that starts a server; None where they may mean more, or another program."""
     written = (*container.entry_point, *container.command)
-    if any(isinstance(each, Unknown) for each in written):
+    if server is None or any(isinstance(each, Unknown) for each in written):
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
         words = ("$",) if _UNREAD.search(" ".join(words)) else tuple(" ".join(words).split())
     if any(map(_VARIABLE.search, words)) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
         return None
-    # What another entry point makes of its command is not known.
-    is_known = not container.entry_point or words[0] in SHELLS or _is_server(words[0])
-    return words if is_known and (not container.entry_point or any(map(_is_server, words))) else None
+    # Without an entry point of its own, the image decides; what another one makes of its command is not known.
+    by_image = not container.entry_point and (server.entry_point or not words)
+    in_shell = words[:1] and words[0] in SHELLS and any(map(_is_server, words))
+    return words if by_image or in_shell or _starts_server(server, words) else None
 
 
 def processes_of_torchrun(container: Container) -> int:
@@ -79,11 +86,39 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
 
 def model_of(container: Container) -> ModelMemory | None:
     """The model that its server serves, where the command says which memory that takes."""
-    server, words = server_of_entry_point(container), words_of(container)
+    words = words_of(server := server_of_entry_point(container), container)
     if server is None or not server.gpu_arguments or words is None:
         return None
     said = arguments_of(server, container, words)
     return served(str(said.get(server.argument_for("{model}"), (*words, "")[0])), said, server)
+
+
+def ends_at(container: Container) -> tuple[str, str] | None:
+    """What a server that its image starts ends at in Command, and a fix."""
+    server, words = server_of_entry_point(container), [*map(str, container.command)]
+    if server is None or not server.entry_point:
+        return None
+    first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
+    if first in {*server.entry_point, "python", "python3", *SHELLS}:
+        what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
+        return what, f"no {first}, or another entry point for it"
+    if refused := server.refuses(words):
+        return f"has in Command {refused[0]}, and ends at it", refused[1]
+    if directory and not container.relations.may_mount(directory):
+        what = f"names in Command the model {directory}, where no volume is mounted, and ends"
+        return what, f"a volume that is mounted at {directory}, or a model of Hugging Face"
+    return None
+
+
+def longer_than_model(container: Container) -> tuple[str, str] | None:
+    """A context above that of the model, and a fix."""
+    text = " ".join(map(str, container.command)).replace("_", "-")
+    option, variable = next((each for each in _LONGER.items() if each[0] in text), ("", ""))
+    model = model_of(container) if option and variable not in dict(container.environment) else None
+    if model is None or not 0 < (most := model.shape.longest) < model.context:
+        return None
+    what = f"has in Command {option} {model.context}, where its model has {most}, and ends"
+    return what, f"{option} {most}, or {variable} with the value 1"
 
 
 class Elsewhere(NamedTuple):
@@ -96,7 +131,7 @@ class Elsewhere(NamedTuple):
 
 def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     """Where its server listens instead of a port; None where it may listen there."""
-    server, words = server_of_entry_point(container), words_of(container)
+    words = words_of(server := server_of_entry_point(container), container)
     if server is None or words is None:
         return None
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
@@ -139,7 +174,7 @@ def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:
     """Whether a command starts a server, and not a program beside it such as the load balancer of SGLang."""
     own = [*takewhile(lambda word: not word.startswith("--"), server.command)]
     first = ["python3" if name.startswith("python") else name for name in (each.rpartition("/")[2] for each in words)]
-    return first[: len(own)] == own or any(map(_is_server, words[:1]))
+    return bool(own and first[: len(own)] == own) or any(map(_is_server, words[:1]))
 
 
 def _is_server(word: str) -> bool:

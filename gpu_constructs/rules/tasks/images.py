@@ -33,8 +33,9 @@ from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.server_commands import (
-    SHELLS,
     arguments_of,
+    ends_at,
+    longer_than_model,
     model_of,
     processes_of_torchrun,
     server_of_entry_point,
@@ -46,7 +47,6 @@ from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 _NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
-_LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # as the error says: https://github.com/vllm-project/vllm/issues/8793
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
 
 
@@ -151,7 +151,7 @@ def _targets_of(container: Container) -> list[_Target]:
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server, made = server_of_image(image), made_for(image)
     found = [] if made is None else [_Target(*made)]
-    words = words_of(container)
+    words = words_of(server, container)
     told = {} if server is None or words is None else arguments_of(server, container, words)
     for argument, first in () if server is None else server.needed_by_arguments(image, told):
         found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
@@ -291,7 +291,7 @@ def can_be_pulled(context: Context) -> Problems:
                 problem = _problem(task, container, what, f"a tag that exists, such as {repository}:{tag}")
                 section = context.written(task, container)
                 is_certain = is_pulled and (section is None or section.flag("Essential") is not False)
-                yield replace(problem, about=task, property_name="Image", is_certain=is_certain)
+                yield replace(problem, property_name="Image", is_certain=is_certain)
 
 
 @error(
@@ -305,15 +305,17 @@ def can_be_pulled(context: Context) -> Problems:
     # of torchrun: https://docs.pytorch.org/docs/stable/elastic/run.html
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
-def all_used(task: Task) -> Problems:
-    is_fixed = all(each.containers == task.containers for each in task.submissions)
-    for container in task.containers:
+def all_used(context: Context) -> Problems:
+    for task, container in ((one, each) for one in context.tasks_as_run for each in one.containers):
         server = server_of_image(container.image) if isinstance(container.image, str) else None
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
         has = "a part of one GPU" if is_part else counted(gpus, "GPU")
-        is_alone = is_fixed and container.privileged is not True  # with the privileges of its host it sees all GPUs
+        # With the privileges of its host it sees all GPUs.
+        is_alone = container.privileged is not True and all(
+            each.containers == task.containers for each in task.submissions
+        )
         if (processes := processes_of_torchrun(container)) > gpus:
             what = f"starts {processes} processes with torchrun, and has {has}"
             yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
@@ -322,7 +324,7 @@ def all_used(task: Task) -> Problems:
         elif server.max_gpus is not None and gpus > server.max_gpus:
             what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
             yield _problem(task, container, what, f"{server.max_gpus} GPU")
-        elif server.gpu_arguments and (words := words_of(container)) is not None:
+        elif server.gpu_arguments and (words := words_of(server, container)) is not None:
             said = arguments_of(server, container, words)
             sizes = server.sizes(said)
             used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
@@ -330,7 +332,7 @@ def all_used(task: Task) -> Problems:
             option, size = sizes.get(kind, (server.gpu_arguments[0], 1))
             most, is_told = gpus * size // max(used, 1), bool(sizes or (words and server.parallel))
             divided = _divided(container, said, most) if kind == "tensor" else most
-            # Beside --tp of SGLang, copies have GPUs of their own, or share these: `sizes` does not count them.
+            # Copies within the GPUs of --tp of SGLang: `sizes` does not count them.
             is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
             if 0 < used < gpus and is_told and not is_open and not server.has_other_copies(said):
                 fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
@@ -356,38 +358,23 @@ def _divided(container: Container, said: Mapping[str, object], most: int) -> int
     because="the entry point of such an image is the server, and gets the texts of Command as arguments: where these "
     "name the program once more, or a shell, or one text has an option and its value, or an option has none, it ends "
     "at once, with unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most "
-    "1, --max-model-len of vLLM no more than max_position_embeddings of the model, and a model that is a directory "
-    "needs a volume, since the published images have none",
+    "1, --max-model-len of vLLM and --context-length of SGLang no more than max_position_embeddings of the model, and "
+    "a model that is a directory needs a volume, since the published images have none",
     softer="for a long context, since a copy of a model may have another config.json",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(context: Context) -> Problems:
-    for task in context.tasks:
+    for task in context.tasks_as_run:
         for container in task.containers:
-            server, words = server_of_entry_point(container), [*map(str, container.command)]
-            if server is None or not server.entry_point:
-                continue
-            first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
-            model = None if _LONGER in dict(container.environment) else model_of(container)
-            most = model.shape.longest if model is not None and model.by_vllm else 0
-            if first in {*server.entry_point, "python", "python3", *SHELLS}:
-                what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
-                fix = f"no {first}, or another entry point for it"
-            elif refused := server.refuses(words):
-                what, fix = f"has in Command {refused[0]}, and ends at it", refused[1]
-            elif directory and not container.relations.may_mount(directory):
-                what = f"names in Command the model {directory}, where no volume is mounted, and ends"
-                fix = f"a volume that is mounted at {directory}, or a model of Hugging Face"
-            elif model and 0 < most < model.context and not context.has_unknown_variables(task, container):
-                what = f"has in Command --max-model-len {model.context}, where its model has {most}, and ends"
-                fix = f"--max-model-len {most}, or {_LONGER} with the value 1"
-            else:
-                continue
-            yield replace(_problem(task, container, what, fix), about=task, is_certain=_LONGER not in fix)
+            if found := ends_at(container):
+                yield replace(_problem(task, container, *found), is_certain=True)
+            elif (found := longer_than_model(container)) and not context.has_unknown_variables(task, container):
+                yield _problem(task, container, *found)
 
 
 def _problem(task: Task, container: Container, what: str, fix: str) -> Problem:
     return Problem(
+        about=task,
         container=container,
         message=f"container {container.name} of {task.name} ({brief(str(container.image))}) {what}",
         fix=fix,

@@ -43,13 +43,8 @@ class CacheStorage:
 
     @property
     def directory(self) -> str | None:
-        """The mount path of a bucket; None for the directory in which the server looks for models."""
+        """Where containers see weights of a bucket, to read alone; None for where their server looks for models."""
         return None
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether containers may only read it, as they may a bucket that is mounted or copied."""
-        return self.directory is not None
 
     def require_on(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it."""

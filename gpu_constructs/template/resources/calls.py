@@ -183,12 +183,14 @@ def workload_of(call: Call, name: str, services: Services) -> Workload:
     written = network.section("AwsVpcConfiguration" if network.has("AwsVpcConfiguration") else "AwsvpcConfiguration")
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
     task = services.task(given(request.get("TaskDefinitionArn"), request.get("TaskDefinition")), place)
+    overridden = call.overrides.sections("ContainerOverrides")
     copies = request.integer("TaskCount" if request.has("TaskCount") else "Count")
     return Workload(
         name=name,
         task=_overridden(task, call.overrides),
         overrides_others=_others(task, call.overrides),
         variables=tuple(_variables(call.overrides)),
+        commands=frozenset(f"{each.text('Name')}" for each in overridden if each.has("Command")),
         starter=call.starter,
         cluster=cluster,
         strategy=strategy,

@@ -54,7 +54,6 @@ _NEURON = "763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-vllm-inferen
         ("vllm/vllm-openai-cpu:v0.23.0", ["g6.xlarge"], {"requirements": (gpu("1"),)}, 1),
         ("python:3.12", ["g6.xlarge"], {}, 0),
         (_CUDA, ["g6.xlarge"], {"privileged": True}, 0),  # it has the devices
-        (_CUDA, ["g6.xlarge", "m7i.xlarge"], {}, 0),
         (_CUDA, ["g6.xlarge"], {"daemon": True}, 0),  # it may watch the GPUs
         (_NEURON, ["inf2.xlarge"], {}, 1),
         ("public.ecr.aws/neuron/pytorch-training-neuronx:2.8.0-sdk2.26.0", ["trn1.2xlarge"], {}, 1),
@@ -145,6 +144,7 @@ def on_hosts(seconds: Any, purchase: PurchaseOption = PurchaseOption.SPOT) -> Fl
 _VLLM = "vllm/vllm-openai:v0.27.1"
 _TGI = "ghcr.io/huggingface/text-generation-inference:3.3.7"
 _MODEL = ("--model", "qwen")
+_QWEN = "Qwen/Qwen2.5-7B-Instruct"
 _SGLANG = "lmsysorg/sglang:v0.5.17-cu130"
 
 
@@ -166,9 +166,10 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
         (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
         (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one GPU;-dpl 1 in Command"),
         (_fleet("4", _VLLM, entry_point=("vllm", "serve", "a/b")), "uses 1 of its 4 GPUs"),
-        (_fleet("8", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "4"), "uses 4 of its 8 GPUs;4 GPUs"),
-        (_fleet("6", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8"), "has 6 GPUs;-tp 4 in Command"),
-        (_fleet("999999", _VLLM, "Qwen/Qwen2.5-7B-Instruct", "-tp", "8", "-pp", "2"), "GPUs;16 GPUs"),
+        (_fleet("4", _SGLANG, "sglang", "serve", "--tp=4", "--dp=2"), "to use 8 GPUs and has 4 GPUs;--tp 2 in Command"),
+        (_fleet("8", _VLLM, _QWEN, "-tp", "4"), "uses 4 of its 8 GPUs;4 GPUs"),
+        (_fleet("6", _VLLM, _QWEN, "-tp", "8"), "has 6 GPUs;-tp 4 in Command"),
+        (_fleet("999999", _VLLM, _QWEN, "-tp", "8", "-pp", "2"), "GPUs;16 GPUs"),
     ],
 )
 def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Fleet, words: str) -> None:
@@ -182,7 +183,6 @@ def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Flee
         ("4", "torchrun --standalone -m --nproc-per-node=8 train", "starts 8 processes with torchrun, and has 4 GPUs"),
         ("0.5", "torchrun --rdzv-id a --nproc-per-node 2 train.py", "torchrun, and has a part of one GPU"),
         ("4", "python -m torch.distributed.run --nproc_per_node=4 a && torchrun --nproc-per-node 8 b", "8 processes"),
-        ("4", "torchrun --nproc-per-node 8 a; torchrun --nproc-per-node 4 b", "8 processes"),
         ("4", "torchrun --no-python --standalone run_bin --nproc-per-node 8", ""),
         ("4", "# torchrun --nproc-per-node 8 a", ""),
         ("4", "echo torchrun --nproc-per-node 8 a", ""),
@@ -217,7 +217,6 @@ def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -
         (memory_for_cuda, [fleet_of(with_limit(80, command=("sh", "-c", "nvidia-smi")))]),  # the example of AWS
         (memory_for_cuda, [fleet_of(with_limit(64, image="nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"))]),
         (stop_in_time, [on_hosts(120), on_hosts(UNKNOWN)]),
-        (all_used, [_fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN)]),
         (all_used, [_fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"), _fleet(UNKNOWN, _VLLM, *_MODEL)]),
         (all_used, [_fleet("8", _VLLM, *_MODEL, "-tp", "16", "--distributed-executor-backend", "ray")]),
         (all_used, [_fleet("1", _VLLM, *_MODEL, "-dp=2", "-dpn=0"), _fleet("4", _VLLM, *_MODEL, "-tp=8", "-n=2")]),
@@ -225,7 +224,7 @@ def test_a_shared_memory_of_no_more_than_dockers_is_said(mib: int, count: int) -
         (all_used, [_fleet("4", _VLLM, "vllm", "serve", *_MODEL, "-tp", "8", entry_point=("start.sh",))]),
         (all_used, [_fleet("4", _VLLM, "start.sh --tensor-parallel-size 8", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("2", _TGI, environment=(("NUM_SHARD", "2"),)), _fleet("4", _TGI, "--model-id", "qwen")]),
-        (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2"), _fleet("4", _SGLANG, "--tp=2", "--dp=2")]),
+        (all_used, [_fleet("1", "ghcr.io/ai-dock/comfyui:v2"), _fleet("4", _SGLANG, "python3", "a.py", "--tp=8")]),
         (all_used, [_fleet("4", _VLLM, "vllm serve a -tp 2& vllm serve b -tp 2", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("4", _VLLM, "cat <<E\nvllm serve a -tp 8\nE", entry_point=("sh", "-c"))]),
         (all_used, [_fleet("4", _VLLM, *_MODEL, "Ref::option", "Ref::value")]),
@@ -268,12 +267,22 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization=90"), "--gpu-memory-utilization 90, which is not above 0"),
         (_VLLM, ("Qwen/Qwen3-8B", "--max-model-len"), "has in Command --max-model-len without a value"),
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
-        (_VLLM, ("Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "65536", '--hf-overrides={"a": 1}'), ""),
+        (_VLLM, (_QWEN, "--max-model-len", "65536", '--hf-overrides={"a": 1}'), ""),
         ("ghcr.io/huggingface/text-generation-inference:3.3.7", ("--max-total-tokens 8192",), ""),
     ],
 )
 def test_a_server_ends_at_an_argument(image: str, command: tuple[str, ...], words: str) -> None:
     found = said(started_once, fleet_of(task_of(replace(container(gpu()), image=image, command=command))))
-    assert [(each.rule, each.severity, words in each.message) for each in found] == [("GPU394", "error", True)][
-        : bool(words)
-    ]
+    expected = [("GPU394", "error", True)] * bool(words)
+    assert [(each.rule, each.severity, words in each.message) for each in found] == expected
+
+
+_ALL: dict[str, Any] = {"commands": {"main"}, "variables": (("main", "VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1"),)}
+
+
+@pytest.mark.parametrize(("overridden", "count"), [((), 2), (("variables",), 1), (("commands",), 0)])
+def test_what_all_runs_override_is_not_judged(overridden: tuple[str, ...], count: int) -> None:
+    task = task_of(replace(container(gpu()), image=_VLLM, command=(_QWEN, "-tp=2", "--max-model-len=65536")))
+    one = Workload(name="one", task=task, **{each: _ALL[each] for each in overridden})
+    fleet = fleet_of(task, workloads=(one, Workload(name="other", task=task, **_ALL)))
+    assert len([*said(all_used, fleet), *said(started_once, fleet)]) == count

@@ -148,11 +148,11 @@ def test_a_run_asks_for_what_it_overrides(overrides: dict[str, Any], asked: str 
 
 
 def test_a_number_of_gpus_that_the_input_says_is_unknown_and_no_odd_key() -> None:
-    asked = {"ResourceRequirements": [{"Type": "GPU", "Value.$": "$.gpus"}]}
+    asked = {"ResourceRequirements": [{"Type": "GPU", "Value.$": "$.gpus"}], "Command.$": "$.command"}
     overrides = {"ContainerOverrides": [{"Name": "main", **asked}]}
-    task = run(Machine=machine(states(Train=state(Overrides=overrides)), **CLUSTER_OF_IT)).task
-    assert task is not None
-    assert task.containers[0].requirements == (ResourceRequirement(type="GPU", value=UNKNOWN),)
+    found = run(Machine=machine(states(Train=state(Overrides=overrides)), **CLUSTER_OF_IT))
+    assert found.task is not None
+    assert (found.commands, found.task.gpus) == (frozenset({"main"}), UNKNOWN)
 
 
 def test_a_run_that_learns_its_size_from_an_event_is_not_judged() -> None:
