@@ -85,6 +85,11 @@ class UserData:
         """Whether it speaks of a proxy, through which its hosts reach what they have no route to."""
         return _PROXY.search(self.text) is not None
 
+    def lacks_attribute(self, name: str) -> bool:
+        """Whether it certainly does not set a custom attribute, which only a call of PutAttributes may then."""
+        written = self.get(INSTANCE_ATTRIBUTES) or ""
+        return self.complete and isinstance(written, str) and f'"{name}"' not in written
+
     def turns_off(self, variable: str) -> bool:
         """Whether it gives an agent variable a value that the ECS agent takes for false."""
         value = self.get(variable)

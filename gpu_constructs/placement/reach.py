@@ -9,14 +9,13 @@ the weights do not divide is rounded is written nowhere, so each provider has a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.facts.values import by_identity, dataclass, grouped
 from gpu_constructs.fleet import (
-    INSTANCE_ATTRIBUTES,
     Fleet,
     Pool,
     PoolKind,
@@ -254,17 +253,11 @@ def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
         elif each.cluster is not None and not each.strategy:
             certain |= sent.get(each.cluster, {})
         for name, pool in (possible | certain).items():
-            absent = frozenset[str]() if demand is None or not demand.expressions else _absent(pool, told)
+            asked = told if demand is not None and demand.expressions else ()
+            absent = frozenset(filter(pool.user_data.lacks_attribute, asked))
             daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain, absent=absent)
             found.setdefault(name, (pool, []))[1].append(daemon)
     return {name: beside(profile_of(pool), there) for name, (pool, there) in found.items()}
-
-
-def _absent(pool: Pool, told: Iterable[str]) -> frozenset[str]:
-    """Attributes of other pools that no user data of this one sets."""
-    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
-    is_whole = pool.user_data.complete and isinstance(written, str)
-    return frozenset([name for name in told if is_whole and f'"{name}"' not in str(written)])
 
 
 def _sent_to(fleet: Fleet) -> Mapping[str, Mapping[str, Pool]]:

@@ -354,15 +354,9 @@ class QuerySyntaxError(GpuConstructsError):
         self.expected = expected
         super().__init__(f"column {column}: {problem}", value=expression, allowed=expected, fix=fix)
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.excerpt}"
-
     @property
     def excerpt(self) -> str:
-        """The part of the expression around the column, and under it a line with a caret."""
-        at = self.column - 1
-        start, end = max(0, at - _EXCERPT), at + _EXCERPT
+        """The part of the expression around the column, on one line."""
+        start, end = max(0, self.column - 1 - _EXCERPT), self.column - 1 + _EXCERPT
         before, after = "..." if start else "", "..." if end < len(self.expression) else ""
-        # A tab or a line break would move the caret away from its column.
-        shown = "".join(each if each.isprintable() else " " for each in self.expression[start:end])
-        return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - start)}^"
+        return f"{before}{''.join(each if each.isprintable() else ' ' for each in self.expression[start:end])}{after}"

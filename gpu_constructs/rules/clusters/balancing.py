@@ -164,7 +164,7 @@ class Balancing:
         own = [each for each in here if each.stack == service.stack]
         if not own or len(own) < len(here) or any(each.exists is not True for each in own):
             return ()
-        later = self._index.after(tuple(each.reference for each in own))
+        later = self._index.after(*(each.reference for each in own))
         return () if service.reference in later else tuple(each.logical_id for each in own)
 
     def _balancers_before(self, target_group: Resource) -> Groups:

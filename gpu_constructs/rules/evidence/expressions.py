@@ -51,8 +51,11 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     try:
         parse(expression)
     except QuerySyntaxError as error:
-        piece = error.excerpt.partition("\n")[0].strip()
-        return error.problem, piece, error.fix or (f"allowed: {error.expected}" if error.expected else "")
+        return (
+            error.problem,
+            error.excerpt.strip(),
+            error.fix or (f"allowed: {error.expected}" if error.expected else ""),
+        )
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, PlacementConstraint, Pool, Task, Workload
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, PlacementConstraint, Task, Workload
 from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.placement.reasons import DoubtKind, ObstacleKind
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -130,7 +130,7 @@ def unset_attributes(context: Context) -> Problems:
         for about in (assignment.task, assignment.workload):
             named = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
             own = (each for each in named if not each.startswith(_OF_ECS))
-            lacking = {name: [each for each in pools if _lacks(each, name)] for name in own}
+            lacking = {name: [each for each in pools if each.user_data.lacks_attribute(name)] for name in own}
             # Where a strategy gives each of them copies of its own, those of one wait, whatever the others have.
             unset = [name for name, each in lacking.items() if each and (assignment.every or len(each) == len(pools))]
             if unset:
@@ -143,12 +143,6 @@ def unset_attributes(context: Context) -> Problems:
                     fix=f"{INSTANCE_ATTRIBUTES} in the user data of the hosts, or a constraint on "
                     "attribute:ecs.instance-type",
                 )
-
-
-def _lacks(pool: Pool, name: str) -> bool:
-    """Whether no user data of its hosts sets an attribute; only a call of the API may then."""
-    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
-    return pool.user_data.complete and isinstance(written, str) and f'"{name}"' not in written
 
 
 def _wrong_type(about: Task | Workload, constraint: PlacementConstraint) -> Problems:

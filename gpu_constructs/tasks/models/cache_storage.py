@@ -43,8 +43,13 @@ class CacheStorage:
 
     @property
     def directory(self) -> str | None:
-        """Where containers see weights of a bucket, to read alone; None for where their server looks for models."""
+        """The mount path of a bucket; None for the directory in which the server looks for models."""
         return None
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether containers may only read it, as they may a bucket that is mounted or copied."""
+        return self.directory is not None
 
     def require_on(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it."""

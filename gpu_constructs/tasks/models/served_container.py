@@ -89,7 +89,7 @@ class ServedContainer:
 
     def mount_in(self, container: ecs.ContainerDefinition, copier: ecs.ContainerDefinition | None, volume: str) -> None:
         """Mounts the cache."""
-        is_read_only = self.cache is not None and self.cache.directory is not None
+        is_read_only = self.cache is not None and self.cache.is_read_only
         for each, read_only in ((container, is_read_only), (copier, False)):
             if each is not None:
                 each.add_mount_points(
@@ -119,32 +119,48 @@ def served_container(
     task = Task(name=name, containers=(container,))
     raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
     storage = None if cache is None else cache.storage
-    directory = "" if storage is None else storage.directory or server.cache_directory
-    if storage is not None:
-        storage.require_on(capacity)
-    if directory is None:
+    directory = "" if storage is None else _directory(server, storage, capacity)
+    return ServedContainer(
+        name=name,
+        server=server,
+        cache=storage,
+        directory=directory,
+        command=_command(server, gpus, pools),
+        environment=_environment(server, storage, directory),
+    )
+
+
+def _directory(server: ModelServer, cache: CacheStorage, capacity: Sequence[Capacity]) -> str:
+    """Where the container sees a cache."""
+    cache.require_on(capacity)
+    found = cache.directory or server.cache_directory
+    if found is None:
         raise InvalidValueError(
             f"it is not known where {server.name} keeps models",
             argument="cache",
             fix="ModelServer(…, cache_directory='/root/.cache/huggingface'), the directory in which its image keeps "
             "them, or leave cache out",
         )
+    return found
+
+
+def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:
     count = _count(gpus, pools) if server.gpu_arguments else None
     words = (*server.command, *(() if count in {None, "1"} else server.gpu_arguments))
-    port = "" if server.port is None else str(server.port)
+    return [each.replace("{port}", _port(server)).replace("{gpus}", str(count)) for each in words] or None
+
+
+def _environment(server: ModelServer, cache: CacheStorage | None, directory: str) -> dict[str, str]:
     # A server loads models by path from a cache that it cannot write to, and compiles into its container.
-    led = {} if storage is None or storage.directory is not None else server.cache_variables
-    return ServedContainer(
-        name=name,
-        server=server,
-        cache=storage,
-        directory=directory,
-        command=[each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None,
-        environment={
-            **{name: value.replace("{port}", port) for name, value in server.environment.items()},
-            **{name: value.replace("{cache}", directory) for name, value in led.items()},
-        },
-    )
+    led = {} if cache is None or cache.is_read_only else server.cache_variables
+    return {
+        **{name: value.replace("{port}", _port(server)) for name, value in server.environment.items()},
+        **{name: value.replace("{cache}", directory) for name, value in led.items()},
+    }
+
+
+def _port(server: ModelServer) -> str:
+    return "" if server.port is None else str(server.port)
 
 
 def _count(gpus: object, pools: Sequence[Pool]) -> str | None:

@@ -133,7 +133,7 @@ class Clusters:
         """Whether a service may be created before the stack gives its cluster the capacity providers."""
         associations = () if isinstance(cluster, Unknown) else self._associations.get((service.stack, cluster), ())
         says_so = any(each.logical_id in service.depends_on for each in associations)  # as most: no order is needed
-        return bool(associations) and not says_so and service.reference not in self._index.after(tuple(associations))
+        return bool(associations) and not says_so and service.reference not in self._index.after(*associations)
 
 
 def _associations(

@@ -75,8 +75,7 @@ class Index:
                 self._by_key[resource.stack, resource.logical_id] = placed
                 self._by_type.setdefault(resource.type, []).append(placed)
         self._places = frozenset(each.origin.place for each in self._by_key.values())
-        self.where = cache(self._find_where)
-        self.after = cache(self._find_after)
+        self._after = cache(self._find_after)
         self._names = cache(self._find_names)
 
     def all(self, *types: str) -> Iterable[Resource]:
@@ -92,7 +91,7 @@ class Index:
         """What code and other stacks can reach of what is here."""
         return Others(self._by_key.values(), self._stacks, self.all, self.at)
 
-    def _find_where(self, place: Place) -> str:
+    def where(self, place: Place) -> str:
         """What follows the name of something in a place, so that it is not the same name in another place.
 
         Empty where these files have no other place, or one that may be the same.
@@ -103,12 +102,15 @@ class Index:
         in_region = f" in {place.region}" if place.region else ""
         return of_account + in_region if is_alone else ""
 
-    def _find_after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
+    def after(self, *some: Reference) -> frozenset[Reference]:
         """Some resources, and those that are certainly created after one of them.
 
         CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
         https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
         """
+        return self._after(some)
+
+    def _find_after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
         found = dict.fromkeys(some)
         waiting = list(found)
         for each in waiting:
