@@ -192,21 +192,13 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
     for each in job.node.children:
         if isinstance(each, sqs.Queue) and isinstance(each.node.default_child, sqs.CfnQueue):
             yield each.node.default_child, "SQS3", "it is itself a dead-letter queue, of starts or of jobs"
-        if isinstance(each, sfn.StateMachine) and isinstance(each.node.default_child, sfn.CfnStateMachine):
-            machine, is_of_queue = each.node.default_child, each is not job.state_machine
-            yield (
-                machine,
-                "SF1",
-                "Step Functions keeps the history of each job for 90 days, with error and cause",
-            )
-            yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
-            for policy in _defined(each.role, iam.CfnPolicy, "DefaultPolicy") if is_of_queue else ():
+        if isinstance(each, sfn.StateMachine):
+            yield from _of_machine(each)
+            for policy in _defined(each.role, iam.CfnPolicy, "DefaultPolicy") if each is not job.state_machine else ():
                 for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
                     yield policy, f"IAM5[Resource::{wildcard}]", "executions of the job have no names before they start"
     for starter in [each for each in job.node.children if each.node.id.endswith(STARTER)]:
-        for machine in _defined(starter, sfn.CfnStateMachine, "StateMachine"):
-            yield machine, "SF1", "Step Functions keeps the history of each start for 90 days"
-            yield machine, "SF2", "it starts the job, whose own history says what it did"
+        yield from _of_machine(starter)
         yield from _in_roles(starter, "Role", anything=_TASKS_OF_CLUSTER, named_later=_EXECUTIONS)
 
 
@@ -223,7 +215,7 @@ def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:
 
 
 def _of_machine(scope: IConstruct) -> Iterator[_Finding]:
-    for machine in _defined(scope, sfn.CfnStateMachine, "StateMachine"):
+    for machine in _defined(scope, sfn.CfnStateMachine, "StateMachine", "Resource"):
         yield machine, "SF1", "Step Functions keeps the history of each execution for 90 days, with its error and cause"
         yield machine, "SF2", "it calls services of AWS alone, each of which its history has"
 

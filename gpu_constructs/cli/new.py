@@ -133,12 +133,6 @@ def _written(folder: Path, files: Mapping[str, str], width: int) -> Iterator[Lin
     yield from pieces("", f"{folder} has {', '.join(sorted(files))}", width)
     yield [("next:", "title")]
     commands = [line.partition("  ")[0] for line in files["README.md"].partition("```sh\n")[2].splitlines()[:3]]
-    for command in ([] if folder == Path() else [f"cd {_quoted(str(folder))}"]) + commands:
+    named = f"./{folder}" if str(folder).startswith("-") else str(folder)  # no option
+    for command in ([] if folder == Path() else [f"cd {shlex.quote(named)}"]) + commands:
         yield [(f"  {command}", "")]
-
-
-def _quoted(folder: str) -> str:
-    """A folder as a shell reads it: in one line, and no option."""
-    name = f"./{folder}" if folder.startswith("-") else folder
-    # Python writes a text that has a double quote in single quotes, with escapes that a shell knows.
-    return "$'" + repr(f'"{name}')[2:] if any(each < " " for each in name) else shlex.quote(name)

@@ -23,6 +23,7 @@ _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
 """The id of a machine image, as a whole text."""
+_RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 SELF_TEST = "gpu-constructs-self-test"
 """The task definition of the self-test, and the log group that hosts may write to for it."""
 HOST_LOG = "gpu-constructs-hosts"
@@ -174,6 +175,15 @@ EC2_VALUES: Mapping[str, frozenset[str]] = {
     "accelerator_types": frozenset({"fpga", "gpu", "inference", "media"}),
 }
 """Values that the EC2 API has for the fields of `gpu_constructs.fleet.InstanceRequirements`."""
+
+
+def parameter_resolved(image_id: str | None) -> str | None:
+    """The SSM parameter in a dynamic reference, or in the form that only the ImageId of a launch template takes.
+
+    Either may name a version of the parameter, which says nothing about a public one.
+    """
+    found = _RESOLVE.fullmatch((image_id or "").strip())
+    return found[1] if found else None
 
 
 REGIONS = frozenset(

@@ -38,8 +38,8 @@ from gpu_constructs.jobs.job_task import (
     warn_of_lost_hours,
 )
 from gpu_constructs.jobs.machine import machine_of_tasks, one_at_a_time, require_machine_name
-from gpu_constructs.jobs.messages import from_queue, most_at_once, require_queue
-from gpu_constructs.jobs.starts import not_started, on_object, on_schedule, text_of
+from gpu_constructs.jobs.messages import from_queue, kept, most_at_once, require_queue
+from gpu_constructs.jobs.starts import on_object, on_schedule, text_of
 from gpu_constructs.jobs.states import definition_of, longest_seconds
 from gpu_constructs.placement.rollout import task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -244,7 +244,7 @@ class GpuJob(Construct):
             schedule=schedule,
             schedule_name=schedule_name,
             enabled=enabled,
-            target=on_schedule(started, text, not_started(self, construct_id)),
+            target=on_schedule(started, text, kept(self, f"{construct_id}NotStarted")),
         )
 
     @checked

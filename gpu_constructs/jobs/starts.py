@@ -98,7 +98,7 @@ def on_object(
     detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
     if prefix:
         detail["object"] = {"key": [{"prefix": prefix}]}
-    queue = not_started(scope, construct_id)
+    queue = kept(scope, f"{construct_id}NotStarted")
     bucket.enable_event_bridge_notification()
     # The role with which all rules start the job, under the id that CDK gives it.
     role = cast("iam.Role | None", machine.node.try_find_child("EventsRole"))
@@ -155,11 +155,6 @@ def _circle(first: _Watch, others: Sequence[_Watch], *, certainly: bool) -> tupl
 
 def _in_turn(circle: Sequence[_Watch]) -> str:
     return " → ".join([*(each.job for each in circle), circle[0].job])
-
-
-def not_started(scope: Construct, construct_id: str) -> sqs.Queue:
-    """What could not be started."""
-    return kept(scope, f"{construct_id}NotStarted")
 
 
 def _require_field(job_input: Mapping[str, object], checkpoint_key: str) -> None:

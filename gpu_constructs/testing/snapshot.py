@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,15 +128,15 @@ def _new_ids(ids: Iterable[tuple[str, Any]]) -> dict[str, str]:
     taken = {old for old, new in wanted.items() if old == new}.union(*_ADDED.values())
     renamed = {}
     for old, new in wanted.items():
-        if old == new:
-            continue
-        free, number = new, 1
-        while free in taken:
-            number += 1
-            free = f"{new}-{number}"
-        taken.add(free)
-        renamed[old] = free
+        if old != new:
+            renamed[old] = _free(new, taken)
+            taken.add(renamed[old])
     return renamed
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def _wanted(logical_id: str, value: Any) -> str:  # noqa: ANN401 - JSON
@@ -203,10 +204,8 @@ def _in_order(items: Iterable[tuple[str, Any]], rewritten: Callable[[str], str])
     """The items by key; keys that only now are the same are numbered, so that none is lost."""
     found: dict[str, Any] = {}
     for key, value in items:
-        free, number = key, 1
-        while free in found:
-            number += 1
-            free = f"{key}-{number}"
         written = _rewritten(value, rewritten)
-        found[free] = [_digest(each) for each in written] if key == "Command" and isinstance(written, list) else written
+        if key == "Command" and isinstance(written, list):
+            written = [*map(_digest, written)]
+        found[_free(key, found)] = written
     return dict(sorted(found.items()))

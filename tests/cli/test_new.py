@@ -63,7 +63,7 @@ def test_the_workflow_of_an_app_has_the_versions_that_are_tested_here() -> None:
     assert {*re.findall(actions, workflow)} == {*re.findall(actions, (top / "docs" / "ci.md").read_text())}
 
 
-@pytest.mark.parametrize("folder", ["-x", "a\nq", 'it\'s\t"b"\\'])
+@pytest.mark.parametrize("folder", ["-x", 'it\'s "b"\\'])
 def test_the_next_line_leads_into_the_folder(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "chat", "--", folder]) == 0
     line = capsys.readouterr().out.partition("next:\n")[2].splitlines()[0]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from gpu_constructs.account.answers import Thing, UnansweredError, aws, text, texts
 from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, ok, short, unchecked
-from gpu_constructs.facts.names import AMI_ID, name_problem
+from gpu_constructs.facts.names import AMI_ID, name_problem, parameter_resolved
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, Subnet, Unknown
 from gpu_constructs.placement.reasons import listed
@@ -145,7 +144,6 @@ TYPES = Check(
 
 
 _PARAMETERS = "ssm:GetParameters"
-_WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 
 
 def _image_questions(scope: Scope) -> Iterator[Question]:
@@ -158,8 +156,7 @@ def _parameter(pool: Pool) -> str | None:
     """The parameter that a pool takes its image from; None where it takes it from elsewhere."""
     if not isinstance(pool.image, Unknown):
         return None if pool.image.is_own else pool.image.ssm_parameter
-    found = _WRITTEN.fullmatch(pool.image_written or "")
-    return found[1] if found else None
+    return parameter_resolved(pool.image_written)
 
 
 def _image_found(name: str, region: str, ask: Ask) -> Result:

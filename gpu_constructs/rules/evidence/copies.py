@@ -95,6 +95,10 @@ def counted(context: Context) -> tuple[Copies, ...]:
     )
 
 
+def _on_known_pools(context: Context) -> Sequence[Copies]:
+    return [each for each in context.once(counted) if all(one.pool is not None for one in each.workload.strategy)]
+
+
 def wanted_copies(context: Context) -> Sequence[tuple[Copies, int]]:
     """Those whose pools are all known, with the copies that they certainly keep: a known desired count or more.
 
@@ -102,12 +106,10 @@ def wanted_copies(context: Context) -> Sequence[tuple[Copies, int]]:
     (https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html).
     """
     found = []
-    for each in context.once(counted):
+    for each in context.once(_on_known_pools):
         desired, least = each.workload.desired_count, each.workload.min_count
         wanted = max((known(each, otherwise=-1) for each in (desired, least) if each is not None), default=-1)
-        if wanted < 0:
-            continue
-        if all(item.pool is not None for item in each.workload.strategy):
+        if wanted >= 0:
             found.append((each, wanted))
     return found
 
@@ -115,11 +117,9 @@ def wanted_copies(context: Context) -> Sequence[tuple[Copies, int]]:
 def most_copies(context: Context) -> Sequence[tuple[Copies, int]]:
     """Those that are scaled above their desired count, with the most copies that scaling asks for."""
     found = []
-    for each in context.once(counted):
-        desired, most = each.workload.desired_count, each.workload.max_count
-        if isinstance(most, Unknown) or most is None or most <= known(desired):
-            continue
-        if all(item.pool is not None for item in each.workload.strategy):
+    for each in context.once(_on_known_pools):
+        most = each.workload.max_count
+        if not isinstance(most, Unknown) and most is not None and most > known(each.workload.desired_count):
             found.append((each, most))
     return found
 

@@ -29,13 +29,13 @@ from gpu_constructs.facts import (
     release_problem,
 )
 from gpu_constructs.facts.budget import LABEL, MESSAGE
+from gpu_constructs.facts.names import parameter_resolved
 from gpu_constructs.fleet import HostAction, Pool, PoolKind, Unknown
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.finding import Text, Way, Word, either, one_way, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
-_PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _UNRESOLVED = re.compile(
     r"(?:resolve:ssm:|arn:[a-z-]{3,20}:ssm:[a-z0-9-]{0,40}:[0-9]{0,12}:parameter|(?=/))(/?[A-Za-z0-9_./-]{1,1024})"
     r"(?::[0-9]{1,9})?"
@@ -172,8 +172,8 @@ def made_for_ecs(context: Context) -> Problems:
 
 def _parameter(pool: Pool) -> str:
     """The SSM parameter that stands for the image of a pool; empty if none does, or its image is known."""
-    found = _PARAMETER.fullmatch((pool.image_written or "").strip()[:MESSAGE])
-    return found[1] if found else ""
+    name = parameter_resolved(pool.image_written) or ""
+    return name if name.startswith("/") else ""
 
 
 def _is_not_for_gpus(pool: Pool) -> bool:

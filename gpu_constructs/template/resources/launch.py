@@ -12,13 +12,13 @@ https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import Architecture, images_by_folder
+from gpu_constructs.facts.names import parameter_resolved
 from gpu_constructs.facts.own_image import own_image_of
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
@@ -47,9 +47,6 @@ from gpu_constructs.template.resources.user_data import (
     with_init_metadata,
 )
 
-# A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
-# parameter, which says nothing about a public one.
-_RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _LEAF = "/image_id"
 
 
@@ -73,9 +70,8 @@ def image_of(resource: Resource, image_id: Value, notes: Notes) -> HostImage | U
 
 def host_image(image_id: Value) -> HostImage | Unknown:
     """What is known about the image."""
-    text = _text(image_id)
-    found = _RESOLVE.fullmatch(text.strip()) if text is not None and len(text) < 1200 else None  # noqa: PLR2004 - see the pattern
-    return _of_parameter(found[1]) if found else UNKNOWN
+    name = parameter_resolved(_text(image_id))
+    return UNKNOWN if name is None else _of_parameter(name)
 
 
 def image_written(image_id: Value) -> str | None:
