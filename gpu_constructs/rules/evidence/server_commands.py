@@ -122,11 +122,12 @@ def longer_than_model(container: Container) -> tuple[str, str] | None:
 
 
 class Elsewhere(NamedTuple):
-    """Where a server listens instead, a fix, and the property that it is in."""
+    """Where a server listens instead, a fix, the property that it is in, and its port."""
 
     listens: str
     fix: str
     property_name: str
+    port: int
 
 
 def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
@@ -148,10 +149,11 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     numbers = [*map(int, ports)]
     if port not in numbers:
         fix = f"{of_port} {port}, or ContainerPort {numbers[0]}"
-        return Elsewhere(f"listens at port {numbers[0]}", fix, "Command")
+        return Elsewhere(f"listens at port {numbers[0]}", fix, "Command", numbers[0])
     address = said.get(of_address, server.address)
     is_alone = port == numbers[0] and address in _LOOPBACK
-    return Elsewhere(f"listens at {address} alone", f"{of_address} {_EVERYWHERE}", "Command") if is_alone else None
+    fix = f"{of_address} {_EVERYWHERE}"
+    return Elsewhere(f"listens at {address} alone", fix, "Command", port) if is_alone else None
 
 
 def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> Elsewhere | None:
@@ -166,8 +168,8 @@ def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port:
     there = server.port if bound[2] is None else int(bound[2])
     fix = f"{name} {form.format(port=port)}"
     if there != port:
-        return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment")
-    return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment") if bound[1] in _LOOPBACK else None
+        return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment", there or 0)
+    return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment", port) if bound[1] in _LOOPBACK else None
 
 
 def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown, known, total
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import profile_of
@@ -22,6 +23,7 @@ from gpu_constructs.rules.evidence.copies import (
     wanted_copies,
 )
 from gpu_constructs.rules.evidence.fixes import larger
+from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -198,6 +200,7 @@ def _open(copies: Copies) -> list[str]:
 
 def _of_copies(context: Context) -> Problems:
     yield from {each.message: each for each in _of_agents(context)}.values()
+    yield from _of_servers(context)
     for each, wanted in context.once(wanted_copies):
         ports = each.ports
         if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts > 0:
@@ -215,13 +218,17 @@ def _of_copies(context: Context) -> Problems:
             )
 
 
+_ENDED = frozenset({"COMPLETE", "SUCCESS"})  # conditions of a container that waits for another to end
+
+
 @error(
     "GPU084",
     question="is the host port free on a host for every copy and every container?",
     because="each host has a host port once, and the ECS agent keeps some from tasks: the first container reserves the "
     "port, and the second never starts",
     softer="for ports that the agent keeps by default, where an image of your own or user data may set "
-    "ECS_RESERVED_PORTS, and where other hosts may join the cluster",
+    "ECS_RESERVED_PORTS, where other hosts may join the cluster, and for servers at one port of an interface that the "
+    "containers of a task share, of which vLLM's answers some of the other's requests",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html",
     changes="PortMappings.HostPort",
     in_fleet=_of_copies,
@@ -261,6 +268,32 @@ def _of_agents(context: Context) -> Problems:
                 ways=(*_dynamic(route.task, kept), (Way(text="another host port"),)),
                 is_certain=bool(barred),
             )
+
+
+def _of_servers(context: Context) -> Problems:
+    """Servers that share a network interface and a port: of their task, or of its host.
+
+    Of two of vLLM, requests go to any: https://github.com/vllm-project/vllm/issues/39762
+    """
+    for task in (each for each in context.tasks_as_run if each.network_mode in {"awsvpc", "host"}):
+        ended = {to.container for each in task.containers for to in each.relations.depends_on if to.condition in _ENDED}
+        running = (each for each in task.containers if each.name not in ended)
+        found = (
+            (listens_elsewhere(each, 0), each) for each in running if not context.has_unknown_variables(task, each)
+        )
+        for port, there in grouped((at.port, each) for at, each in found if at is not None).items():
+            if port and len(there) > 1:
+                yield Problem(
+                    about=task,
+                    container=there[1],
+                    message=f"{and_list(each.name for each in there)} of {task.name} listen at port {port}, and in "
+                    f"network mode {task.network_mode} they share a network interface: one of them ends, or answers "
+                    "requests of the other",
+                    fix="another port for one of them",
+                    property_name="Command",
+                    changes="Command",
+                    is_certain=False,
+                )
 
 
 def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") -> Ways:

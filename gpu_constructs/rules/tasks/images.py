@@ -338,7 +338,8 @@ def all_used(context: Context) -> Problems:
                 fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
                 yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
             elif used > gpus:
-                what = f"is told to use {used} GPUs and has {has}, so that it does not start"
+                of = f" ({and_list(' '.join(map(str, each)) for each in sizes.values())})" * (len(sizes) > 1)
+                what = f"is told to use {used} GPUs{of} and has {has}, so that it does not start"
                 enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
                 yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
 

@@ -159,14 +159,14 @@ def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, **changes: 
         (_fleet("4", _VLLM, *_MODEL, "-tp=2"), "uses 2 of its 4 GPUs;-tp 4 in Command, or 2 GPUs"),
         (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
         *(
-            (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "8 GPUs and has 4 GPUs;-tp 2")
+            (_fleet("4", _VLLM, "vllm serve qwen -tp 4 -pp=2", entry_point=(each, "-c")), "-pp 2) and has 4 GPUs;-tp 2")
             for each in ("sh", "bash", "/bin/sh", "/bin/bash")
         ),
         (_fleet("1", _VLLM, *_MODEL, "-tp", "2", entry_point=("/usr/bin/env", "vllm", "serve")), "to use 2 GPUs"),
         (_fleet("1", _TGI, "--num-shard", "2", entry_point=("text-generation-launcher",)), "to use 2 GPUs and has 1"),
         (_fleet("0.25", _VLLM, *_MODEL, "-dp=8", "-dpl=2"), "2 GPUs and has a part of one GPU;-dpl 1 in Command"),
         (_fleet("4", _VLLM, entry_point=("vllm", "serve", "a/b")), "uses 1 of its 4 GPUs"),
-        (_fleet("4", _SGLANG, "sglang", "serve", "--tp=4", "--dp=2"), "to use 8 GPUs and has 4 GPUs;--tp 2 in Command"),
+        (_fleet("4", _SGLANG, "sglang", "serve", "--tp=4", "--dp=2"), "(--tp 4 and --dp 2) and has 4 GPUs;--tp 2"),
         (_fleet("8", _VLLM, _QWEN, "-tp", "4"), "uses 4 of its 8 GPUs;4 GPUs"),
         (_fleet("6", _VLLM, _QWEN, "-tp", "8"), "has 6 GPUs;-tp 4 in Command"),
         (_fleet("999999", _VLLM, _QWEN, "-tp", "8", "-pp", "2"), "GPUs;16 GPUs"),
