@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, combinations
@@ -51,18 +51,13 @@ class _Answer:
     missing: frozenset[str] = frozenset()
 
 
-def check_worlds(
-    worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None] = lambda _number: None
-) -> Report:
-    """Checks each world by itself, and tells how many are done.
+def check_worlds(worlds: Sequence[World], asked: Asked) -> Report:
+    """Checks each world by itself.
 
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.
     """
-    answers: list[_Answer] = []
-    for each in _answers(worlds, asked):
-        answers.append(each)
-        told(len(answers))
+    answers = [*_answers(worlds, asked)]
     # A template that another one nests is judged there, where its parameters are known.
     beyond = frozenset(chain(*(each.beyond for each in answers)))
     for place, world in enumerate(worlds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 
 from gpu_constructs.check.configuration import found_configuration
@@ -46,10 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Examines, and says what to change or writes the patch; 2 if something could not be read or nothing was."""
     found: list[Examination] = []
 
-    def examined(worlds: Sequence[World], asked: Asked, *, told: Callable[[int], None]) -> Report:
-        for each in worlds:
-            found.append(examine(each, asked))
-            told(len(found))
+    def examined(worlds: Sequence[World], asked: Asked) -> Report:
+        found.extend(examine(each, asked) for each in worlds)
         return joined([each.report for each in found])
 
     configuration = found_configuration(arguments.config, arguments.paths)

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from gpu_constructs.check.configuration import Configuration
 from gpu_constructs.check.report import Asked, Report
-from gpu_constructs.check.repository import Selection, worlds_of
+from gpu_constructs.check.repository import Selection, World, worlds_of
 from gpu_constructs.check.worlds import check_worlds
 from gpu_constructs.cli.options import add_configuration, add_repeated
-from gpu_constructs.cli.output import progress, say
+from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, arguments_written, shown
 from gpu_constructs.facts import regions
 from gpu_constructs.facts.budget import BYTES, HOSTS
@@ -69,7 +69,7 @@ def reviewed_worlds(
     configuration: Configuration,
     *,
     rules: Choice,
-    check: Callable[..., Report] | None = None,
+    check: Callable[[Sequence[World], Asked], Report] | None = None,
 ) -> Report:
     """The same of directories, each by itself; what cannot be read keeps none of the others from being checked."""
     selections = [
@@ -80,8 +80,7 @@ def reviewed_worlds(
         found = worlds_of(paths, selections, together=arguments.together or configuration.together)
         for each in found.ignored:
             say(f"{each} is left out, as git ignores it; name it to check it")
-        with progress(len(found.worlds)) as told:
-            report = (check or check_worlds)(found.worlds, asked, told=told)
+        report = (check or check_worlds)(found.worlds, asked)
     return replace(report, unreadable=(*found.unreadable, *report.unreadable), skipped=found.skipped + report.skipped)
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TextIO, cast
 
 from gpu_constructs.errors import brief, clean
@@ -18,7 +18,6 @@ Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
 
 _WIDE = 100
-_FEW = 20  # directories, which are checked in no time
 _NARROW = 40
 _COMMANDS = ("aws ", "gpu-constructs why ")
 _GOES_ON = " \\"
@@ -45,7 +44,7 @@ def unstyled(line: Line) -> str:
 
 def width_of(stream: TextIO) -> int:
     """Columns to fill: those of the terminal or of ``COLUMNS``, else 100."""
-    is_wide = not _is_terminal(stream) and not os.environ.get("COLUMNS")
+    is_wide = not stream.isatty() and not os.environ.get("COLUMNS")
     return _WIDE if is_wide else max(_NARROW, columns(_WIDE))
 
 
@@ -138,11 +137,7 @@ def _wants_colour(stream: TextIO) -> bool:
     # https://no-color.org and https://force-color.org: any value that is not empty
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(stream) and os.environ.get("TERM") != "dumb")
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def write_report(
@@ -164,24 +159,3 @@ def say(text: str) -> None:
     """Writes a message to stderr; if stderr is closed, the exit code alone reports it."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"gpu-constructs: {clean(brief(text, MESSAGE))}\n")
-
-
-@contextmanager
-def progress(number: int) -> Iterator[Callable[[int], None]]:
-    """Shows on a terminal how many of several things are done, until all are."""
-    shows = number > _FEW and _is_terminal(sys.stderr)
-
-    def told(done: int) -> None:
-        if shows and done * 100 // number > (done - 1) * 100 // number:
-            write(f"\rchecked {done} of {number} directories")
-
-    def write(text: str) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-    try:
-        yield told
-    finally:
-        if shows:
-            write("\r\x1b[K")  # Erase in Line of ECMA-48
