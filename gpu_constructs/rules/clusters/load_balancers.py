@@ -11,7 +11,7 @@ from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap, Target
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
+from gpu_constructs.rules.evidence.server_commands import listens_elsewhere, server_of_entry_point
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource, references_in
@@ -151,16 +151,19 @@ def a_way_for_requests(context: Context) -> Problems:
 
 @error(
     "GPU307",
-    question="do health checks of tasks, and of their hosts, go to a port at which the container is reached?",
+    question="do health checks of tasks, and of their hosts, go to a port and a path that the container answers?",
     because="a container without a host port gets another port of the host each time, and its target group checks one "
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again; a group with "
-    "HealthCheckType ELB registers its hosts at the port of its target groups, and replaces those that do not answer",
-    softer="where something else on the hosts may listen at that port, or another target of a host may count for it",
+    "HealthCheckType ELB registers its hosts at the port of its target groups, and replaces those that do not answer; "
+    "without HealthCheckPath, / is asked, which vLLM and Triton answer with an error",
+    softer="for a path, where something else on the hosts may listen at that port, or another target of a host may "
+    "count for it",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
     unless=("GPU204",),
 )
 def checked_where_it_listens(context: Context) -> Problems:
     for target in context.once(Balancing).targets:
+        yield from _of_path(target)
         if target.group is None or target.task.network_mode != "bridge" or target.target_type != "instance":
             continue
         properties = Section.of(target.group, [])
@@ -189,6 +192,29 @@ def checked_where_it_listens(context: Context) -> Problems:
                     fix="HealthCheckType EC2, or a group without target groups: ECS registers the tasks itself",
                     is_certain=False,  # a target of the same host that is healthy may count for it
                 )
+
+
+def _of_path(target: Target) -> Problems:
+    """A health check of a path that the server of the container answers with an error."""
+    container, group = target.container, None if target.group is None else Section.of(target.group, [])
+    server = None if container is None else server_of_entry_point(container)
+    if container is None or server is None or group is None:
+        return
+    path, matched = group.text("HealthCheckPath") or "/", group.section("Matcher").get("HttpCode")
+    is_http = (group.text("HealthCheckProtocol") or group.text("Protocol")) in {"HTTP", "HTTPS"}
+    is_usual = group.text("HealthCheckPort") in {None, "traffic-port"} and not group.has("ProtocolVersion")
+    there = listens_elsewhere(container, 0)  # its port, where that is certain
+    is_asked = is_http and is_usual and there is not None and there.port == target.port
+    if is_asked and path in server.unanswered and matched in {None, "200", 200}:
+        yield Problem(
+            about=target.workload,
+            origin=group.origin,
+            property_name="HealthCheckPath",
+            message=f"health checks of {target.workload.name} ask {path} of container {container.name}, where "
+            f"{brief(str(container.image))} has nothing",
+            fix=f"HealthCheckPath {server.health_path}",
+            is_certain=False,
+        )
 
 
 def _replaces_unhealthy(group: Resource | None, target_group: Resource) -> bool:
