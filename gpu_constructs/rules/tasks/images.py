@@ -25,7 +25,7 @@ from gpu_constructs.facts.cuda import (
 )
 from gpu_constructs.facts.model_memory import may_split
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.servers import server_of_image, tag_instead_of, uses_other_hosts
+from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of, uses_other_hosts
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
@@ -307,41 +307,49 @@ def can_be_pulled(context: Context) -> Problems:
 )
 def all_used(context: Context) -> Problems:
     for task, container in ((one, each) for one in context.tasks_as_run for each in one.containers):
-        server = server_of_image(container.image) if isinstance(container.image, str) else None
         gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
         has = "a part of one GPU" if is_part else counted(gpus, "GPU")
+        if processes := processes_of_torchrun(container):
+            if processes > gpus:
+                what = f"starts {processes} processes with torchrun, and has {has}"
+                yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
+        elif (server := server_of_image(container.image) if isinstance(container.image, str) else None) is not None:
+            yield from _used_by_server(task, container, server, gpus, has)
+
+
+def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus: int, has: str) -> Problems:
+    if server.max_gpus is not None and gpus > server.max_gpus:
+        what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
+        yield _problem(task, container, what, f"{server.max_gpus} GPU")
+        return
+    words = words_of(server, container)
+    if not server.gpu_arguments or words is None:
+        return
+    said = arguments_of(server, container, words)
+    sizes = server.sizes(said)
+    used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
+    kind = max(sizes, key=lambda each: sizes[each][1], default="tensor")
+    option, size = sizes.get(kind, (server.gpu_arguments[0], 1))
+    most = gpus * size // max(used, 1)
+    divided = _divided(container, said, most) if kind == "tensor" else most
+    if used > gpus:
+        of = f" ({and_list(' '.join(map(str, each)) for each in sizes.values())})" * (len(sizes) > 1)
+        what = f"is told to use {used} GPUs{of} and has {has}, so that it does not start"
+        enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
         # With the privileges of its host it sees all GPUs.
         is_alone = container.privileged is not True and all(
             each.containers == task.containers for each in task.submissions
         )
-        if (processes := processes_of_torchrun(container)) > gpus:
-            what = f"starts {processes} processes with torchrun, and has {has}"
-            yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
-        elif server is None or processes:
-            continue
-        elif server.max_gpus is not None and gpus > server.max_gpus:
-            what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
-            yield _problem(task, container, what, f"{server.max_gpus} GPU")
-        elif server.gpu_arguments and (words := words_of(server, container)) is not None:
-            said = arguments_of(server, container, words)
-            sizes = server.sizes(said)
-            used = 0 if uses_other_hosts(said) else prod(size for _, size in sizes.values())
-            kind = max(sizes, key=lambda each: sizes[each][1], default="tensor")
-            option, size = sizes.get(kind, (server.gpu_arguments[0], 1))
-            most, is_told = gpus * size // max(used, 1), bool(sizes or (words and server.parallel))
-            divided = _divided(container, said, most) if kind == "tensor" else most
-            # Copies within the GPUs of --tp of SGLang: `sizes` does not count them.
-            is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
-            if 0 < used < gpus and is_told and not is_open and not server.has_other_copies(said):
-                fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
-                yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
-            elif used > gpus:
-                of = f" ({and_list(' '.join(map(str, each)) for each in sizes.values())})" * (len(sizes) > 1)
-                what = f"is told to use {used} GPUs{of} and has {has}, so that it does not start"
-                enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
-                yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
+        yield replace(_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
+    elif 0 < used < gpus:
+        # Copies within the GPUs of --tp of SGLang: `sizes` does not count them.
+        is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
+        is_told = bool(sizes or (words and server.parallel))
+        if is_told and not is_open and not server.has_other_copies(said):
+            fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
+            yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
 
 
 def _divided(container: Container, said: Mapping[str, object], most: int) -> int:
