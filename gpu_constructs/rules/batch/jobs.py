@@ -8,9 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import known_type
-from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown
+from gpu_constructs.facts import InstanceType, known_type
+from gpu_constructs.facts.aws_limits import (
+    CPU_UNITS_PER_VCPU,
+    JOB_ARRAY_SIZE,
+    MAX_JOB_ATTEMPTS,
+    MIN_JOB_TIMEOUT_SECONDS,
+)
+from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown, known
 from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
@@ -56,9 +61,10 @@ def _without_gangs(context: Context, pool: Pool) -> str:
 
 @error(
     "GPU362",
-    question="do the nodes of a multi-node job name one instance type, which its compute environments have?",
+    question="do the nodes of a multi-node job name one instance type, which its compute environments have, and which "
+    "has what they ask for?",
     because="all ranges of nodes must use the same instance type, and a compute environment launches no types but its "
-    "InstanceTypes: a job whose type no compute environment of its queue has stays RUNNABLE",
+    "InstanceTypes: a job whose type no compute environment of its queue has, or which is too small, stays RUNNABLE",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
     unless=("GPU294", "GPU063"),
 )
@@ -75,6 +81,8 @@ def has_one_type(context: Context) -> Problems:
                 fix="one of them in all ranges",
                 ways=first_of((f"{each} in all ranges", replace(task, node_types=(each,))) for each in types),
             )
+        elif not context.fleet.pools and (named := known_type(node_type_of(task) or "")):
+            yield from _on_small_nodes(task, named)
     for task, pools in gangs(context):
         there = tuple(dict.fromkeys(each.name for pool in pools for each in pool.instance_types))
         name = node_type_of(task) or ""
@@ -94,6 +102,26 @@ def has_one_type(context: Context) -> Problems:
                 fix="a type that the compute environment has",
                 ways=(*first_of((each, replace(task, node_types=(each,))) for each in there), *also),
             )
+
+
+def _on_small_nodes(task: Task, named: InstanceType) -> Problems:
+    """A job on nodes of a type that has less than they ask for, where no file says more of its hosts."""
+    asked = {
+        "GPUs": (task.least_gpus, named.gpus),
+        "vCPUs": (known(task.cpu, otherwise=0) // CPU_UNITS_PER_VCPU, named.vcpus),
+        "MiB of memory": (known(task.memory_mib, otherwise=0), named.memory_mib),
+    }
+    lacking = {what: each for what, each in asked.items() if each[0] > each[1]}
+    if lacking and not task.submissions:
+        wanted = and_list(f"{of} {what}" for what, (of, _) in lacking.items())
+        yield Problem(
+            about=task,
+            property_name="InstanceType",
+            value=named.name,
+            message=f"each node of {task.name} asks for {wanted}, and {named} has "
+            f"{and_list(str(has) for _, has in lacking.values())}",
+            fix="an instance type with as much",
+        )
 
 
 @warning(
