@@ -1,17 +1,13 @@
 """Many directories and assemblies in one call: each is a world of its own, and there is one report of all.
 
-What belongs to different teams is not mixed: a name means what has it in the same world. On Linux, many worlds are
-checked by several processes.
+What belongs to different teams is not mixed: a name means what has it in the same world.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, combinations
 
@@ -25,12 +21,9 @@ from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from gpu_constructs.template.model import UndeclaredError
 
-_MANY = 40
-"""Files from which on several processes are quicker: to start them takes as long as to check some of these."""
-
-_PROCESSES = 8
-_WHOLE_CALL = 10
-"""Worlds that may each take the work of a whole call; what comes after these has a part of one."""
+_WHOLE_CALLS = 40
+"""Worlds that may each take the work of a whole call; what comes after these has a part of one, so that no repository
+takes hours."""
 
 _LEAST = STEPS // 20
 
@@ -57,14 +50,20 @@ def check_worlds(worlds: Sequence[World], asked: Asked) -> Report:
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.
     """
-    answers = [*_answers(worlds, asked)]
+    answers, left = list[_Answer](), STEPS * _WHOLE_CALLS
+    for each in worlds:
+        steps = max(_LEAST, min(STEPS, left))
+        with one_call(steps) as work:
+            answers.append(_answer(each, asked))
+        left -= steps - min(work.left, steps)
     # A template that another one nests is judged there, where its parameters are known.
     beyond = frozenset(chain(*(each.beyond for each in answers)))
     for place, world in enumerate(worlds):
         nested = {each for each in world.found if os.path.realpath(each) in beyond} if beyond else set()
         rest = tuple(each for each in world.inputs if each not in nested)
         if nested:
-            answers[place] = _Worker(asked, 1).answer(replace(world, inputs=rest)) if rest else _Answer(report=_NOTHING)
+            with one_call(STEPS):
+                answers[place] = _answer(replace(world, inputs=rest), asked) if rest else _Answer(report=_NOTHING)
     for name in asked.given:
         missing = [each.undeclared[name] for each in answers if name in each.undeclared]
         if missing and len(missing) == len(answers):
@@ -106,66 +105,6 @@ def joined(reports: Sequence[Report]) -> Report:
     )
 
 
-def _answers(worlds: Sequence[World], asked: Asked) -> Iterator[_Answer]:
-    done = 0
-    many = sum(len(each.inputs) for each in worlds) >= _MANY and len(worlds) > 1
-    processes = min(_PROCESSES, len(os.sched_getaffinity(0))) if many and sys.platform == "linux" else 1
-    if processes > 1:
-        from concurrent.futures import BrokenExecutor  # noqa: PLC0415 - as below
-
-        # Where there are no semaphores, or a process is ended from outside, what is left is checked by this one.
-        with suppress(OSError, BrokenExecutor):
-            for each in _answers_of_processes(worlds, asked, processes):
-                yield each
-                done += 1
-    yield from map(_Worker(asked, len(worlds)).answer, worlds[done:])
-
-
-def _answers_of_processes(worlds: Sequence[World], asked: Asked, processes: int) -> Iterator[_Answer]:
-    """What is asked need not be copied to a process that is a copy of this one."""
-    # Loaded where there are so many files that several processes are quicker.
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-    from multiprocessing import get_context  # noqa: PLC0415
-
-    pool = ProcessPoolExecutor(
-        processes, mp_context=get_context("fork"), initializer=_begin, initargs=(asked, len(worlds))
-    )
-    try:
-        yield from pool.map(_answer_of_process, worlds, chunksize=max(1, min(20, len(worlds) // (processes * 4))))
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-class _Worker:
-    """One process, which has so much work for all of its worlds that no repository takes hours."""
-
-    def __init__(self, asked: Asked, worlds: int) -> None:
-        self._asked = asked
-        self._left = STEPS * min(worlds, _WHOLE_CALL)
-
-    def answer(self, world: World) -> _Answer:
-        """Checks one world."""
-        steps = max(_LEAST, min(STEPS, self._left))
-        with one_call(steps) as work:
-            found = _answer(world, self._asked)
-            self._left -= steps - min(work.left, steps)
-        return found
-
-
-_OF_PROCESS: list[_Worker] = []
-
-
-def _begin(asked: Asked, worlds: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
-    _OF_PROCESS[:] = [_Worker(asked, worlds)]
-
-
-def _answer_of_process(world: World) -> _Answer:
-    """An answer without the fleet, which is most of it and stays in its world."""
-    found = _OF_PROCESS[0].answer(world)
-    return replace(found, report=replace(found.report, fleet=Fleet(), counts=found.report.seen))
-
-
 def _answer(world: World, asked: Asked) -> _Answer:
     """Reads and judges one world, without a stack that spoils all."""
     inputs = asked.inputs(world.inputs, found=world.found, lenient=True)
@@ -183,7 +122,6 @@ def _answer(world: World, asked: Asked) -> _Answer:
     missing = frozenset(chain(*(each.shared.exports.missing for each in report.stacks.evaluators[:1])))
     report = replace(
         report,
-        findings=tuple(replace(each, ways=()) for each in report.findings),  # no other process can be given them
         notes=(*report.notes, *_collisions_in(report.stacks)),
         worlds=int(not inputs.is_empty),
         stacks=Stacks(),

@@ -253,17 +253,6 @@ def test_an_assembly_without_the_notes_of_its_app_is_checked(here: Path, capsys:
     assert checked(folder, capsys=capsys)[0] == 0
 
 
-def test_many_directories_are_reported_as_by_one_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number in range(12):
-        put(f"{number}/t.json", template(gpus=str(number % 3)))
-    alone = checked(".", capsys=capsys)[1]
-    monkeypatch.setattr("gpu_constructs.check.worlds._MANY", 12)
-    assert alone == checked(".", capsys=capsys)[1]
-    assert alone["summary"]["checked_apart"] == 12
-
-
 def test_a_repository_of_six_tools_is_judged_directory_by_directory(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
