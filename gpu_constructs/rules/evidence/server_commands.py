@@ -34,12 +34,15 @@ _OTHER_PORT = re.compile("PORT|SAGEMAKER")
 # are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
 # --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
 _OPTION = r"\s+-(?!(?:m|-module)\s+[^-])[^\s;&|]+(?:(?<!standalone)(?<!no.python)\s+(?!-|\S*\.py\b)[^\s;&|]+)?"
+_TORCHRUN = re.compile(r"\btorchrun\s(?!.*--nproc)")
 _PROCESSES = re.compile(
     rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
     r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
 )
 # With these, a command of a shell may be a text or a comment, one of several, run elsewhere or not at all.
 _UNREAD = re.compile(r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s")
+# $(NAME) is a form of Kubernetes; ECS replaces none in Command.
+_REFERENCE = re.compile(r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)")
 _BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
 # As the errors say: https://github.com/vllm-project/vllm/issues/8793, and _derive_context_length in
 # https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py
@@ -66,9 +69,14 @@ def words_of(server: ServerFacts | None, container: Container) -> tuple[str, ...
 
 
 def processes_of_torchrun(container: Container) -> int:
-    """Processes that torchrun starts on each host, the most of several commands; 0 where no number says it."""
+    """Processes that torchrun starts on each host, the most of several commands; 0 where no number says it.
+
+    Its options have defaults in variables: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py
+    """
     text = " ".join(map(str, (*container.entry_point, *container.command)))
-    return 0 if _UNREAD.search(text) else max([int(each[1]) for each in _PROCESSES.finditer(text)], default=0)
+    default = str(dict(container.environment).get("PET_NPROC_PER_NODE", "")) if _TORCHRUN.search(text) else ""
+    found = [int(each[1]) for each in _PROCESSES.finditer(text)]
+    return 0 if _UNREAD.search(text) else max(found, default=int(default) if _PORT.fullmatch(default) else 0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
@@ -108,6 +116,16 @@ def ends_at(container: Container) -> tuple[str, str] | None:
         what = f"names in Command the model {directory}, where no volume is mounted, and ends"
         return what, f"a volume that is mounted at {directory}, or a model of Hugging Face"
     return None
+
+
+def not_replaced(container: Container) -> tuple[str, str] | None:
+    """A variable in Command of a server that is started without a shell, and a fix."""
+    server, words = server_of_entry_point(container), [*map(str, container.command)]
+    found = next(filter(_REFERENCE.fullmatch, words), "")
+    if not found or server is None or not server.is_strict or words[0] in SHELLS:
+        return None
+    what = f"has in Command {found}, which no shell replaces: the server gets it as it is"
+    return what, "the value itself, or EntryPoint sh -c and the whole command as one text"
 
 
 def longer_than_model(container: Container) -> tuple[str, str] | None:

@@ -37,6 +37,7 @@ from gpu_constructs.rules.evidence.server_commands import (
     ends_at,
     longer_than_model,
     model_of,
+    not_replaced,
     processes_of_torchrun,
     server_of_entry_point,
     words_of,
@@ -369,7 +370,8 @@ def _divided(container: Container, said: Mapping[str, object], most: int) -> int
     "at once, with unrecognized arguments or an unknown command; --gpu-memory-utilization is more than 0 and at most "
     "1, --max-model-len of vLLM and --context-length of SGLang no more than max_position_embeddings of the model, and "
     "a model that is a directory needs a volume, since the published images have none",
-    softer="for a long context, since a copy of a model may have another config.json",
+    softer="for a long context, since a copy of a model may have another config.json, and for a variable that no shell "
+    "replaces",
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(context: Context) -> Problems:
@@ -377,7 +379,9 @@ def started_once(context: Context) -> Problems:
         for container in task.containers:
             if found := ends_at(container):
                 yield replace(_problem(task, container, *found), is_certain=True)
-            elif (found := longer_than_model(container)) and not context.has_unknown_variables(task, container):
+            elif context.has_unknown_variables(task, container):
+                continue
+            elif found := not_replaced(container) or longer_than_model(container):
                 yield _problem(task, container, *found)
 
 
