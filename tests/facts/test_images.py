@@ -177,7 +177,6 @@ def test_what_an_image_does_on_a_type_and_why() -> None:
             ("al2023-neuron", "c7i.large", Verdict.CANNOT, "no Neuron device"),
             ("al2-gpu", "g7e.2xlarge", Verdict.CANNOT, "575.57.08 is the first that drives Blackwell"),
             ("al2-gpu", "g7.2xlarge", Verdict.CANNOT, "580.142 is the first"),
-            ("al2-gpu", "g6f.xlarge", Verdict.CANNOT, "GRID"),
             ("al2-inf", "trn2.48xlarge", Verdict.UNCONFIRMED, "old Neuron driver"),
             ("bottlerocket-ecs-3-nvidia-x86_64", "g7.2xlarge", Verdict.UNCONFIRMED, "Bottlerocket"),
             ("bottlerocket-ecs-2-nvidia-x86_64", "g3.4xlarge", Verdict.UNCONFIRMED, "Maxwell"),
