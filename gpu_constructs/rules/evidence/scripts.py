@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
@@ -31,9 +31,10 @@ class Command(NamedTuple):
     ends_script: bool
 
 
-def commands(script: str) -> Iterator[Command]:
-    """The commands of a script up to its end, each character looked at once."""
-    depth, at, end = 0, 0, ""
+def commands(script: str) -> Sequence[Command]:
+    """The commands of a script up to its end that it waits for, each character looked at once."""
+    found: list[Command] = []
+    depth, opened, at, end = 0, 0, 0, ""
     quoted = goes_on = stops = False
     for line in script.splitlines(keepends=True):
         written, start, at = line.rstrip(), at, at + len(line)
@@ -46,49 +47,108 @@ def commands(script: str) -> Iterator[Command]:
             continue
         here = _HERE_DOCUMENT.search(written)
         end = here[1] if here and "<<<" not in written else ""
-        depth = max(0, depth - len(_CLOSES.findall(written)) + len(_OPENS.findall(written)))
+        before, depth = depth, max(0, depth - len(_CLOSES.findall(written)) + len(_OPENS.findall(written)))
+        opened = opened if before else len(found)
         is_certain = not (depth or quoted or goes_on or line[0].isspace())
         if is_certain and _EXIT.fullmatch(written):
-            return
-        yield Command(written, start, is_certain, stops and is_certain)
+            break
+        found.append(Command(written, start, is_certain, stops and is_certain))
+        if before and not depth and _IN_BACKGROUND.search(written):
+            del found[opened:]
         quoted, goes_on = quoted != written.count("'") % 2, written.endswith(("\\", "&&", "||", "|"))
+    return found
 
 
-_STARTS_AGENT = re.compile(
-    r"[ \t]*((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:(?:re)?start|enable[ \t]+--now)[ \t]+(?:ecs|amazon-ecs)(?:\.service)?"
-    r"|service[ \t]+ecs[ \t]+(?:re)?start))[ \t]*(?:$|[;#]|\|\||&&)"
+class _Call(NamedTuple):
+    """What a script asks systemd to do with the ECS agent and waits for: ``start``, or ``enable --now``."""
+
+    said: str
+    verb: str
+    is_certain: bool
+    end: int
+
+
+_STARTS = frozenset({"start", "restart", "reload-or-restart", "enable --now"})
+# A masked unit cannot be started, which a job finds that waits already: unit_start in src/core/unit.c of systemd.
+_STOPS = frozenset({"stop", "mask", "mask --now", "disable --now"})
+_SIMPLE = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[<>]&|&>|[^;&|'"\\])+""")
+_REDIRECTION = re.compile(r"\d?(?:[<>]&|&?>>?|<)[ \t]*\S+")
+_COMPOUND = re.compile(r"(?<!\$)[({]|\b(?:case|do|else|if|then)\b")
+# Commands behind which ``&&`` changes nothing on an image of ECS.
+_SUCCEEDS = re.compile(
+    r"(?:sudo )?(?:true|systemctl (?:daemon-reload|(?:enable|(?:re)?start|stop|unmask) (?:docker|ecs)(?:\.service)?)"
+    r"|service (?:docker|ecs) (?:re)?start)"
 )
-_STOPS_AGENT = re.compile(
-    r"((?:sudo[ \t]+)?(?:systemctl[ \t]+(?:stop|disable|mask)(?:[ \t]+(?:--now|docker))*[ \t]+(?:amazon-)?ecs"
-    r"(?:\.service)?(?:[ \t]+(?:--now|docker))*|service[ \t]+ecs[ \t]+stop))[ \t]*(?:$|[;#]|\|\||&&)"
-)
+_IN_BACKGROUND = re.compile(r"(?<!&)&$")
+_NO_WORDS = re.compile(r"(?:^|\s)#.*")
+_AGENT = re.compile(r"(?:amazon-)?ecs(?:\.service)?")
+_PROGRAM = re.compile(r"(?:/usr)?(?:/s?bin/)?(systemctl|service)")
+_CHANGE_NOTHING = frozenset({"--now", "-q", "--quiet", "-f", "--force", "--no-pager", "--no-ask-password"})
 _MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
-_CHANGES_UNIT = re.compile(r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit")
+# Units of the agent that do not wait for cloud-init: changed ones, and those of the packages for other systems
+# (https://github.com/aws/amazon-ecs-agent, packaging/generic-deb-integrated and generic-rpm-integrated).
+_OTHER_UNIT = re.compile(
+    r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit|amazon-ecs-init\S*\.(?:deb|rpm)\b"
+    r"|\bapt(?:-get)? "
+)
 
 
 def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
     """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
 
-    Scripts that change the unit of the agent are left out: it may wait for nothing then.
+    Scripts after which the unit of the agent may wait for nothing are left out.
     """
-    scripts = (each for each in data.scripts if not _CHANGES_UNIT.search(each))
-    started = ((each, _STARTS_AGENT.match(each.line)) for script in scripts for each in commands(script))
-    found = [(" ".join(start[1].split()), each.is_certain) for each, start in started if start]
+    scripts = (each for each in data.scripts if not _OTHER_UNIT.search(each))
+    found = [(each.said, each.is_certain) for script in scripts for each in _calls(script) if each.verb in _STARTS]
     return min(found, key=lambda each: not each[1], default=None)
 
 
-def keeps_agent_off(data: UserData) -> str:
-    """The command after which the ECS agent certainly does not start; empty without one.
+def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
+    """The command after which the ECS agent certainly does not start, and whether it does not even once.
 
     Its start is a job that waits for cloud-init, and one that conflicts with it takes its place (systemctl(1),
     ``--job-mode=replace``).
     """
     for script in data.scripts:
-        for each in commands(script):
-            found = _STOPS_AGENT.match(each.line) if each.is_certain else None
-            if found and not _MAY_START.search(script, each.at + found.end()):
-                return " ".join(found[1].split())
-    return ""
+        for each in _calls(script):
+            is_off = each.is_certain and each.verb in _STOPS | {"disable"}
+            if is_off and not _MAY_START.search(script, each.end):
+                return each.said, each.verb in _STOPS
+    return None
+
+
+def _calls(script: str) -> Iterator[_Call]:
+    for command in commands(script):
+        line, is_certain = _NO_WORDS.sub("", command.line), command.is_certain
+        waiting: list[_Call] = []
+        simple = list(_SIMPLE.finditer(line))
+        for found, after in zip(simple, [*(each.start() for each in simple[1:]), len(line)], strict=True):
+            words, operator = _REDIRECTION.sub("", found[0]).split(), line[found.end() : after]
+            call = _call(words, command.at + found.end(), certain=is_certain)
+            waiting += [] if call is None else [call]
+            if operator == "&":
+                waiting.clear()
+            if operator in {";", "&"}:
+                yield from waiting
+                waiting, is_certain = [], command.is_certain
+            elif operator != "|":
+                is_certain &= operator == "&&" and _SUCCEEDS.fullmatch(" ".join(words)) is not None
+            if _COMPOUND.search(line):
+                break
+        yield from waiting
+
+
+def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:
+    """The words of a command as a call about the agent; None where it is none, or has options that change more."""
+    at = next((at for at, word in enumerate(words) if word != "sudo" and (at == 0 or word[0] != "-")), 0)
+    program = _PROGRAM.fullmatch(words[at]) if words else None
+    options = {word for word in words[at + 1 :] if word[0] == "-"}
+    rest = [word for word in words[at + 1 :] if word[0] != "-"]
+    if program is None or not rest or not options <= _CHANGE_NOTHING:
+        return None
+    verb, *units = rest if program[1] == "systemctl" else reversed(rest)
+    verb = " ".join((verb, *options & {"--now"}))
+    return _Call(" ".join(words), verb, certain, end) if any(map(_AGENT.fullmatch, units)) else None
 
 
 def ends_at(lacking: str, data: UserData) -> bool | None:

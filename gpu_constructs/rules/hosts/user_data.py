@@ -225,10 +225,10 @@ def runs_to_its_end(pool: Pool) -> Problems:
             is_certain=is_certain and _is_of_cloud_init(pool),
         )
     elif (pool.has_provider or pool.kind is PoolKind.BATCH) and (off := keeps_agent_off(pool.user_data)):
-        is_stopped = " stop" in off or "--now" in off
+        command, is_stopped = off
         what = "so that its hosts never register" if is_stopped else "when a host starts again"
         yield Problem(
-            message=f"after {off} in the user data the agent does not start, {what}",
+            message=f"after {command} in the user data the agent does not start, {what}",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service at the end",
             property_name="UserData",
             is_certain=is_stopped and _is_of_cloud_init(pool),
