@@ -201,7 +201,7 @@ def of_accelerators(
     devices = instance_type.accelerators
     part = devices.partition if devices is not None and devices.vendor is Vendor.NVIDIA and devices.is_fractional else 0
     if demand.gpus:
-        yield from _whole_on_part(demand, instance_type, part) if part else _whole(demand, instance_type)
+        yield from _whole_on_part(demand, instance_type, part, kind) if part else _whole(demand, instance_type)
     if demand.part:
         yield from _part(demand.part, instance_type, part)
     if demand.shared_memory_mib is not None and instance_type.gpus:
@@ -224,17 +224,21 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
         )
 
 
-def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
-    if demand.all_gpus and demand.gpus == 1:
+def _whole_on_part(
+    demand: Demand, instance_type: InstanceType, part: float, kind: PoolKind
+) -> Iterator[Obstacle | Doubt]:
+    """No page refuses one: ecs-init registers a vGPU as any other device (``GetGPUDeviceIDs``, read on 2026-11-30)."""
+    if demand.shared_memory_mib is not None:
+        yield Obstacle(ObstacleKind.SHARING, f"has {part:g} of a GPU, and only whole GPUs are shared through MPS")
+    elif demand.gpus > 1 and not demand.may_be_part:
+        yield Obstacle(ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and {demand.gpus} whole GPUs are asked")
+    elif not demand.may_be_part:
         yield Doubt(
             DoubtKind.UNDOCUMENTED,
-            f"{instance_type} has {part:g} of a GPU, and what ALL means there is not documented",
-            fix=f"ask for {part:g}",
+            f"{instance_type} has {part:g} of a GPU, and what {'ALL means' if demand.all_gpus else 'a whole GPU is'} "
+            "there is not documented",
+            fix="hosts with whole GPUs" if kind is PoolKind.BATCH else f"ask for {part:g}",
         )
-    elif demand.shared_memory_mib is not None:
-        yield Obstacle(ObstacleKind.SHARING, f"has {part:g} of a GPU, and only whole GPUs are shared through MPS")
-    elif not demand.may_be_part:
-        yield Obstacle(ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and whole GPUs are asked")
 
 
 def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:

@@ -109,7 +109,7 @@ def share_of_host(
 
 def _part(task: Task, demand: Demand, instance_type: InstanceType) -> Fraction | None:
     """The part of a host that goes with the accelerators; None where that is not known."""
-    if demand.all_gpus or demand.part or demand.neuron or demand.neuron_devices:
+    if demand.all_gpus or demand.part or demand.neuron or demand.neuron_devices or instance_type.is_fractional:
         return Fraction(1)
     if {*demand.unknown} - {A_CONSTRAINT}:  # a constraint chooses among the types, and each of them counts
         return None

@@ -17,6 +17,8 @@ from tests.placement.given import a_pool, a_task, neuron, shares
         ("0.25", "g6f.2xlarge", True, ""),
         ("0.125", "g6f.2xlarge", UNKNOWN, "is not documented"),
         ("ALL", "g6f.large", UNKNOWN, "what ALL means there is not documented"),
+        ("1", "g6f.large", UNKNOWN, "what a whole GPU is there is not documented; ask for 0.125"),
+        ("2", "g6f.large", False, "has 0.125 of a GPU, and 2 whole GPUs are asked"),
         ("ALL", "c7i.large", False, "GPUs: 1 asked, c7i.large has 0"),
     ],
 )

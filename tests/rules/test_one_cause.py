@@ -129,7 +129,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU060", on(hosts(), FOUR, desired_count=UNKNOWN), id="too many GPUs, a count of the deploy"),
         pytest.param("GPU060", on(hosts(), task(gpu(), memory_limit_mib=25_800)), id="too much memory"),
         pytest.param("GPU060", on(hosts("c7i.xlarge", image=PLAIN), task(gpu())), id="hosts without GPUs"),
-        pytest.param("GPU060", on(hosts("g6f.large"), task(gpu())), id="hosts with a part of a GPU"),
+        pytest.param("GPU060", on(hosts("g6f.large"), task(gpu("2"))), id="hosts with a part of a GPU"),
         pytest.param("GPU060", on(hosts(), task(gpu("0.25"))), id="a part of a GPU on hosts with whole ones"),
         pytest.param("GPU060", on(hosts("g6.xlarge", "g6.12xlarge"), FOUR), id="a smaller type beside the right one"),
         pytest.param("GPU060", replace(elsewhere(hosts(min_instances=4), FOUR), is_whole=True), id="in its cluster"),

@@ -168,10 +168,10 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
 @pytest.mark.parametrize(
     ("instance_type", "asked", "message"),
     [
-        ("c7i.2xlarge", {}, "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
+        ("c7i.2xlarge", {"gpus": "ALL"}, "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
         ("inf2.xlarge", {}, r"inf2.xlarge carries Inferentia2: ECS hands out NVIDIA GPUs only"),
         ("trn1.32xlarge", {}, "carries Trainium: .*fix: add_neuron_container, or"),
-        ("g6f.large", {}, "0.125 of a GPU, and whole GPUs are asked"),
+        ("g6f.large", {"gpus": 2}, "0.125 of a GPU, and 2 whole GPUs are asked"),
         # The hint is a type that has what is asked.
         ("c7i.2xlarge", {"gpus": 1}, "or capacity of a type such as g4dn.xlarge"),
         ("c7i.2xlarge", {"gpus": 8, "efa": True}, "or capacity of a type such as p3dn.24xlarge"),

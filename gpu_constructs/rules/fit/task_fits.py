@@ -259,6 +259,7 @@ def _may_not_fit(task: Task, pool: Pool, found: Fit) -> Problems:
             message=f"{task.name} may not fit on {pool.name}: {doubt.text}",
             fix="ask for less memory" if less is not None else doubt.fix,
             ways=() if less is None else one_way(doubt.fix, less),
+            changes=asked_at(task, HostResource.GPU) if doubt.kind is DoubtKind.UNDOCUMENTED else "",
         )
 
 

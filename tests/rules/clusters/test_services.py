@@ -126,7 +126,7 @@ def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
 
 @pytest.mark.parametrize("expression", [None, "attribute:ecs.instance-type == g6.xlarge"])
 def test_a_run_without_a_strategy_is_told_of_the_provider_that_fits(expression: str | None, tmp_path: Path) -> None:
-    smaller = "g6f.xlarge" if expression is None else "g6.2xlarge"
+    smaller = "c7i.xlarge" if expression is None else "g6.2xlarge"
     resources = with_other_hosts(template(), smaller)["Resources"]
     associated = resources["Association"]["Properties"]
     associated["DefaultCapacityProviderStrategy"] = [{"CapacityProvider": {"Ref": "BigProvider"}, "Weight": 1}]
