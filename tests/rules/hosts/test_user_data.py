@@ -268,6 +268,7 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         *(([f"echo ${{HOME}}; {call} ecs"], Severity.ERROR) for call in CALLS),
         ([WAITS], Severity.ERROR),
         (["sleep 300 && systemctl start ecs"], Severity.WARNING),
+        (["systemctl start docker || systemctl start ecs"], Severity.WARNING),
         (
             [
                 "systemctl mask ecs",
