@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from moto.batch import models, responses, urls
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from .running import RunningEcs
 
 __all__ = ["EmulatedBatch", "install"]
+
+MAX_ENVIRONMENTS = 3
+"""Compute environments of one job queue (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
 
 
 class EmulatedBatch(BatchBackend):
@@ -59,6 +63,24 @@ class EmulatedBatch(BatchBackend):
         environment.end()
         del self._compute_environments[arn]
 
+    def create_job_queue(
+        self,
+        queue_name: str,
+        priority: str,
+        schedule_policy: str | None,
+        state: str,
+        compute_env_order: Any,
+        tags: Any = None,
+    ) -> JobQueue:
+        _check_number(compute_env_order)
+        return super().create_job_queue(queue_name, priority, schedule_policy, state, compute_env_order, tags)
+
+    def update_job_queue(
+        self, queue_name: str, priority: Any, state: Any, compute_env_order: Any, schedule_policy: Any
+    ) -> tuple[str, str]:
+        _check_number(compute_env_order or ())
+        return super().update_job_queue(queue_name, priority, state, compute_env_order, schedule_policy)
+
     def submit_job(  # type: ignore[override]  # of what moto passes on, this is modelled
         self, job_name: str, job_def_id: str, job_queue: str, **request: Any
     ) -> tuple[str, str, str]:
@@ -78,6 +100,8 @@ class EmulatedBatch(BatchBackend):
             if not isinstance(job, EmulatedGang):
                 raise ClientException("nodeOverrides are for multi-node parallel jobs")
             job.change(nodes)
+        if retry := request.get("retry"):
+            job.retry_strategy = retry  # "it overrides the retry strategy defined in the job definition", as a whole
         self._jobs[job.job_id] = cast("Job", job)
         queue.jobs.append(cast("Job", job))
         return job_name, job.job_id, job.arn
@@ -118,6 +142,12 @@ class EmulatedBatch(BatchBackend):
         super().reset()
 
 
+def _check_number(order: Sequence[Any]) -> None:
+    """CreateJobQueue and UpdateJobQueue take up to three, in the words of the API's reference."""
+    if len(order) > MAX_ENVIRONMENTS:
+        raise ClientException("You can associate up to three compute environments with a job queue.")
+
+
 def _submit(self: responses.BatchResponse) -> str:
     backend = cast("EmulatedBatch", self.batch_backend)
     name, job_id, arn = backend.submit_job(
@@ -127,6 +157,7 @@ def _submit(self: responses.BatchResponse) -> str:
         share=self._get_param("shareIdentifier"),
         priority=self._get_param("schedulingPriorityOverride"),
         nodes=self._get_param("nodeOverrides"),
+        retry=self._get_param("retryStrategy"),
     )
     return json.dumps({"jobId": job_id, "jobName": name, "jobArn": arn})
 

@@ -53,6 +53,7 @@ class EmulatedJob:
     def __init__(self, name: str, definition: JobDefinition, queue: JobQueue, share: str, priority: int | None) -> None:
         self.job_name, self.job_definition, self.job_queue, self.share = name, definition, queue, share
         self.priority: int = getattr(definition, "scheduling_priority", 0) if priority is None else priority
+        self.retry_strategy: dict[str, Any] = definition.retry_strategy or {}
         self.job_id = str(uuid.uuid4())
         where = definition.backend
         self.arn = f"arn:aws:batch:{where.region_name}:{where.account_id}:job/{self.job_id}"
@@ -220,7 +221,7 @@ class EmulatedJob:
 
     def _attempt_failed(self, reason: str, code: int | None, why: str = "") -> None:
         self._attempted(reason, code, why)
-        strategy = self.job_definition.retry_strategy or {}
+        strategy = self.retry_strategy
         if len(self.attempts) < int(strategy.get("attempts", 1)) and _retries(strategy, reason, code, why):
             self.status, self.status_reason = "RUNNABLE", reason
         else:

@@ -62,7 +62,13 @@ class JobQueue(Resource):
 
     def update(self, region: Region, properties: Properties) -> None:
         queue = _batch(region)._job_queues[self.physical_resource_id]
-        queue.priority = properties["Priority"]
+        _batch(region).update_job_queue(
+            queue.name,
+            properties["Priority"],
+            properties.get("State", "ENABLED"),
+            camel_case(properties["ComputeEnvironmentOrder"]),
+            properties.get("SchedulingPolicyArn"),
+        )
         queue.time_limits = camel_case(properties.get("JobStateTimeLimitActions", []))  # type: ignore[attr-defined]
 
     def remove(self, region: Region) -> None:

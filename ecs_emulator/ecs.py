@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from moto.ecs import models
 from moto.ecs.exceptions import EcsClientException, ECSException, InvalidParameterException
@@ -159,11 +159,44 @@ class EmulatedEcs(RunningEcs):
         definition = super().register_task_definition(*args, **kwargs)
         definition.requires_compatibilities = compatibilities
         try:
+            _check_containers(definition)
             _check(definition, task_demand(definition), compatibilities or [])
         except TaskDefinitionError as error:
             del self.task_definitions[definition.family][definition.revision]
             raise EcsClientException(str(error)) from error
         return definition
+
+
+_AFTER_ITS_END = frozenset({"SUCCESS", "COMPLETE"})
+
+
+def _check_containers(definition: models.TaskDefinition) -> None:
+    """Refuse what names something that is not there, or waits for an end that ends the task, in the words of ECS.
+
+    They are those of https://github.com/boto/boto3/issues/2436 and https://github.com/ansible/ansible/issues/35751, and
+    of the rules that cdk-preflight tried on AWS.
+    """
+    containers = {each["name"]: each for each in cast("list[dict[str, Any]]", definition.container_definitions)}
+    volumes = {each["name"]: each for each in definition.volumes or ()}
+    for container in containers.values():
+        for mount in container.get("mountPoints") or ():
+            if mount["sourceVolume"] not in volumes:
+                raise TaskDefinitionError(f"Unknown volume '{mount['sourceVolume']}'.")
+        for wait in container.get("dependsOn") or ():
+            awaited = containers.get(wait["containerName"])
+            if awaited is None:
+                raise TaskDefinitionError(
+                    f"Cannot depend on container + '{wait['containerName']}' because it does not exist"
+                )
+            if wait["condition"] in _AFTER_ITS_END and awaited.get("essential", True):
+                raise TaskDefinitionError(
+                    "A dependency container with SUCCESS or COMPLETE condition cannot be an essential container"
+                )
+    for volume in volumes.values():
+        efs = volume.get("efsVolumeConfiguration") or {}
+        by_iam = (efs.get("authorizationConfig") or {}).get("iam") == "ENABLED"
+        if by_iam and efs.get("transitEncryption") != "ENABLED":
+            raise TaskDefinitionError("EFS IAM authorization requires TransitEncryption to be enabled")
 
 
 def _check(definition: models.TaskDefinition, demand: Demand, compatibilities: list[str]) -> None:

@@ -1,21 +1,24 @@
-"""Events that start state machines and go to topics, which moto 5.2.5 sends to logs and queues only.
+"""Events that start state machines, tasks and jobs and go to topics; moto 5.2.5 sends to logs and queues only.
 
-PutEvents takes any source here, so that a test sends what ECS and EC2 send on AWS. Patterns are moto's, which looks
-into no lists of objects. Not modelled: retries, dead-letter queues, input transformers of machines.
+PutEvents takes any source here, so that a test sends what ECS and EC2 send on AWS. ``/emulator/runs/<name>`` says what
+the targets of a rule came to. Patterns are moto's, which looks into no lists of objects. Not modelled: retries of
+EventBridge, dead-letter queues, input transformers of what is started.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from moto.ecs.models import ecs_backends
 from moto.events.models import Rule
 from moto.sns.models import sns_backends
-from moto.stepfunctions.models import stepfunctions_backends
 
-from . import permissions
-from .policies import Call
-from .resource import Region
+from . import switches
+from .schedules import is_run, run_target
+
+if TYPE_CHECKING:
+    from .running import RunningEcs
 
 __all__ = ["install", "message_of"]
 
@@ -40,23 +43,20 @@ def message_of(target: Any, event: Any) -> str:
 
 
 def _send_to_targets(rule: Rule, original_event: Any, transform_input: bool = True) -> None:
-    """Start the executions of the machines among a rule's targets, and send to the others as moto does."""
+    """Run what a rule's targets start, tell topics, and send to the others as moto does."""
     if not rule.event_pattern.get_pattern():
         return  # a rule of a schedule, which no event is meant for; for moto it matches each
-    machines = [each for each in rule.targets if ":stateMachine:" in each["Arn"]]
+    started = [each for each in rule.targets if is_run(each)]
     topics = [each for each in rule.targets if each["Arn"].split(":")[2] == "sns"]
     if rule.state == "ENABLED" and rule.event_pattern.matches_event(original_event):
-        for target in machines:
-            _, _, _, region, account_id, *_ = target["Arn"].split(":")
-            starts_it = [Call("states:StartExecution", target["Arn"])]
-            if permissions.refusal(Region(account_id, region), target.get("RoleArn"), starts_it):
-                continue  # AWS counts a failed invocation
-            starts = stepfunctions_backends[account_id][region].start_execution
-            starts(target["Arn"], "", target.get("Input") or json.dumps(original_event))
+        ecs = cast("RunningEcs", ecs_backends[rule.account_id][rule.region_name])
+        said = [run_target(ecs, rule.name, target, json.dumps(original_event)) for target in started]
+        if said:  # of those that failed, AWS counts a failed invocation
+            switches.write(ecs.where, f"runs/{rule.name}", "; ".join(said))
         for target in topics:
             _, _, _, region, account_id, _ = target["Arn"].split(":")
             sns_backends[account_id][region].publish(message_of(target, original_event), arn=target["Arn"])
-    every, rule.targets = rule.targets, [each for each in rule.targets if each not in machines + topics]
+    every, rule.targets = rule.targets, [each for each in rule.targets if each not in started + topics]
     try:
         _SENT(rule, original_event, transform_input)
     finally:

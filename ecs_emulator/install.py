@@ -98,6 +98,7 @@ PARTS = (
     permissions,
     placement_groups,
     quotas,
+    reservations,
     serializing,
     stack_outputs,
     stacks,

@@ -1,4 +1,4 @@
-"""Capacity reservations and Capacity Blocks for ML; moto 5.2.5 has neither.
+"""Capacity reservations and Capacity Blocks for ML; moto 5.2.5 has neither, nor DescribeCapacityReservations.
 
 One exists where the switch ``/emulator/reservations/<id>`` is set (see `switches`) or a stack has an
 ``AWS::EC2::CapacityReservation``. Its value has the names of DescribeCapacityReservations::
@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from moto.core.responses import ActionResult
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import ec2_backends
+from moto.ec2.responses import EC2Response
 
 from . import switches
 from .resource import Properties, Region, Resource
@@ -37,6 +40,7 @@ __all__ = [
     "expired_instances",
     "find",
     "in_group",
+    "install",
     "matching",
 ]
 
@@ -141,6 +145,50 @@ def _users(region: Region, reservation_id: str) -> list[Instance]:
         for instance in ec2_backends[region.account_id][region.name].all_running_instances()
         if getattr(instance, "capacity_reservation_id", None) == reservation_id
     ]
+
+
+def _state(held: Reservation, region: Region) -> str:
+    time = switches.now(region)
+    if held.end and time >= held.end:
+        return "expired"
+    return "scheduled" if held.start and time < held.start else "active"
+
+
+def _described(held: Reservation, region: Region) -> dict[str, Any]:
+    """As https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html has it."""
+    return {
+        "CapacityReservationId": held.id,
+        "OwnerId": region.account_id,
+        "InstanceType": held.instance_type,
+        "InstancePlatform": "Linux/UNIX",
+        "AvailabilityZone": held.zone,
+        "Tenancy": "default",
+        "TotalInstanceCount": held.total,
+        "AvailableInstanceCount": held.total - len(_users(region, held.id)),
+        "State": _state(held, region),
+        "StartDate": held.start or switches.EPOCH,
+        "EndDate": held.end,
+        "EndDateType": "limited" if held.end else "unlimited",
+        "InstanceMatchCriteria": "open" if held.open else "targeted",
+        "ReservationType": "capacity-block" if held.block else "default",
+    }
+
+
+def _describe(self: EC2Response) -> ActionResult:
+    region = Region(self.current_account, self.region)
+    wanted = self._get_param("CapacityReservationIds", [])
+    known = {name: find(region, name) for name in switches.names(region, "reservations/")}
+    if unknown := [each for each in wanted if each not in known]:
+        raise EC2ClientError(
+            "InvalidCapacityReservationId.NotFound", f"The capacity reservation ID '{unknown[0]}' does not exist"
+        )
+    found = (held for name, held in known.items() if held and (not wanted or name in wanted))
+    return ActionResult({"CapacityReservations": [_described(each, region) for each in found]})
+
+
+def install() -> None:
+    """Answer DescribeCapacityReservations, of whose filters none is modelled."""
+    setattr(EC2Response, "describe_capacity_reservations", _describe)  # noqa: B010
 
 
 class CapacityReservation(Resource):

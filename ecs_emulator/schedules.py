@@ -3,10 +3,11 @@
 moto 5.2.5 keeps the targets of a rule under CloudFormation's names, so that a capacity provider strategy is lost, has
 no resource type for schedules, and runs no task. Here ``/emulator/due`` (`switches`) names rules and schedules whose
 time has come: the next look at their cluster, or at any cluster or jobs for what needs no cluster, runs them, and
-``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. A
-schedule of each minute runs each minute. Not modelled: other recurrence, patterns of events, input transformers,
-retries and dead-letter queues.
-https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html
+``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``, or that
+of PutEvents (`event_targets`). A schedule of each minute runs each minute. Not modelled: other recurrence, input
+transformers, retries of EventBridge, dead-letter queues and the size of an array.
+https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html and
+https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_BatchParameters.html
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .batch import EmulatedBatch
     from .running import RunningEcs
 
-__all__ = ["EventRule", "Schedule", "ScheduleGroup", "run_due"]
+__all__ = ["EventRule", "Schedule", "ScheduleGroup", "is_run", "run_due", "run_target"]
 
 # https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-targets-universal.html
 _SUBMIT = "arn:aws:scheduler:::aws-sdk:batch:submitJob"
@@ -60,7 +61,7 @@ def run_due(ecs: RunningEcs, cluster_arn: str | None) -> None:
                 and each.state == "ENABLED"
                 and _starts_machine(each.target)
             ):
-                _run(ecs, each.name, each.target)
+                run_target(ecs, each.name, each.target, "{}")
     told = switches.read(ecs.where, "due")
     if not told:
         return
@@ -71,7 +72,11 @@ def run_due(ecs: RunningEcs, cluster_arn: str | None) -> None:
         if found and not here:
             later.append(name)
             continue
-        said = [_run(ecs, name, target) if state == "ENABLED" else f"not run: {state}" for state, target in here]
+        event = switches.read(ecs.where, f"events/{name}") or "{}"
+        said = [
+            run_target(ecs, name, target, event) if state == "ENABLED" else f"not run: {state}"
+            for state, target in here
+        ]
         switches.write(ecs.where, f"runs/{name}", "; ".join(said) or "no rule or schedule of this name runs a task")
     if later:
         switches.write(ecs.where, "due", ",".join(later))
@@ -83,11 +88,22 @@ def _starts_machine(target: Properties) -> bool:
     return ":stateMachine:" in target["Arn"]
 
 
+def _submission(target: Properties) -> Properties | None:
+    """The request to SubmitJob of a target; None where it submits no job."""
+    if target["Arn"] == _SUBMIT:
+        asked: Properties = camel_case(json.loads(target.get("Input") or "{}"))
+        return asked
+    if "BatchParameters" not in target:
+        return None
+    return {**camel_case(target["BatchParameters"]), "jobQueue": target["Arn"]}
+
+
 def _is_anywhere(target: Properties) -> bool:
-    return _starts_machine(target) or target["Arn"] == _SUBMIT
+    return _starts_machine(target) or _submission(target) is not None
 
 
-def _is_run(target: Properties) -> bool:
+def is_run(target: Properties) -> bool:
+    """Whether a target is run here, as a task, a state machine or a job."""
     return "EcsParameters" in target or _is_anywhere(target)
 
 
@@ -95,23 +111,22 @@ def _named(region: Region, name: str) -> Iterator[tuple[str, Properties]]:
     """State and target of everything with this name that runs a task."""
     for bus in events_backends[region.account_id][region.name].event_buses.values():
         if name in bus.rules:
-            yield from ((bus.rules[name].state, each) for each in bus.rules[name].targets if _is_run(each))
+            yield from ((bus.rules[name].state, each) for each in bus.rules[name].targets if is_run(each))
     for group in _scheduler(region).schedule_groups.values():
-        if name in group.schedules and _is_run(group.schedules[name].target):
+        if name in group.schedules and is_run(group.schedules[name].target):
             yield group.schedules[name].state, group.schedules[name].target
 
 
-def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
-    """RunTask, StartExecution or SubmitJob as EventBridge calls it; what came of it."""
+def run_target(ecs: RunningEcs, name: str, target: Properties, event: str) -> str:
+    """RunTask, StartExecution or SubmitJob as EventBridge calls it for an event; what came of it."""
     if denied := permissions.refusal(ecs.where, target.get("RoleArn"), _calls(ecs, target)):
         return f"failed: {denied}"
     if _starts_machine(target):
-        event = switches.read(ecs.where, f"events/{name}") or "{}"
         machines = stepfunctions_backends[ecs.where.account_id][ecs.where.name]
         started = machines.start_execution(target["Arn"], "", target.get("Input") or event)
         return f"started {started.execution_arn}"
-    if target["Arn"] == _SUBMIT:
-        return _submit(ecs.where, camel_case(json.loads(target.get("Input") or "{}")))
+    if (job := _submission(target)) is not None:
+        return _submit(ecs.where, job)
     asked = target["EcsParameters"]
     try:
         tasks, failures = ecs.run(
@@ -139,8 +154,7 @@ def _calls(ecs: RunningEcs, target: Properties) -> Iterator[Call]:
     """What is called with the role of a target."""
     if _starts_machine(target):
         yield Call("states:StartExecution", target["Arn"])
-    elif target["Arn"] == _SUBMIT:
-        asked = camel_case(json.loads(target.get("Input") or "{}"))
+    elif (asked := _submission(target)) is not None:
         for name, kind in (("jobQueue", "job-queue"), ("jobDefinition", "job-definition")):
             arn, here = asked.get(name, ""), f"arn:aws:batch:{ecs.where.name}:{ecs.where.account_id}"
             yield Call("batch:SubmitJob", arn if arn.startswith("arn:") else f"{here}:{kind}/{arn}")
@@ -164,6 +178,7 @@ def _submit(where: Region, asked: Properties) -> str:
             share=asked.get("shareIdentifier"),
             priority=asked.get("schedulingPriorityOverride"),
             nodes=asked.get("nodeOverrides"),
+            retry=asked.get("retryStrategy"),
         )
     except AWSError as error:
         return f"failed: {error.message}"

@@ -20,6 +20,9 @@ from .install import install
 
 log = logging.getLogger(__name__)
 
+_IN_XML = "<Response><Errors><Error><Code>InvalidAction</Code><Message>{}</Message></Error></Errors></Response>"
+"""The error of EC2 and of other services whose answers are XML, of an action that they do not have."""
+
 Application = Callable[[Any, Any], Iterable[bytes]]
 
 
@@ -46,7 +49,8 @@ def _one_at_a_time(application: Application) -> Application:
             except NotImplementedError as error:
                 log.warning("not answered: %s", error)  # such as an operation that neither moto nor the emulator has
                 start_response("501 Not Implemented", [("Content-Type", "text/plain")])
-                return [str(error).encode()]
+                is_query = environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded")
+                return [(_IN_XML if is_query else "{}").format(error).encode()]
 
     return answer
 

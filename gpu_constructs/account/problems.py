@@ -129,6 +129,7 @@ _KINDS = (
     _Kind(_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
     _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
     _Kind(_codes("OptInRequired"), "the account has not enabled what {call} is about{region} ({code})", ""),
+    _Kind(_codes("501 InvalidAction UnknownOperation"), "what answers{region} does not know {call} ({code})", ""),
     _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
     _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -163,3 +164,43 @@ def test_a_task_definition_that_ecs_refuses_is_not_registered(account: Account, 
 
     with pytest.raises(ClientError, match="Invalid GPU resource requirement"):
         account.client("ecs").register_task_definition(family="refused", containerDefinitions=[container])
+
+
+_EFS = {"fileSystemId": "fs-1", "authorizationConfig": {"iam": "ENABLED"}}
+
+
+@pytest.mark.parametrize(
+    ("container", "volumes", "said"),
+    [
+        ({"mountPoints": [{"sourceVolume": "gone", "containerPath": "/m"}]}, [], "Unknown volume 'gone'."),
+        (
+            {"dependsOn": [{"containerName": "first", "condition": "SUCCESS"}]},
+            [],
+            "A dependency container with SUCCESS or COMPLETE condition cannot be an essential container",
+        ),
+        ({"dependsOn": [{"containerName": "gone", "condition": "START"}]}, [], "'gone' because it does not exist"),
+        ({}, [{"name": "home", "efsVolumeConfiguration": _EFS}], "requires TransitEncryption to be enabled"),
+    ],
+    ids=["volume", "essential", "container", "transit encryption"],
+)
+def test_a_task_definition_whose_parts_do_not_go_together_is_refused(
+    account: Account, container: dict[str, Any], volumes: list[dict[str, Any]], said: str
+) -> None:
+    register = account.client("ecs").register_task_definition
+    first = {"name": "first", "image": "i", "memory": 1}
+    second = {**first, "name": "second", **container}
+
+    with pytest.raises(ClientError, match=said):
+        register(family="refused", containerDefinitions=[first, second], volumes=volumes)
+
+
+def test_a_task_definition_whose_parts_go_together_is_registered(account: Account) -> None:
+    waits = {"dependsOn": [{"containerName": "first", "condition": "SUCCESS"}]}
+    first = {"name": "first", "image": "i", "memory": 1, "essential": False}
+    second = {**first, "name": "second", "essential": True, **waits, "mountPoints": [{"sourceVolume": "home"}]}
+    encrypted = {"name": "home", "efsVolumeConfiguration": {**_EFS, "transitEncryption": "ENABLED"}}
+
+    ecs = account.client("ecs")
+    taken = ecs.register_task_definition(family="taken", containerDefinitions=[first, second], volumes=[encrypted])
+
+    ecs.deregister_task_definition(taskDefinition=taken["taskDefinition"]["taskDefinitionArn"])

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from ecs_emulator.launch_settings import refusals, settings_of
 from ecs_emulator.local import Local, NotDeployedError
 
@@ -186,7 +187,27 @@ def test_a_reservation_can_be_part_of_the_stack(cloud: Local) -> None:
     stack = cloud.deploy(sized(template, 1))
 
     assert len(instances(cloud)) == 1
+    describe = cloud.account.client("ec2").describe_capacity_reservations
+    (held,) = describe()["CapacityReservations"]
+    assert (held["State"], held["TotalInstanceCount"], held["AvailableInstanceCount"]) == ("active", 1, 0)
+    assert describe(CapacityReservationIds=[held["CapacityReservationId"]])["CapacityReservations"] == [held]
+    with pytest.raises(ClientError, match="does not exist"):
+        describe(CapacityReservationIds=["cr-gone"])
     cloud.destroy(stack)
+
+
+def test_a_reservation_is_scheduled_then_active_then_expired(cloud: Local) -> None:
+    held = {"InstanceType": "p5.48xlarge", "AvailabilityZone": "us-east-1a", "ReservationType": "capacity-block"}
+    held |= {"StartDate": "2026-12-01T11:30:00Z", "EndDate": "2026-12-02T11:30:00Z"}
+    cloud.switch("reservations/cr-1", json.dumps(held))
+    states = []
+    for day in (1, 2, 3):
+        cloud.switch("now", f"2026-12-0{day}T00:00:00Z")
+        (said,) = cloud.account.client("ec2").describe_capacity_reservations()["CapacityReservations"]
+        states.append(said["State"])
+
+    assert (states, said["ReservationType"]) == (["scheduled", "active", "expired"], "capacity-block")
+    assert said["EndDate"].isoformat() == "2026-12-02T11:30:00+00:00"
 
 
 BLOCK_TARGET = {"CapacityReservationTarget": {"CapacityReservationId": "cr-block"}}
