@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 OfConstructs: TypeAlias = Literal[
     "cpu-units",
+    "exit-codes",
     "fixed-tasks",
     "gpus-not-measured",
     "imported-topic",

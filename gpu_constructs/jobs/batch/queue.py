@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import aws_cdk as cdk
@@ -18,7 +19,7 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.arguments import known_seconds, require_kind, seconds_of, whole_number, whole_seconds
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.validation import GpuChecks
+from gpu_constructs.cdk.validation import GpuChecks, warn
 from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
@@ -28,7 +29,7 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions
+from gpu_constructs.jobs.batch.job_options import OWN_CODE, FairShares, JobOptions
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.jobs.batch.watch import BatchWatch
 from gpu_constructs.jobs.job_task import warn_of_lost_hours
@@ -39,6 +40,7 @@ _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
 _STUCK = 1800
 _REASONS = batch.JobStateTimeLimitActionsReason
+_TORCHRUN = re.compile(r"(?:\S*/)?(?:torchrun|python[0-9.]* -m torch\.distributed\.run)(?:\s|$)")
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
 
@@ -67,6 +69,14 @@ class GpuBatchJob(BatchWork):
         super().__init__(queue, construct_id, queue=queue, plan=plan, image=image, command=command)
         if plan.places.checkpoints is None:
             warn_of_lost_hours(self, plan.pools, plan.task.attempt_seconds)
+        lost = plan.retries.hidden_by_torchrun if _TORCHRUN.match(" ".join(command or ())) else []
+        if lost:
+            warn(
+                self,
+                "exit-codes",
+                f"torchrun ends with {OWN_CODE} whatever its script ends with, so that exit_codes={lost} never repeat "
+                f"the job; exit_codes=[{OWN_CODE}], which repeats mistakes as well",
+            )
         self.job_definition: batch.EcsJobDefinition = self._define(
             batch.EcsJobDefinition, plan, container=self.container
         )

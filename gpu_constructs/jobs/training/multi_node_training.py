@@ -19,14 +19,12 @@ from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.fleet.purchase import moment
 from gpu_constructs.jobs.batch.environment import BatchEnvironment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import JobOptions
+from gpu_constructs.jobs.batch.job_options import FIRST_OF_SHELL, OWN_CODE, BatchRetries, JobOptions
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
 from gpu_constructs.rules.finding import and_list, or_list
 
-_OWN_CODE = 1  # of an exception in Python, which is how torchrun ends whatever its processes ended with
-_FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
 # As GPU294 says it.
 _ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"
 
@@ -108,7 +106,7 @@ class MultiNodeTraining(BatchWork):
             if isinstance(volume, batch.EfsVolume):
                 queue.hosts.require_same_vpc(volume.file_system, argument="volumes")
         gpus, seconds = known(plan.asked.gpus), plan.task.attempt_seconds
-        _require_launch(chosen, gpus, seconds, plan.retries.exit_codes)
+        _require_launch(chosen, gpus, seconds, plan.retries)
         for each in queue.environments:
             _require_near(each, seconds)
         super().__init__(
@@ -174,7 +172,7 @@ def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
 
 
 def _require_launch(
-    launcher: TrainingLauncher, gpus: int, attempt_seconds: int | Unknown | None, exit_codes: Sequence[int]
+    launcher: TrainingLauncher, gpus: int, attempt_seconds: int | Unknown | None, retries: BatchRetries
 ) -> None:
     """Refuses more processes than GPUs, a wait that is longer than an attempt, and exit codes that never come."""
     processes, waits = launcher.processes_per_host, launcher.waits_seconds
@@ -194,14 +192,13 @@ def _require_launch(
             allowed=f"less than {attempt_seconds} seconds",
             fix="a shorter join_within, or a longer timeout",
         )
-    lost = [each for each in exit_codes if _OWN_CODE < each < _FIRST_OF_SHELL]
-    if launcher.tool is Tool.TORCHRUN and lost:
+    if launcher.tool is Tool.TORCHRUN and (lost := retries.hidden_by_torchrun):
         raise IncompatibleError(
-            f"torchrun ends with {_OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
+            f"torchrun ends with {OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
             argument="exit_codes",
             value=lost[0],
-            allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
-            fix=f"exit code {_OWN_CODE}, which repeats mistakes as well, or another launcher",
+            allowed=f"{OWN_CODE}, or {FIRST_OF_SHELL} to 255",
+            fix=f"exit code {OWN_CODE}, which repeats mistakes as well, or another launcher",
         )
 
 

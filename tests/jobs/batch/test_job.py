@@ -7,6 +7,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk.assertions import Annotations, Match
 
 from gpu_constructs import (
     BatchRetries,
@@ -67,6 +68,13 @@ def test_a_job_has_a_time_limit_and_retries_by_cause_with_an_end(site: Site) -> 
         ("RETRY", "76"),
         ("EXIT", "*"),
     ]
+
+
+@pytest.mark.parametrize(("program", "code", "count"), [("torchrun", 75, 1), ("torchrun", 137, 0), ("python", 75, 0)])
+def test_exit_codes_that_torchrun_hides_are_a_warning(site: Site, program: str, code: int, count: int) -> None:
+    job(site, queue(site), retries=BatchRetries(exit_codes=[code]), command=[program, "train.py"])
+    found = Annotations.from_stack(site.stack).find_warning("*", Match.string_like_regexp("torchrun ends with 1"))
+    assert len(found) == count
 
 
 def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site) -> None:
