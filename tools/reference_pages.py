@@ -138,7 +138,7 @@ def _room_of(thing: type | Callable[..., object]) -> str:
 def _constructor(thing: object) -> Callable[..., object] | None:
     """What users call, themselves, to get it: a value with attributes alone is made by its methods."""
     if isinstance(thing, type):
-        return vars(thing)["__init__"] if docstring_of(thing).arguments else None
+        return thing.__init__ if docstring_of(thing).arguments else None  # type: ignore[misc] # of the class itself
     return thing if callable(thing) else None
 
 

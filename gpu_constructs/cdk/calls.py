@@ -8,7 +8,6 @@ construct that exists, so that an app that catches the error and goes on does no
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,28 +22,27 @@ from constructs import IConstruct, IValidation, Node
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, UnknownNameError, shown
+from gpu_constructs.facts.values import compiled
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
-_DUPLICATE = re.compile(r"There is already a Construct with name '(?P<id>.*)' in [^\s\[]+(?: \[(?P<scope>.*)\])?")
+_DUPLICATE = r"There is already a Construct with name '(?P<id>.*)' in [^\s\[]+(?: \[(?P<scope>.*)\])?"
 # The text of aws-cdk-lib/aws-ec2/lib/vpc.js.
-_NO_GROUP = re.compile(r"no subnet groups with name '(?P<name>.*)' in this VPC\. Available names: (?P<names>[^\n]*)")
+_NO_GROUP = r"no subnet groups with name '(?P<name>.*)' in this VPC\. Available names: (?P<names>[^\n]*)"
 # The text of Stack.of in aws-cdk-lib/core/lib/stack.js.
 _OUTSIDE = "should be created in the scope of a Stack"
 _SCOPE = "scope"
 _IN_A_STACK = "self, where a Stack defines it"
 
 # What typeguard says of an argument before anything is sent to Node.
-_WRONG_TYPE = re.compile(
-    r"type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead", re.DOTALL
-)
+_WRONG_TYPE = r"(?s)type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead"
 # What jsii says of a value inside an argument before anything is made of it.
 _NOT_SENT = "SerializationError"
 _NOT_OF_JSII = "__jsii_type__"
-_KEY = re.compile(r"Key '(?P<key>[^']+)'")
-_MODULE = re.compile(r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])")
+_KEY = r"Key '(?P<key>[^']+)'"
+_MODULE = r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])"
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
 
 _PACKAGE = __name__.partition(".")[0]
@@ -114,13 +112,13 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
     try:
         yield
     except TypeError as error:
-        wrong = _WRONG_TYPE.search(str(error))
+        wrong = compiled(_WRONG_TYPE).search(str(error))
         if wrong is None:
             raise
         expected = wrong["expected"].removeprefix("one of (").rstrip(")")
-        kinds = [_MODULE.sub("", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
+        kinds = [compiled(_MODULE).sub("", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
         raise InvalidValueError(
-            f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}",
+            f"expects {' or '.join(kinds)}, got {compiled(_MODULE).sub('', wrong['got'])}",
             argument=wrong["argument"],
             fix=_IN_A_STACK if wrong["argument"] == _SCOPE else None,
         ) from None
@@ -130,7 +128,7 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
         raise InvalidValueError("a value has a type that CDK cannot take") from None
     except RuntimeError as error:
         if _NOT_SENT in f"{error}{error.__cause__}":
-            wrong = _KEY.search(str(error))
+            wrong = compiled(_KEY).search(str(error))
             where = f"{wrong['key']}: " if wrong else ""
             raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
         if _OUTSIDE in str(error):
@@ -139,11 +137,11 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
                 argument=_SCOPE,
                 fix=_IN_A_STACK,
             ) from None
-        if duplicate := _DUPLICATE.search(str(error)):
+        if duplicate := compiled(_DUPLICATE).search(str(error)):
             within = duplicate["scope"] or ""
             path = next((each.node.path for each in near() if each.node.id == within), within)
             raise taken(duplicate["id"], path or "the app") from None
-        if no_group := _NO_GROUP.search(str(error)):
+        if no_group := compiled(_NO_GROUP).search(str(error)):
             names = no_group["names"].split(",")
             raise UnknownNameError(
                 f"the VPC has no subnet group {shown(no_group['name'])}; it has {', '.join(names)}",

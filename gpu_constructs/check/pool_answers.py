@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from gpu_constructs.facts.prices import Price, dollars, on_demand_price
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import by_hand

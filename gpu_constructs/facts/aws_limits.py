@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from gpu_constructs.facts.model import InstanceType
+from gpu_constructs.facts.values import compiled
 
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
@@ -26,7 +27,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProv
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
 """
-ECS_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+ECS_NAME = r"[A-Za-z0-9_-]{1,255}"
 
 RESERVED_PROVIDER_PREFIXES = ("aws", "ecs", "fargate")
 """How the name of a capacity provider cannot begin.
@@ -35,7 +36,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProv
 """
 
 # `us-gov-west-1`, `us-isob-east-1` and `eusc-de-east-1` among them; no page states a pattern.
-_REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
+_REGION = r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}"
 
 # Capacity provider strategies and clusters
 
@@ -209,7 +210,7 @@ def reserved_prefix(provider: str) -> str | None:
 
 def is_region(text: str) -> bool:
     """Whether text has the form of a region's name, in any partition."""
-    return _REGION.fullmatch(text) is not None
+    return compiled(_REGION).fullmatch(text) is not None
 
 
 # EBS volumes of type gp3: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html and

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import compiled, dataclass
 
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
 # Letters of targets:
@@ -97,17 +97,17 @@ _PYTORCH = "pytorch/pytorch"
 # https://github.com/pytorch/pytorch/issues/31285, https://github.com/vllm-project/vllm/issues/17901).
 _FIRST_WITH_WHEELS: Mapping[str, tuple[int, int]] = {_PYTORCH: (2, 6), "vllm/vllm-openai": (0, 0)}
 # AWS's images, and copies of them under their names.
-_OF_AWS = re.compile(
+_OF_AWS = (
     r"(?:public\.ecr\.aws/deep-learning-containers|[0-9]{12}\.dkr\.ecr\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?)/"
     r"(?:huggingface-|djl-)?(?:pytorch|tensorflow|inference|vllm|sglang)(?:-(?:training|inference|tgi-inference))?"
 )
-_WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
-_LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
-_SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
+_WITH_LIBRARIES = r"-(?:runtime|devel)(?![a-z])"
+_LEADING = r"(\d{1,2})\.(\d{1,2})(?![0-9])"
+_SUFFIX = r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])"
 
 # The compute capability of the GPUs that an image of text-embeddings-inference is for: README.md and
 # backends/candle/src/compute_cap.rs of https://github.com/huggingface/text-embeddings-inference.
-_TEI = re.compile(r"ghcr\.io/huggingface/text-embeddings-inference:(?:(turing|86|89|hopper|100|120)-|(?=\d+\.\d))")
+_TEI = r"ghcr\.io/huggingface/text-embeddings-inference:(?:(turing|86|89|hopper|100|120)-|(?=\d+\.\d))"
 _TEI_FOR = {"120": (12, 0), "100": (10, 0), "hopper": (9, 0), "89": (8, 9), "86": (8, 6), "": (8, 0), "turing": (7, 5)}
 
 # NVIDIA's minor version compatibility: the first driver branch of a major version.
@@ -132,14 +132,14 @@ def cuda_image(image: str) -> CudaImage | None:
     """
     repository, tag = image_name(image)
     if repository in _TOOLKITS:
-        leading = _LEADING.match(tag)
+        leading = compiled(_LEADING).match(tag)
         if leading is None:
             return None
-        has_libraries = _WITH_LIBRARIES.search(tag) is not None
+        has_libraries = compiled(_WITH_LIBRARIES).search(tag) is not None
         return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
     releases = _RELEASES.get(repository)
-    is_of_aws = _OF_AWS.fullmatch(repository) is not None
-    suffix = _SUFFIX.search(tag) if releases or is_of_aws or repository == _PYTORCH else None
+    is_of_aws = compiled(_OF_AWS).fullmatch(repository) is not None
+    suffix = compiled(_SUFFIX).search(tag) if releases or is_of_aws or repository == _PYTORCH else None
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(*releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
     is_compatible = is_of_aws or repository.startswith("nvcr.io/nvidia/")
@@ -150,13 +150,13 @@ def cuda_image(image: str) -> CudaImage | None:
 
 def made_for(image: str) -> tuple[Cuda, str] | None:
     """The compute capability that an image needs, and its features as of `runs_on`, as far as its name says it."""
-    found = _TEI.match(image)
+    found = compiled(_TEI).match(image)
     return None if found is None else (_TEI_FOR[found[1] or ""], "f")
 
 
 def tag_made_for(image: str, gpus: Iterable[Cuda]) -> str:
     """The tag of an image that needs a compute capability with which its version runs on all GPUs; empty for none."""
-    found, there = _TEI.match(image), [*gpus]
+    found, there = compiled(_TEI).match(image), [*gpus]
     version = "" if found is None else image[found.end() :].partition("@")[0]
     fitting = (first for first, target in _TEI_FOR.items() if all(runs_on(each, target, "f") for each in there))
     return next((f"{first}-{version}".removeprefix("-") for first in fitting if found), "")
@@ -198,7 +198,7 @@ def is_target(target: Cuda, features: str = "") -> bool:
 
 
 def _may_have_ptx(repository: str, tag: str) -> bool:
-    first, version = _FIRST_WITH_WHEELS.get(repository), _LEADING.match(tag.removeprefix("v"))
+    first, version = _FIRST_WITH_WHEELS.get(repository), compiled(_LEADING).match(tag.removeprefix("v"))
     return first is None or version is None or (int(version[1]), int(version[2])) < first
 
 

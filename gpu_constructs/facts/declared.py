@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, fields
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from gpu_constructs.facts import catalogue
 from gpu_constructs.facts.budget import ENTRIES, NAME
 from gpu_constructs.facts.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.facts.names import name_problem
+from gpu_constructs.facts.values import compiled, dataclass
 
 _EXAMPLE = "DeclaredInstanceType('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
 
@@ -259,8 +259,8 @@ _FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("
 MOST_DEVICES = 1000
 """More GPUs or Neuron devices than any host has."""
 
-_CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
-_MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
+_CAPABILITY = r"([1-9][0-9]?)\.([0-9])"
+_MODEL = rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}"
 
 
 Fields = Mapping[str, tuple[str, Callable[[object], object | None]]]
@@ -334,16 +334,16 @@ def _architecture(value: object) -> str | None:
     return next((each.value for each in Architecture if value in (each, each.value)), None)
 
 
-def text_like(pattern: re.Pattern[str]) -> Callable[[object], str | None]:
+def text_like(pattern: str) -> Callable[[object], str | None]:
     """What keeps a text of a form."""
-    return lambda value: value if isinstance(value, str) and pattern.fullmatch(value) else None
+    return lambda value: value if isinstance(value, str) and compiled(pattern).fullmatch(value) else None
 
 
 def _capability(value: object) -> tuple[int, int] | None:
     match value:
         case [int(major), int(minor)] if whole_number(1, 99)(major) and whole_number(0, 9)(minor) is not None:
             return major, minor
-    written = _CAPABILITY.fullmatch(str(value)) if isinstance(value, (str, float)) else None
+    written = compiled(_CAPABILITY).fullmatch(str(value)) if isinstance(value, (str, float)) else None
     return (int(written[1]), int(written[2])) if written else None
 
 

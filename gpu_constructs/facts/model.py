@@ -6,11 +6,9 @@ Nothing here knows where the data comes from; that is `catalogue`.
 
 from __future__ import annotations
 
-import re
+from gpu_constructs.facts.values import StrEnum, compiled, dataclass
 
-from gpu_constructs.facts.values import StrEnum, dataclass
-
-_GIGABIT = re.compile(r"(?:([0-9]+)x )?([0-9.]+) Gigabit")  # `4x 100 Gigabit` is four cards
+_GIGABIT = r"(?:([0-9]+)x )?([0-9.]+) Gigabit"  # `4x 100 Gigabit` is four cards
 
 
 class Architecture(StrEnum):
@@ -113,7 +111,7 @@ class Network:
     @property
     def gbps(self) -> float | None:
         """The bandwidth in Gbit/s, bursts where it is ``Up to 25 Gigabit``; None without a number, as ``Moderate``."""
-        found = _GIGABIT.search(self.performance or "")
+        found = compiled(_GIGABIT).search(self.performance or "")
         return None if found is None else int(found[1] or 1) * float(found[2])
 
 

@@ -18,7 +18,7 @@ from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.facts.model import InstanceType, Vendor
 from gpu_constructs.facts.model_shapes import ModelShape, model_named
 from gpu_constructs.facts.servers import ServerFacts, uses_other_hosts
-from gpu_constructs.facts.values import StrEnum, dataclass
+from gpu_constructs.facts.values import StrEnum, compiled, dataclass
 
 CONTEXT = 8192
 """Tokens of a sequence where nothing else is said."""
@@ -66,7 +66,7 @@ _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
 # Weights that are not all on the GPUs, another context, and options in a file.
-_CHANGES_SIZE = re.compile(r"--(?:.*offload|(?:hf-)?config|rope-|.*override|load-format|torchao)")
+_CHANGES_SIZE = r"--(?:.*offload|(?:hf-)?config|rope-|.*override|load-format|torchao)"
 _QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
@@ -236,7 +236,7 @@ def served(model: str, said: Mapping[str, object], server: ServerFacts) -> Model
     # ParallelConfig in https://github.com/vllm-project/vllm/blob/main/vllm/config/parallel.py.
     copies = prod(size for kind, (_, size) in sizes.items() if kind not in {"tensor", "pipeline"})
     is_elsewhere = uses_other_hosts(said) or server.has_other_copies(said)
-    is_open = not copies or is_elsewhere or any(map(_CHANGES_SIZE.match, said))
+    is_open = not copies or is_elsewhere or any(map(compiled(_CHANGES_SIZE).match, said))
     if found is None or is_open or (copies > 1 and found[0].has_experts):
         return None
     shape, precision = found

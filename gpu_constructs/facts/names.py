@@ -16,11 +16,12 @@ from typing import NamedTuple
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.model import Vendor
+from gpu_constructs.facts.values import compiled
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
-_FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
+_FAMILY = r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*"
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
-_SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
+_SIZE = r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?"
 AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
 """The id of a machine image, as a whole text."""
 _RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
@@ -48,8 +49,8 @@ IN_BOTTLEROCKET: Mapping[str, str] = {
 https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 """
 
-_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
-_LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
+_DOCKER_HUB = r"(?:index\.|registry-1\.)?docker\.io/"
+_LETTERS_AND_GENERATION = r"([a-z]{1,20})([0-9]{0,3})"
 _MOST = 3
 _ALIKE = 0.8
 
@@ -63,22 +64,22 @@ class ImageName(NamedTuple):
 
 def image_name(image: str) -> ImageName:
     """The name of a container image, without its digest."""
-    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
+    name = compiled(_DOCKER_HUB).sub("", image, count=1).partition("@")[0]
     head, colon, tag = name.rpartition(":")
     return ImageName(head, tag) if colon and "/" not in tag else ImageName(name, "")
 
 
 def is_family_name(name: str) -> bool:
     """Whether a family can have this name."""
-    return len(name) <= NAME and _FAMILY.fullmatch(name) is not None
+    return len(name) <= NAME and compiled(_FAMILY).fullmatch(name) is not None
 
 
 def name_problem(name: str) -> str:
     """Why no instance type can have this name; empty if one can."""
     family, dot, size = name[:NAME].partition(".")
-    if len(name) > NAME or not dot or not _FAMILY.fullmatch(family):
+    if len(name) > NAME or not dot or not compiled(_FAMILY).fullmatch(family):
         return "a name is a family, a dot and a size, in lower case"
-    return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
+    return "" if compiled(_SIZE).fullmatch(size) else f"EC2 has never had a size {shown(size)}"
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -100,7 +101,7 @@ def matches(pattern: str, name: str) -> bool:
 
 def letters_of(family: str) -> str:
     """What stands before the generation: ``p`` of ``p6-b200``, ``trn`` of ``trn2``; empty without a generation."""
-    found = _LETTERS_AND_GENERATION.match(family)
+    found = compiled(_LETTERS_AND_GENERATION).match(family)
     return found[1] if found and found[2] else ""
 
 
@@ -128,7 +129,7 @@ def nearest_types(wanted: str, families: Mapping[str, Sequence[str]]) -> tuple[s
 
 
 def _distance(wanted: str, family: str) -> tuple[float, int, str]:
-    generations = (_LETTERS_AND_GENERATION.match(each) for each in (wanted, family))
+    generations = (compiled(_LETTERS_AND_GENERATION).match(each) for each in (wanted, family))
     asked, has = (int(found[2]) if found and found[2] else 0 for found in generations)
     return -SequenceMatcher(None, wanted, family).ratio(), abs(asked - has), family
 
@@ -198,15 +199,15 @@ REGIONS = frozenset(
 )
 """The regions of all partitions."""
 
-_NEWER = re.compile(
-    "({})-({})-[1-9]".format(*("|".join(sorted({each.rsplit("-", 2)[part] for each in REGIONS})) for part in (0, 1)))
+_NEWER = "({})-({})-[1-9]".format(
+    *("|".join(sorted({each.rsplit("-", 2)[part] for each in REGIONS})) for part in (0, 1))
 )
 """Another number, or another direction, of a part of the world in which AWS is."""
 
 
 def may_be_region(text: object) -> bool:
     """Whether it is the name of a region, or may be that of a newer one."""
-    return isinstance(text, str) and (text in REGIONS or _NEWER.fullmatch(text) is not None)
+    return isinstance(text, str) and (text in REGIONS or compiled(_NEWER).fullmatch(text) is not None)
 
 
 def nearest_regions(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 
@@ -14,10 +13,10 @@ from gpu_constructs.facts.model import Architecture, Vendor
 NO_ACCELERATOR = "none"
 """Instead of a vendor, for an image without a driver."""
 
-_VERSION = re.compile(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")
-_AGENT_VERSION = re.compile(r"[1-9]\.[0-9]{1,4}\.[0-9]{1,4}")
+_VERSION = r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?"
+_AGENT_VERSION = r"[1-9]\.[0-9]{1,4}\.[0-9]{1,4}"
 _OPEN = frozenset({"driver_branch", "driver_version", "agent_version", "has_mps_service", "image_device"})
-_DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
+_DEVICE = r"/dev/[a-z0-9/]{1,60}"
 
 
 def own_image(facts: Mapping[str, object]) -> Image:

@@ -19,23 +19,23 @@ from typing import Any
 from gpu_constructs.facts import records
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.values import StrEnum, dataclass
+from gpu_constructs.facts.values import StrEnum, compiled, dataclass
 
-_COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
-_VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
+_COMFYUI = r"(?i)(?:^|/)[^/:@]{0,64}comfy-?ui"
+_VERSION = r"v?([0-9]{1,3})\.([0-9]{1,3})"
 _PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
-_OPTION = re.compile(r"--[^=]+")
-_DECIMAL = re.compile(r"[0-9]{0,8}\.?[0-9]{1,8}")
+_OPTION = r"--[^=]+"
+_DECIMAL = r"[0-9]{0,8}\.?[0-9]{1,8}"
 # vLLM and SGLang read options with argparse, and end with "expected one argument"
 # (https://docs.vllm.ai/en/stable/cli/serve.html); SGLang has neither of these.
 _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 # With these, and with Ray, GPUs of other hosts may take part, and with those some copies of the model may run there:
 # https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
-_OTHER_HOSTS = re.compile("--nnodes|-n|--(?:master|dist-init|nccl-init)-addr")
-_COPIES = re.compile("--?(?:data-parallel|dp|headless|num-gpus|ulysses|enable-cfg)")  # the last: SGLang Diffusion
+_OTHER_HOSTS = "--nnodes|-n|--(?:master|dist-init|nccl-init)-addr"
+_COPIES = "--?(?:data-parallel|dp|headless|num-gpus|ulysses|enable-cfg)"  # the last: SGLang Diffusion
 # Of SGLang: copies of the attention alone are within the GPUs of --tp, untold for DeepSeek's sparse attention in 0.5.3:
 # https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py
-_WITHIN_TENSOR = re.compile("--enable-(?:dp-attention|.*prefill)|deepseek|glm", re.IGNORECASE)
+_WITHIN_TENSOR = "(?i)--enable-(?:dp-attention|.*prefill)|deepseek|glm"
 
 
 class MadeFor(StrEnum):
@@ -135,14 +135,15 @@ class ServerFacts:
         sizes = {kind: (each, int(of) if re.fullmatch("[0-9]{1,4}", of) else 0) for kind, (each, of) in told.items()}
         if "data" in sizes and self.has_other_copies(said):
             sizes["data"] = sizes.pop("data_here", (sizes["data"][0], 1))
-        is_shared = "data_here" not in kinds and any(_WITHIN_TENSOR.search(f"{each} {said[each]}") for each in said)
+        is_within = compiled(_WITHIN_TENSOR).search
+        is_shared = "data_here" not in kinds and any(is_within(f"{each} {said[each]}") for each in said)
         if "tensor" in sizes and is_shared:
             sizes.pop("data", None)
         return sizes
 
     def has_other_copies(self, said: Mapping[str, object]) -> bool:
         """Whether it is told more of copies of the model than their number: some of them may run on other hosts."""
-        return any(_COPIES.match(each) and each not in self.parallel.get("data", ()) for each in said)
+        return any(compiled(_COPIES).match(each) and each not in self.parallel.get("data", ()) for each in said)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
         """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""
@@ -161,7 +162,7 @@ class ServerFacts:
         """The first compute capability that its image for arm64 has code for; None where its version is not known."""
         tag = image_name(image).tag
         is_new = tag in {"", "latest"} and "@" not in image
-        return needed_in(image, self.arm64_gpus_from) if is_new or _VERSION.match(tag) else None
+        return needed_in(image, self.arm64_gpus_from) if is_new or compiled(_VERSION).match(tag) else None
 
     def directory_of_model(self, words: Sequence[str]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
@@ -176,7 +177,7 @@ class ServerFacts:
     def refuses(self, words: Sequence[str]) -> tuple[str, str] | None:
         """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
         part = arguments_in(words).get(_PART, "")
-        if _DECIMAL.fullmatch(part) and not 0 < float(part) <= 1:
+        if compiled(_DECIMAL).fullmatch(part) and not 0 < float(part) <= 1:
             return f"{_PART} {part}, which is not above 0 and at most 1", f"{_PART} 0.9"
         if not self.is_strict:
             return None
@@ -186,7 +187,7 @@ class ServerFacts:
             if option in with_value and value.startswith("--"):
                 return f"{option} without a value", f"a value after {option}"
         for option, _, value in (each.partition(" ") for each in words):
-            if value and _OPTION.fullmatch(option):
+            if value and compiled(_OPTION).fullmatch(option):
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
         return None
 
@@ -204,7 +205,8 @@ def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
 
 def uses_other_hosts(said: Mapping[str, object]) -> bool:
     """Whether GPUs of other hosts may take part, so that those of one container need not be enough."""
-    return any(value == "ray" or (_OTHER_HOSTS.fullmatch(each) and value != "1") for each, value in said.items())
+    of_others = compiled(_OTHER_HOSTS).fullmatch
+    return any(value == "ray" or (of_others(each) and value != "1") for each, value in said.items())
 
 
 def _pair(version: str) -> tuple[int, int]:
@@ -220,7 +222,7 @@ def needed_in(image: str, versions: Mapping[str, str]) -> tuple[int, int] | None
 
 def _version_in(image: str) -> tuple[float, float]:
     """The version in the tag of an image; one that is no version counts as new."""
-    found = _VERSION.match(image_name(image).tag)
+    found = compiled(_VERSION).match(image_name(image).tag)
     return (inf, inf) if found is None else (int(found[1]), int(found[2]))
 
 
@@ -236,7 +238,7 @@ def server_of_image(image: str) -> ServerFacts | None:
     """The server that a container image runs, as far as its name, or the group of names that it is in, says so."""
     name = image_name(image).repository
     found = _by_repository().get(name) or _by_repository().get(f"{name.rpartition('/')[0]}/")
-    return known_servers()["comfyui"] if found is None and _COMFYUI.search(image) else found
+    return known_servers()["comfyui"] if found is None and compiled(_COMFYUI).search(image) else found
 
 
 def made_for_devices(image: str) -> MadeFor | None:

@@ -1,9 +1,9 @@
-"""Python's ``dataclass``, which makes frozen classes with slots in half of the time.
+"""Python's ``dataclass``, which makes classes in half of the time.
 
 A process that checks one template makes some 180 of them first. Python's own writes, compiles and runs six functions
 for each, which took as long as the check. Of these only ``__init__`` has to be written for its class, when the first
-value is made: the others are the same for all, or read the values by the names of the fields. What the command line
-loads is made with it. For the same reason a room has some names as `loaded_later`.
+value is made: the others are the same for all, or read the values by the names of the fields. All classes of the
+package are made with it. For the same reason a room has some names as `loaded_later`.
 
 `by_identity` is a memory of what was derived from such values, found again by the objects themselves. Comparing or
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
@@ -16,16 +16,17 @@ their values.
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from enum import Enum
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped", "loaded_later"]
+__all__ = ["Identical", "Named", "StrEnum", "by_identity", "compiled", "dataclass", "grouped", "loaded_later"]
 
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -38,6 +39,12 @@ def grouped(pairs: Iterable[tuple[_Key, _Grouped]]) -> dict[_Key, list[_Grouped]
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A regular expression, compiled when it is first asked for: an app of one task matches with a third of them."""
+    return re.compile(pattern)
 
 
 class Named(Enum):
@@ -54,16 +61,15 @@ class StrEnum(str, Enum):
 
 
 def _dataclass(
-    *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True, order: bool = False
+    *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True
 ) -> Callable[[type[Any]], type[Any]]:
-    if not (frozen and slots) or order:
-        return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only, eq=eq, order=order)
-    with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
+    with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
 
     def made(cls: type[Any]) -> type[Any]:
         written = {name for name, value in vars(cls).items() if value is not None}
         value: type[Any] = with_fields(cls)
-        methods = {"__init__": _WhenAsked(value), **_METHODS, **(_comparison(value) if eq else {})}
+        methods = {"__init__": _WhenAsked(value), "__repr__": _text, **(_FROZEN if frozen else {})}
+        methods |= _comparison(value, frozen=frozen) if eq else {}
         for name in methods.keys() - written:
             setattr(value, name, methods[name])
         return value
@@ -111,8 +117,14 @@ def _initializer(cls: type[Any]) -> Callable[..., None]:
         if each.init:
             (by_name if each.kw_only else by_place).append(parameter)
         if each.init or each.default is not MISSING:
-            names[f"set_{name}"] = getattr(cls, name).__set__  # of its slot: a third of the time of object.__setattr__
-            body.append(f"set_{name}(self, {value if each.init else default})")
+            given = value if each.init else default
+            if "__setattr__" not in vars(cls):
+                body.append(f"self.{name} = {given}")
+            elif "__slots__" not in vars(cls):
+                body.append(f"self.__dict__[{name!r}] = {given}")
+            else:  # a third of the time of object.__setattr__
+                names[f"set_{name}"] = getattr(cls, name).__set__
+                body.append(f"set_{name}(self, {given})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
@@ -123,7 +135,7 @@ def _initializer(cls: type[Any]) -> Callable[..., None]:
     return made
 
 
-def _comparison(cls: type[Any]) -> Mapping[str, Callable[..., Any]]:
+def _comparison(cls: type[Any], *, frozen: bool) -> Mapping[str, Callable[..., Any] | None]:
     compared = _values_of([each for each in fields(cls) if each.compare])
     hashed = _values_of([each for each in fields(cls) if (each.compare if each.hash is None else each.hash)])
 
@@ -133,7 +145,7 @@ def _comparison(cls: type[Any]) -> Mapping[str, Callable[..., Any]]:
     def hash_of(self: object) -> int:
         return hash(hashed(self))
 
-    return {"__eq__": equal, "__hash__": hash_of}
+    return {"__eq__": equal, "__hash__": hash_of if frozen else None}
 
 
 def _values_of(some: Sequence[Field[Any]]) -> Callable[[object], Any]:
@@ -162,8 +174,7 @@ def _restore(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - copies and 
         object.__setattr__(self, each.name, value)
 
 
-_METHODS: Mapping[str, Callable[..., Any]] = {
-    "__repr__": _text,
+_FROZEN: Mapping[str, Callable[..., Any]] = {
     "__setattr__": _refuse_value,
     "__delattr__": _refuse_deletion,
     "__getstate__": _state,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field, replace
 from enum import Enum
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 
@@ -83,7 +82,7 @@ class Origin:
         return replace(self, path=(*self.path, *path), line=self.line if line is None else line)
 
 
-_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
+_ID = r"subnet-[0-9a-f]{8,17}"
 # What CDK writes until its command line has looked the zones up: ``dummy1a`` and so on (aws-cdk-lib/core/lib/stack.ts).
 _NOT_LOOKED_UP = "dummy"
 
@@ -141,7 +140,7 @@ class WayOut:
 
 def written_subnet_id(text: object) -> str | None:
     """The id of a subnet as written; None for anything else, such as what stands for one until it is looked up."""
-    return text if isinstance(text, str) and _ID.fullmatch(text) else None
+    return text if isinstance(text, str) and compiled(_ID).fullmatch(text) else None
 
 
 def written_zone(text: object) -> str | None:

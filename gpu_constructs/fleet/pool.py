@@ -103,7 +103,7 @@ _OWN = "custom"  # instead of a release
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What every type of one pool must have in common.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
@@ -14,6 +13,7 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.facts.values import dataclass
 
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
 # A name, or where the execution of a job says it.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from gpu_constructs.cdk.arguments import exit_code, known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import unexpected
+from gpu_constructs.facts.values import dataclass
 
 NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})

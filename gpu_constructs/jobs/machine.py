@@ -9,8 +9,6 @@ the list is not read.
 
 from __future__ import annotations
 
-import re
-
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
@@ -23,7 +21,7 @@ from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 # https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
-_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
+_NAME = r"(?a)[0-9A-Za-z_-]{1,80}"
 
 
 def require_machine_name(name: str | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ from gpu_constructs.cdk.policies import service_of_this_account
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.cdk.validation import warn
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown, unexpected
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.jobs.data import INPUT, JobData
 from gpu_constructs.jobs.messages import kept
 

@@ -14,7 +14,6 @@ page is short, and of each task only its ARN and its group are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
@@ -30,6 +29,7 @@ from gpu_constructs.cdk.state_parts import (
 )
 from gpu_constructs.cluster.monitoring.events import STOPPED_BY_RECOVERY
 from gpu_constructs.facts.aws_limits import ENDED, LOST_HOST, NOT_STARTED
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600

@@ -5,7 +5,6 @@ ECS places by number of GPUs, so a task lands on a host that does not serve its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -21,7 +20,7 @@ from gpu_constructs.facts.gpu_features import (
     MPS_SERVICE,
     precision,
 )
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     GPU_SUPPORT,
@@ -38,7 +37,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
-_RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
+_RELEASE = r"(?<!\d)2023\.0\.(\d{8})(?!\d)"
 
 
 def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
@@ -194,7 +193,7 @@ def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | 
 def _released(image: HostImage) -> str | None:
     if image.image.operating_system is not OperatingSystem.AMAZON_LINUX_2023 or image.release is None:
         return None
-    found = _RELEASE.search(image.release)
+    found = compiled(_RELEASE).search(image.release)
     return found[1] if found else None
 
 

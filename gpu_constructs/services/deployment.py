@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate, pairwise
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
 from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less, rollout_percentages, slots_taken
 from gpu_constructs.tasks.task_target import Capacity

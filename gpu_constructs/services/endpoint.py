@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -13,6 +12,7 @@ from gpu_constructs.cluster.capacity.gpu_capacity import require_known_groups
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 

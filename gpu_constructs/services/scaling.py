@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
@@ -17,6 +16,7 @@ from gpu_constructs.cdk.kinds import checked, names_checked
 from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.errors import unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MAX_STEP_ADJUSTMENTS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.services.endpoint import ServiceEndpoint
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aws_cdk import aws_ecs as ecs
 
@@ -13,6 +13,7 @@ from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.placement.pool_profile import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import REFUSED_ON_MANAGED, ContainerOptions, host_ports, refused_on_managed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import aws_cdk as cdk
@@ -14,6 +14,7 @@ from constructs import Construct
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.errors import InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import MAX_BASE, MAX_WEIGHT
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.rollout import task_slots

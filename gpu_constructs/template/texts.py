@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from gpu_constructs.facts.budget import DEPTH, TEXT, work
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import PIECE, RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value, pieces_of
 
@@ -16,10 +16,9 @@ _Piece = str | Reference | DynamicReference | Placeholder | Unknown
 HOLE = f"{PIECE}([0-9]{{1,7}}){PIECE}"
 """What stands in a text for a piece that is not text: the number of the piece."""
 
-_HOLE = re.compile(HOLE)
 
 # A placeholder of Jinja, as Sceptre takes it, that is a whole text.
-_UNFILLED = re.compile(r"\{\{ *[A-Za-z_][\w.]{0,255} *\}\}")
+_UNFILLED = r"\{\{ *[A-Za-z_][\w.]{0,255} *\}\}"
 
 
 def with_holes(pieces: Iterable[Value]) -> tuple[str, list[Value]]:
@@ -37,7 +36,7 @@ def with_holes(pieces: Iterable[Value]) -> tuple[str, list[Value]]:
 
 def without_holes(text: str, held: Sequence[Value]) -> Iterator[Value]:
     """The pieces of a text, or of a part of it, in which pieces have holes."""
-    for index, each in enumerate(_HOLE.split(text)):
+    for index, each in enumerate(compiled(HOLE).split(text)):
         yield held[int(each)] if index % 2 and int(each) < len(held) else each
 
 
@@ -56,7 +55,7 @@ def written(value: Value) -> str | None:
 
 def resolvable(text: str) -> str | Reference | DynamicReference | Text | Unknown:
     """A text as the deploy will see it: what it resolves is unknown, and what a program fills in before."""
-    if text[:2] == "{{" and _UNFILLED.fullmatch(text):
+    if text[:2] == "{{" and compiled(_UNFILLED).fullmatch(text):
         return UNKNOWN
     return joined([text]) if is_resolved_later(text) else text
 
@@ -159,9 +158,9 @@ def _is_whole(value: Value) -> bool:
 
 
 # A text in quotes, be it one that is not closed, so that each character is looked at once; or a piece outside of one.
-_QUOTED_OR_HOLE = re.compile(rf'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|({HOLE})', re.DOTALL)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_VARIABLE = re.compile(r"\$\{([A-Za-z0-9_]{1,255})\}")
+_QUOTED_OR_HOLE = rf'(?s)("(?:[^"\\]|\\.)*(?:"|\\?\Z))|({HOLE})'
+_SURROGATE = r"\\u[dD][89a-fA-F]"
+_VARIABLE = r"\$\{([A-Za-z0-9_]{1,255})\}"
 _CHARACTERS_OF_STEP = 10
 
 
@@ -184,10 +183,10 @@ def _parsed(pieces: Iterable[Value]) -> Value:
     flat, held = with_holes(pieces)
     if len(flat) > TEXT or not work().takes(len(flat) // _CHARACTERS_OF_STEP):
         return None
-    quoted = _QUOTED_OR_HOLE.sub(lambda found: found[1] or f'"{found[2]}"', flat)
+    quoted = compiled(_QUOTED_OR_HOLE).sub(lambda found: found[1] or f'"{found[2]}"', flat)
     try:
         data: Value = json.loads(quoted, parse_constant=str)
-        if _SURROGATE.search(flat):
+        if compiled(_SURROGATE).search(flat):
             json.dumps(data, ensure_ascii=False).encode()  # half a character cannot be written into any report
     except (ValueError, RecursionError):
         return None
@@ -204,7 +203,7 @@ def _with_variables(value: str | Text, variables: Mapping[str, Value]) -> Iterat
     """A text in pieces, with values in the place of variables; unknown from where these are too long together."""
     length = 0
     for piece in pieces_of(value):
-        for index, part in enumerate(_VARIABLE.split(piece) if isinstance(piece, str) else [piece]):
+        for index, part in enumerate(compiled(_VARIABLE).split(piece) if isinstance(piece, str) else [piece]):
             if index % 2 == 0:
                 yield part
                 continue

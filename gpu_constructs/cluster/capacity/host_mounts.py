@@ -12,7 +12,6 @@ A unit of systemd mounts at every boot. The ECS agent requires it, so that a hos
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import field
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
     from aws_cdk import aws_fsx as fsx
     from aws_cdk import aws_s3 as s3
 
-_PATH = re.compile(rf"(?!{MOUNT_POINT})/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}){{1,4}}")
-_MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
+_PATH = rf"(?!{MOUNT_POINT})/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}){{1,4}}"
+_MOUNT_NAME = r"[A-Za-z0-9_-]{1,8}"
 # A command takes what begins with - for an option.
-_PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
+_PREFIX = r"(?!/*-)[A-Za-z0-9._=/-]{0,512}"
 # The known parts of a name that goes into the script, which root runs.
-_NAME = re.compile(r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*")
+_NAME = r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

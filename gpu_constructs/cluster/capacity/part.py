@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import NO_USER_DATA, Pool, UserData
 
 

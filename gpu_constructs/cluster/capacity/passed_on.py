@@ -21,6 +21,7 @@ from gpu_constructs.cluster.capacity.user_data import ATTRIBUTES, SETTINGS, gene
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PurchaseOption, UserData, known
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _INSTEAD: Mapping[str, str] = {
 }
 _OURS = frozenset({"ECS_CLUSTER", GPU_SUPPORT, "ECS_WARM_POOLS_CHECK", INSTANCE_ATTRIBUTES, *SETTINGS})
 _ARCHITECTURE = "gpu.arch"
-_ATTRIBUTE = re.compile(r"(?!ecs\.|com\.amazonaws\.)[\w./-]{1,128}=(?! )[\w.@/: -]{1,128}(?<! )", re.ASCII)
+_ATTRIBUTE = r"(?a)(?!ecs\.|com\.amazonaws\.)[\w./-]{1,128}=(?! )[\w.@/: -]{1,128}(?<! )"
 _MOST_ATTRIBUTES = 10
 _DAY, _MOST_DAYS, _UNITS = 24 * 3600, 365, {"h": 3600, "m": 60, "s": 1}
 
@@ -188,7 +189,7 @@ def _require_attributes(given: Mapping[str, str], pool: Pool) -> None:
     argument, most = "instance_attributes", _MOST_ATTRIBUTES - len(ATTRIBUTES)
     for name, value in given.items():
         _require_not_ours(name, argument, ATTRIBUTES)
-        if not _ATTRIBUTE.fullmatch(f"{name}={value}"):
+        if not compiled(_ATTRIBUTE).fullmatch(f"{name}={value}"):
             problem = f"{shown(name)}: {shown(value)} is no attribute that a host may be given"
             fix = "a name of letters, digits, - _ . and /, not of ECS; a value of these, @, : and spaces within"
             raise InvalidValueError(problem, argument=argument, value=value, fix=fix)

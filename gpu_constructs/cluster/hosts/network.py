@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from gpu_constructs.cdk.arguments import require_same_place
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_list_token, is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, unexpected
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -138,10 +137,10 @@ def _known_number(value: float | None) -> int | Unknown:
 
 
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
-_ID = re.compile(r"cr-(?:[0-9a-f]{8}|[0-9a-f]{17})")
+_ID = r"cr-(?:[0-9a-f]{8}|[0-9a-f]{17})"
 
 # The pattern of the Resource Groups API (botocore 1.44.5, GroupStringV2).
-_GROUP = re.compile(
+_GROUP = (
     r"arn:aws(?:-[a-z]+)*:resource-groups:[a-z]{2}(?:-[a-z]+)+-\d:[0-9]{12}:group/"
     r"(?:[a-zA-Z0-9_.-]{1,300}|[a-zA-Z0-9_.-]{1,150}/[a-z0-9]{26})"
 )

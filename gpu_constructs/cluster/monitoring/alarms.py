@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from gpu_constructs.cdk.arguments import seconds_of
 from gpu_constructs.cluster.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRIC, Formula, WatchedCluster, WatchedPool
 from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.facts.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns

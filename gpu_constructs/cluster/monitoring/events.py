@@ -7,7 +7,6 @@ delivers at least once, so a number may be too high by one (https://docs.aws.ama
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import aws_cdk as cdk
@@ -26,6 +25,7 @@ from gpu_constructs.facts.aws_limits import (
     SERVICE_ACTION,
     TASK_STATE,
 )
+from gpu_constructs.facts.values import dataclass
 
 METRIC_NAMESPACE = "GpuConstructs"
 """Namespace of the metrics that the daemon sends."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -12,6 +11,7 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.pool_profile import FairShare
 
 if TYPE_CHECKING:

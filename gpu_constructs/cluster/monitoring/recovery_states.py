@@ -16,7 +16,6 @@ protection nor managed termination protection holds it back
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
@@ -31,6 +30,7 @@ from gpu_constructs.cdk.state_parts import (
     text_matches,
 )
 from gpu_constructs.cluster.monitoring.events import FAULT_SOURCE, STOPPED_BY_RECOVERY
+from gpu_constructs.facts.values import dataclass
 
 KEY = "Id"
 """The key of the table, which has an item for each day with a fault."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.cluster.monitoring.events import COUNTED, METRIC_NAMESPACE, METRICS, namespace_of_events
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.placement.destinations import carries_gpus
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import aws_cdk as cdk
@@ -17,10 +15,11 @@ from gpu_constructs.cdk.arguments import exit_code, flag, known_number, of_form,
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.jobs.data import DataOptions
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
-_IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
+_IDENTIFIER = r"[A-Za-z0-9]{1,255}"
 _LARGEST_SHARE = 1000
 _SHARES = "shares={'research': 3, 'nightly': 1}"
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gpu_constructs.cdk.arguments import flag, known_number, of_kind, seconds_of, variables, whole_seconds
@@ -13,6 +13,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.facts.declared import MOST_DEVICES
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ResourceRequirement, Scheduler, Task
 from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions, require_volumes
 from gpu_constructs.jobs.data import JobPlaces

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +23,7 @@ from gpu_constructs.cdk.arguments import known_number, known_seconds, texts
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.jobs.batch.job_options import LOST_NODE
 
 _DEFAULT_PORT = 29500

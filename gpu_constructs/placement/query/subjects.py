@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_ATTRIBUTE_LENGTH
-from gpu_constructs.facts.values import Named, dataclass
+from gpu_constructs.facts.values import Named, compiled, dataclass
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""
@@ -33,11 +33,11 @@ NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html#attributes
 """
-_COUNT = re.compile(r"[0-9]{1,9}")
-_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}")
+_COUNT = r"[0-9]{1,9}"
+_VERSION = r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}"
 # The page's "valid date formats": 2018-06-18T22:28:28+00:00, 2018-06-18T22:28:28Z, 2018-06-18T22:28:28, 2018-06-18
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html).
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:[0-9]{2})?)?"
 
 
 class Operator(Named):
@@ -121,19 +121,20 @@ def operators_of(subject: Subject) -> frozenset[Operator]:
 def is_date(argument: str) -> bool:
     """Whether an argument is a date in one of the four documented formats."""
     try:
-        return bool(_DATE.fullmatch(argument)) and bool(dt.datetime.fromisoformat(argument.replace("Z", "+00:00")))
+        has_form = compiled(_DATE).fullmatch(argument) is not None
+        return has_form and bool(dt.datetime.fromisoformat(argument.replace("Z", "+00:00")))
     except ValueError:
         return False
 
 
 def count_of(argument: str) -> int | None:
     """Read a number of tasks; None if it is none."""
-    return int(argument) if _COUNT.fullmatch(argument) else None
+    return int(argument) if compiled(_COUNT).fullmatch(argument) else None
 
 
 def version_of(argument: str) -> tuple[int, ...] | None:
     """Read a version of the agent; None if it is none."""
-    return tuple(map(int, argument.split("."))) if _VERSION.fullmatch(argument) else None
+    return tuple(map(int, argument.split("."))) if compiled(_VERSION).fullmatch(argument) else None
 
 
 def text_problem(text: str) -> str | None:
@@ -160,8 +161,7 @@ def argument_problem(subject: Subject, operator: Operator, argument: str) -> str
     return problem
 
 
-_TOKEN = re.compile(
-    r"""
+_PIECE = r"""(?x)
     (?P<part>
         \((?!\?) | \) | \|
       | [\^$] (?![*+?{])                      # Java repeats these, Python does not
@@ -172,10 +172,8 @@ _TOKEN = re.compile(
       | [^\\\[{()|^$]
     )
     (?P<repeat> (?: [*+?] | \{[0-9]{1,3}(?:,[0-9]{0,3})?\} ) \?? )?
-    """,
-    re.VERBOSE,
-)
-_GREEDY = re.compile(r"[*+?]|\{.*\}")
+    """
+_GREEDY = r"[*+?]|\{.*\}"
 _MOST_GROUPS = 40
 _MOST_WAYS = 1 << 17
 """Ways to match one value, at most: two repetitions without end, and some alternatives. Each takes some 10 ns."""
@@ -231,9 +229,9 @@ def _tokens(pattern: str) -> tuple[list[tuple[str, str]], int]:
     """Parts with their repetitions, as far as the two languages are alike, and where that ends."""
     tokens: list[tuple[str, str]] = []
     at = 0
-    while found := _TOKEN.match(pattern, at):
+    while found := compiled(_PIECE).match(pattern, at):
         part, repeat = found["part"], found["repeat"] or ""
-        is_possessive = part == "+" and tokens and _GREEDY.fullmatch(tokens[-1][1])
+        is_possessive = part == "+" and tokens and compiled(_GREEDY).fullmatch(tokens[-1][1])
         if is_possessive or (part == ")" and repeat not in {"", "?", "??"}) or (part in "(|" and repeat[:1] == "{"):
             break
         tokens.append((part, repeat))

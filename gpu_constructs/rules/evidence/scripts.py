@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
 from gpu_constructs.placement.pool_profile import is_object_of_texts
 
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*[\"']?(\w+)")
-_OPENS = re.compile(r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$")
-_CLOSES = re.compile(r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]")
-_EXIT = re.compile(r"exit\b[ \t\d]*(?:#.*)?")
-_STOPS_AT_ERRORS = re.compile(r"#!\S*sh[ \t]+-[a-df-z]*e|set[ \t]+(?:-[a-df-z]*e|-o[ \t]+errexit)")
-_GOES_ON_AFTER_ERRORS = re.compile(r"\s*set[ \t]+(?:\+[a-df-z]*e|\+o[ \t]+errexit)")
+_HERE_DOCUMENT = r"<<-?[ \t]*[\"']?(\w+)"
+_OPENS = r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$"
+_CLOSES = r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]"
+_EXIT = r"exit\b[ \t\d]*(?:#.*)?"
+_STOPS_AT_ERRORS = r"#!\S*sh[ \t]+-[a-df-z]*e|set[ \t]+(?:-[a-df-z]*e|-o[ \t]+errexit)"
+_GOES_ON_AFTER_ERRORS = r"\s*set[ \t]+(?:\+[a-df-z]*e|\+o[ \t]+errexit)"
 
 
 class Command(NamedTuple):
@@ -41,19 +42,20 @@ def commands(script: str) -> Sequence[Command]:
         if end:
             end = "" if written.strip() == end else end
             continue
-        stops = stops or (not depth and _STOPS_AT_ERRORS.match(written) is not None)
-        stops = stops and _GOES_ON_AFTER_ERRORS.match(written) is None
+        stops = stops or (not depth and compiled(_STOPS_AT_ERRORS).match(written) is not None)
+        stops = stops and compiled(_GOES_ON_AFTER_ERRORS).match(written) is None
         if not written or written.lstrip().startswith("#"):
             continue
-        here = _HERE_DOCUMENT.search(written)
+        here = compiled(_HERE_DOCUMENT).search(written)
         end = here[1] if here and "<<<" not in written else ""
-        before, depth = depth, max(0, depth - len(_CLOSES.findall(written)) + len(_OPENS.findall(written)))
+        before = depth
+        depth = max(0, depth - len(compiled(_CLOSES).findall(written)) + len(compiled(_OPENS).findall(written)))
         opened = opened if before else len(found)
         is_certain = not (depth or quoted or goes_on or line[0].isspace())
-        if is_certain and _EXIT.fullmatch(written):
+        if is_certain and compiled(_EXIT).fullmatch(written):
             break
         found.append(Command(written, start, is_certain, stops and is_certain))
-        if before and not depth and _IN_BACKGROUND.search(written):
+        if before and not depth and compiled(_IN_BACKGROUND).search(written):
             del found[opened:]
         quoted, goes_on = quoted != written.count("'") % 2, written.endswith(("\\", "&&", "||", "|"))
     return found
@@ -71,23 +73,23 @@ class _Call(NamedTuple):
 _STARTS = frozenset({"start", "restart", "reload-or-restart", "enable --now"})
 # A masked unit cannot be started, which a job finds that waits already: unit_start in src/core/unit.c of systemd.
 _STOPS = frozenset({"stop", "mask", "mask --now", "disable --now"})
-_SIMPLE = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[<>]&|&>|[^;&|'"\\])+""")
-_REDIRECTION = re.compile(r"\d?(?:[<>]&|&?>>?|<)[ \t]*\S+")
-_COMPOUND = re.compile(r"(?<!\$)[({]|\b(?:case|do|else|if|then)\b")
+_SIMPLE = r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[<>]&|&>|[^;&|'"\\])+"""
+_REDIRECTION = r"\d?(?:[<>]&|&?>>?|<)[ \t]*\S+"
+_COMPOUND = r"(?<!\$)[({]|\b(?:case|do|else|if|then)\b"
 # Commands behind which ``&&`` changes nothing on an image of ECS.
-_SUCCEEDS = re.compile(
+_SUCCEEDS = (
     r"(?:sudo )?(?:true|systemctl (?:daemon-reload|(?:enable|(?:re)?start|stop|unmask) (?:docker|ecs)(?:\.service)?)"
     r"|service (?:docker|ecs) (?:re)?start)"
 )
-_IN_BACKGROUND = re.compile(r"(?<!&)&$")
-_NO_WORDS = re.compile(r"(?:^|\s)#.*")
-_AGENT = re.compile(r"(?:amazon-)?ecs(?:\.service)?")
-_PROGRAM = re.compile(r"(?:/usr)?(?:/s?bin/)?(systemctl|service)")
+_IN_BACKGROUND = r"(?<!&)&$"
+_NO_WORDS = r"(?:^|\s)#.*"
+_AGENT = r"(?:amazon-)?ecs(?:\.service)?"
+_PROGRAM = r"(?:/usr)?(?:/s?bin/)?(systemctl|service)"
 _CHANGE_NOTHING = frozenset({"--now", "-q", "--quiet", "-f", "--force", "--no-pager", "--no-ask-password"})
-_MAY_START = re.compile(r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b")
+_MAY_START = r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b"
 # Units of the agent that do not wait for cloud-init: changed ones, and those of the packages for other systems
 # (https://github.com/aws/amazon-ecs-agent, packaging/generic-deb-integrated and generic-rpm-integrated).
-_OTHER_UNIT = re.compile(
+_OTHER_UNIT = (
     r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit|amazon-ecs-init\S*\.(?:deb|rpm)\b"
     r"|\bapt(?:-get)? "
 )
@@ -98,7 +100,7 @@ def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
 
     Scripts after which the unit of the agent may wait for nothing are left out.
     """
-    scripts = (each for each in data.scripts if not _OTHER_UNIT.search(each))
+    scripts = (each for each in data.scripts if not compiled(_OTHER_UNIT).search(each))
     found = [(each.said, each.is_certain) for script in scripts for each in _calls(script) if each.verb in _STARTS]
     return min(found, key=lambda each: not each[1], default=None)
 
@@ -112,18 +114,18 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     for script in data.scripts:
         for each in _calls(script):
             is_off = each.is_certain and each.verb in _STOPS | {"disable"}
-            if is_off and not _MAY_START.search(script, each.end):
+            if is_off and not compiled(_MAY_START).search(script, each.end):
                 return each.said, each.verb in _STOPS
     return None
 
 
 def _calls(script: str) -> Iterator[_Call]:
     for command in commands(script):
-        line, is_certain = _NO_WORDS.sub("", command.line), command.is_certain
+        line, is_certain = compiled(_NO_WORDS).sub("", command.line), command.is_certain
         waiting: list[_Call] = []
-        simple = list(_SIMPLE.finditer(line))
+        simple = list(compiled(_SIMPLE).finditer(line))
         for found, after in zip(simple, [*(each.start() for each in simple[1:]), len(line)], strict=True):
-            words, operator = _REDIRECTION.sub("", found[0]).split(), line[found.end() : after]
+            words, operator = compiled(_REDIRECTION).sub("", found[0]).split(), line[found.end() : after]
             call = _call(words, command.at + found.end(), certain=is_certain)
             waiting += [] if call is None else [call]
             if operator == "&":
@@ -132,8 +134,8 @@ def _calls(script: str) -> Iterator[_Call]:
                 yield from waiting
                 waiting, is_certain = [], command.is_certain
             elif operator != "|":
-                is_certain &= operator == "&&" and _SUCCEEDS.fullmatch(" ".join(words)) is not None
-            if _COMPOUND.search(line):
+                is_certain &= operator == "&&" and compiled(_SUCCEEDS).fullmatch(" ".join(words)) is not None
+            if compiled(_COMPOUND).search(line):
                 break
         yield from waiting
 
@@ -141,14 +143,14 @@ def _calls(script: str) -> Iterator[_Call]:
 def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:
     """The words of a command as a call about the agent; None where it is none, or has options that change more."""
     at = next((at for at, word in enumerate(words) if word != "sudo" and (at == 0 or word[0] != "-")), 0)
-    program = _PROGRAM.fullmatch(words[at]) if words else None
+    program = compiled(_PROGRAM).fullmatch(words[at]) if words else None
     options = {word for word in words[at + 1 :] if word[0] == "-"}
     rest = [word for word in words[at + 1 :] if word[0] != "-"]
     if program is None or not rest or not options <= _CHANGE_NOTHING:
         return None
     verb, *units = rest if program[1] == "systemctl" else reversed(rest)
     verb = " ".join((verb, *options & {"--now"}))
-    return _Call(" ".join(words), verb, certain, end) if any(map(_AGENT.fullmatch, units)) else None
+    return _Call(" ".join(words), verb, certain, end) if any(map(compiled(_AGENT).fullmatch, units)) else None
 
 
 def ends_at(lacking: str, data: UserData) -> bool | None:
@@ -166,7 +168,7 @@ def ends_at(lacking: str, data: UserData) -> bool | None:
     return ends
 
 
-_IN_QUOTES = re.compile(r"([\"']).*\1")
+_IN_QUOTES = r"([\"']).*\1"
 
 
 def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
@@ -175,7 +177,7 @@ def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
     https://github.com/aws/amazon-ecs-agent, agent/config/parse.go
     """
     name = data.get("ECS_CLUSTER")
-    if isinstance(name, str) and _IN_QUOTES.fullmatch(name):
+    if isinstance(name, str) and compiled(_IN_QUOTES).fullmatch(name):
         yield (
             f"ECS_CLUSTER={name}",
             "where the quotes are a part of the name",

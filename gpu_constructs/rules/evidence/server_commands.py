@@ -6,7 +6,6 @@ nothing here unless it moves the port: then it is in `_OPENING`, or in `other_po
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import takewhile
@@ -14,36 +13,37 @@ from typing import NamedTuple
 
 from gpu_constructs.facts.model_memory import ModelMemory, served
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Container, Unknown
 
 # Where these are, arguments may be in a file, or be for several hosts.
 _OPEN = frozenset({"--config", "--nnodes", "--distributed-executor-backend", "ray"})
-_VARIABLE = re.compile(r"\$|^Ref::")  # of a shell, of ECS or of a job of AWS Batch: it may be anything
+_VARIABLE = r"\$|^Ref::"  # of a shell, of ECS or of a job of AWS Batch: it may be anything
 # Entry points that run a command which names the server itself.
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
-_OTHER_START = re.compile(r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi")
+_OTHER_START = r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi"
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
-_OPENING = re.compile(r"-p\d*|--uds|--allow-.*|.*\bports?\b.*", re.DOTALL)
-_PORT = re.compile(r"[0-9]{1,5}")
+_OPENING = r"(?s)-p\d*|--uds|--allow-.*|.*\bports?\b.*"
+_PORT = r"[0-9]{1,5}"
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
-_OTHER_PORT = re.compile("PORT|SAGEMAKER")
+_OTHER_PORT = "PORT|SAGEMAKER"
 # "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
 # are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
 # --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
 _OPTION = r"\s+-(?!(?:m|-module)\s+[^-])[^\s;&|]+(?:(?<!standalone)(?<!no.python)\s+(?!-|\S*\.py\b)[^\s;&|]+)?"
-_TORCHRUN = re.compile(r"\btorchrun\s(?!.*--nproc)")
-_PROCESSES = re.compile(
+_TORCHRUN = r"\btorchrun\s(?!.*--nproc)"
+_PROCESSES = (
     rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
     r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
 )
 # With these, a command of a shell may be a text or a comment, one of several, run elsewhere or not at all.
-_UNREAD = re.compile(r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s")
+_UNREAD = r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s"
 # $(NAME) is a form of Kubernetes; ECS replaces none in Command.
-_REFERENCE = re.compile(r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)")
-_BOUND = re.compile(r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?")  # an address, a port or both, without a scheme
+_REFERENCE = r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)"
+_BOUND = r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?"  # an address, a port or both, without a scheme
 # As the errors say: https://github.com/vllm-project/vllm/issues/8793, and _derive_context_length in
 # https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py
 _LONGER = {
@@ -59,8 +59,8 @@ def words_of(server: ServerFacts | None, container: Container) -> tuple[str, ...
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
-        words = ("$",) if _UNREAD.search(" ".join(words)) else tuple(" ".join(words).split())
-    if any(map(_VARIABLE.search, words)) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
+        words = ("$",) if compiled(_UNREAD).search(" ".join(words)) else tuple(" ".join(words).split())
+    if any(map(compiled(_VARIABLE).search, words)) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
         return None
     # Without an entry point of its own, the image decides; what another one makes of its command is not known.
     by_image = not container.entry_point and (server.entry_point or not words)
@@ -74,9 +74,10 @@ def processes_of_torchrun(container: Container) -> int:
     Its options have defaults in variables: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py
     """
     text = " ".join(map(str, (*container.entry_point, *container.command)))
-    default = str(dict(container.environment).get("PET_NPROC_PER_NODE", "")) if _TORCHRUN.search(text) else ""
-    found = [int(each[1]) for each in _PROCESSES.finditer(text)]
-    return 0 if _UNREAD.search(text) else max(found, default=int(default) if _PORT.fullmatch(default) else 0)
+    default = str(dict(container.environment).get("PET_NPROC_PER_NODE", "")) if compiled(_TORCHRUN).search(text) else ""
+    found = [int(each[1]) for each in compiled(_PROCESSES).finditer(text)]
+    least = int(default) if compiled(_PORT).fullmatch(default) else 0
+    return 0 if compiled(_UNREAD).search(text) else max(found, default=least)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
@@ -89,7 +90,7 @@ def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ..
 def server_of_entry_point(container: Container) -> ServerFacts | None:
     """The server whose image alone says how it is started; None where that is another program, or not known."""
     image = container.image if isinstance(container.image, str) and not container.entry_point else ""
-    return None if _OTHER_START.search(image) else server_of_image(image)
+    return None if compiled(_OTHER_START).search(image) else server_of_image(image)
 
 
 def model_of(container: Container) -> ModelMemory | None:
@@ -121,7 +122,7 @@ def ends_at(container: Container) -> tuple[str, str] | None:
 def not_replaced(container: Container) -> tuple[str, str] | None:
     """A variable in Command of a server that is started without a shell, and a fix."""
     server, words = server_of_entry_point(container), [*map(str, container.command)]
-    found = next(filter(_REFERENCE.fullmatch, words), "")
+    found = next(filter(compiled(_REFERENCE).fullmatch, words), "")
     if not found or server is None or not server.is_strict or words[0] in SHELLS:
         return None
     what = f"has in Command {found}, which no shell replaces: the server gets it as it is"
@@ -158,11 +159,11 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
-    may_open = any(_OPENING.fullmatch(each) for each in said.keys() - defaults.keys())
+    may_open = any(compiled(_OPENING).fullmatch(each) for each in said.keys() - defaults.keys())
     if may_open or not (server.entry_point or _starts_server(server, words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
-    if not all(map(_PORT.fullmatch, ports)):
+    if not all(map(compiled(_PORT).fullmatch, ports)):
         return None
     numbers = [*map(int, ports)]
     if port not in numbers:
@@ -180,8 +181,8 @@ def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port:
     written = said.pop(name, "")
     if form == "{port}" and isinstance(written, str) and written:
         written = f":{written}"
-    bound = _BOUND.fullmatch(written) if isinstance(written, str) else None
-    if bound is None or any(map(_OTHER_PORT.search, said)):
+    bound = compiled(_BOUND).fullmatch(written) if isinstance(written, str) else None
+    if bound is None or any(map(compiled(_OTHER_PORT).search, said)):
         return None
     there = server.port if bound[2] is None else int(bound[2])
     fix = f"{name} {form.format(port=port)}"

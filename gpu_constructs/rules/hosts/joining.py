@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Blocked, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -22,7 +22,7 @@ _PROFILES = {
     PoolKind.BATCH: "ComputeResources.InstanceRole",
     PoolKind.MANAGED_INSTANCES: "InstanceLaunchTemplate.Ec2InstanceProfileArn",
 }
-_ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
+_ROLE_ARN = r"(?:arn:[\w-]*:iam::[0-9]*)?:role/"
 _OF_AGENT = ("ecs:RegisterContainerInstance", "ecs:DiscoverPollEndpoint", "ecs:Poll")
 _ENDPOINTS = (
     "interface endpoints for them, with private DNS and a security group that lets the hosts in, and for ECR, logs and "
@@ -125,7 +125,7 @@ def _is_role(roles: Roles, profile: Value) -> bool:
     if isinstance(profile, Reference):
         role = roles.named(profile)
         return role is not None and (profile.attribute == "Arn" or roles.has_a_name_of_its_own(role))
-    return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces_of(profile))
+    return any(isinstance(each, str) and compiled(_ROLE_ARN).match(each) for each in pieces_of(profile))
 
 
 @error(

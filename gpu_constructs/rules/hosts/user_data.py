@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
     NAME_OF_DEPLOY,
@@ -27,6 +28,7 @@ from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.evidence.scripts import ends_at, keeps_agent_off, kept_from_joining, waits_for_agent
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.agent_script import without_comments
 
 # Commands that a system does not have, and what does: https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
 # and https://docs.aws.amazon.com/linux/al2023/ug/package-management.html
@@ -305,7 +307,7 @@ def has_local_disks(pool: Pool) -> Problems:
 
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
     what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
-    if near := _NOT_READ.search(_COMMENT.sub("", pool.user_data.text)):
+    if near := compiled(_NOT_READ).search(without_comments(pool.user_data.text)):
         what = f"has {shown(near[0].strip())}, which the agent does not read as {_CLUSTER}"
     return Problem(
         about=pool,
@@ -325,27 +327,22 @@ def _says_nothing_about(pool: Pool, variable: str) -> bool:
 _CLUSTER = "ECS_CLUSTER"
 _INTERPRETER = "#!/bin/bash as the first characters"
 # A line that a shell or systemd may read, and ecs-init does not.
-_NOT_READ = re.compile(rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(?!=))[^\n;>|\"']*")
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_NOT_READ = rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(?!=))[^\n;>|\"']*"
 # What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
 _STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)
 _HEADER = 4096
 # The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
-_FROM_VARIABLE = re.compile(
-    rf"^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)", re.MULTILINE
-)
+_FROM_VARIABLE = rf"(?m)^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)"
 # Commands that give variables values which the script does not show.
-_SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
+_SETS_VARIABLES = r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s"
 _SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
-_EXIT = re.compile(r"^exit\b[ \t\d]*$", re.MULTILINE)
+_EXIT = r"(?m)^exit\b[ \t\d]*$"
 # A word and something that is neither "=" nor the next part of a key.
-_COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
+_COMMAND = r"(?a)[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?"
 # A value that is a word without quotes; a name of the deploy never is in quotes.
-_BARE = re.compile(
-    rf"[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z{NAME_OF_DEPLOY}][^\s\"'=#]*[ \t]*(?:#.*)?", re.ASCII
-)
+_BARE = rf"(?a)[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z{NAME_OF_DEPLOY}][^\s\"'=#]*[ \t]*(?:#.*)?"
 # What begins a value of several lines, which are not looked at.
-_GOES_ON = re.compile(r"\"\"\"|'''|[\[{,][ \t]*$", re.MULTILINE)
+_GOES_ON = r"(?m)\"\"\"|'''|[\[{,][ \t]*$"
 
 
 def not_run(data: UserData) -> str:
@@ -364,23 +361,24 @@ def not_run(data: UserData) -> str:
 
 def not_toml(data: UserData) -> str:
     """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
-    if data.format is not UserDataFormat.TOML or not data.complete or _GOES_ON.search(data.text):
+    if data.format is not UserDataFormat.TOML or not data.complete or compiled(_GOES_ON).search(data.text):
         return ""
     lines = map(str.strip, data.text.splitlines())
-    return next((line for line in lines if _COMMAND.fullmatch(line) or _BARE.fullmatch(line)), "")
+    return next((line for line in lines if compiled(_COMMAND).fullmatch(line) or compiled(_BARE).fullmatch(line)), "")
 
 
 def ends_early(data: UserData) -> bool:
     """Whether a script that sets no cluster has one behind its end."""
-    before, named, _ = _COMMENT.sub("", data.text).partition(f"{_CLUSTER}=")
-    return bool(named) and _EXIT.search(before) is not None
+    before, named, _ = without_comments(data.text).partition(f"{_CLUSTER}=")
+    return bool(named) and compiled(_EXIT).search(before) is not None
 
 
 def without_value(data: UserData) -> str:
     """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
     if data.format is not UserDataFormat.SHELL:
         return ""
-    named, plain = _FROM_VARIABLE.findall(data.text), _COMMENT.sub("", data.text)
-    variable = named[0] if len(named) == 1 == plain.count(f"{_CLUSTER}=") and not _SETS_VARIABLES.search(plain) else ""
+    named, plain = compiled(_FROM_VARIABLE).findall(data.text), without_comments(data.text)
+    is_only = len(named) == 1 == plain.count(f"{_CLUSTER}=") and not compiled(_SETS_VARIABLES).search(plain)
+    variable = named[0] if is_only else ""
     is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
     return "" if variable in _SET_ANYWAY or is_set else variable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -21,7 +21,7 @@ _ENTRIES = "ResourceRequirements"
 
 _BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}] instead of this entry'
 
-_HUGE = re.compile(r"[1-9][0-9]{6,}")
+_HUGE = r"[1-9][0-9]{6,}"
 """More GPUs than are read as a number of them."""
 
 _ONE = ResourceRequirement.gpus(1)
@@ -224,7 +224,7 @@ def _in_container(task: Task) -> Ways:
 
 def _miscounted(container: Container, value: str, *, is_of_ecs: bool) -> tuple[str, str, str]:
     """The message, the fix, and the number of GPUs that it names; empty if it names none."""
-    if _HUGE.fullmatch(value):
+    if compiled(_HUGE).fullmatch(value):
         asked = f"container {container.name} asks for {brief(value)} GPUs"
         return f"{asked}; no host has that many", _COUNT, ""
     message = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +20,7 @@ from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cluster.managed import ManagedGpuCapacity
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.tasks.task_target import Capacity
 

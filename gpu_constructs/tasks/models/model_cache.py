@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpu_constructs.cdk.arguments import of_form
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, folder
 from gpu_constructs.errors import unexpected
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, EfsStorage, HostDisk, MountedStorage
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_fsx as fsx
     from aws_cdk import aws_s3 as s3
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 # The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.
 _AWS_CLI = "public.ecr.aws/aws-cli/aws-cli:2.36.44"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -19,6 +19,7 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown, un
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
 from gpu_constructs.facts.cuda import Cuda, cuda_image
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers
+from gpu_constructs.facts.values import dataclass
 
 Preset: TypeAlias = Literal[
     "vllm",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -14,6 +13,7 @@ from gpu_constructs.cdk.refusal import alone_on, raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, unexpected
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Container, Pool, ResourceRequirement, Task
 from gpu_constructs.rules import check
 from gpu_constructs.rules.tasks.images import still_compiled

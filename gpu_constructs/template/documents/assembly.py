@@ -6,13 +6,13 @@ A cloud assembly is what ``cdk synth`` writes to ``cdk.out``: https://docs.aws.a
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import METADATA_KEY, Origin, Place, SourceLine
 from gpu_constructs.template.documents.document import (
     Document,
@@ -168,8 +168,8 @@ def _paths_by_id(notes: Mapping[str, Node]) -> dict[str, str]:
 
 
 # A frame, as `make (/app/lib/stack.ts:3:25)`, and one of a library: CDK takes most of those out of a trace itself.
-_FRAME = re.compile(r".*\((?P<file>[^()]+?):(?P<line>[0-9]{1,7})(?::(?P<column>[0-9]{1,7}))?\)")
-_LIBRARY = re.compile(r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]|^(?:node:|<|internal/)")
+_FRAME = r".*\((?P<file>[^()]+?):(?P<line>[0-9]{1,7})(?::(?P<column>[0-9]{1,7}))?\)"
+_LIBRARY = r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]|^(?:node:|<|internal/)"
 
 
 def _made_at(entries: Node) -> SourceLine | None:
@@ -181,8 +181,8 @@ def _made_at(entries: Node) -> SourceLine | None:
     for entry in items(entries):
         is_own = under(entry, "type") == "aws:cdk:creationStack"
         for frame in items(under(entry, "data" if is_own else "trace")):
-            found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
-            if found is not None and not _LIBRARY.search(found["file"]):
+            found = compiled(_FRAME).fullmatch(frame[:_LONGEST].strip()) if isinstance(frame, str) else None
+            if found is not None and not compiled(_LIBRARY).search(found["file"]):
                 here = os.path.join(os.getcwd(), "")
                 return SourceLine(
                     file=found["file"].removeprefix("file://").removeprefix(here),
@@ -202,12 +202,12 @@ def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
 
 
 # "[ack: …]" is where `addWarningV2` and `addInfoV2` of CDK write the id (aws-cdk-lib/core/lib/annotations.ts).
-_OF_OURS = re.compile(rf"(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}})\]", re.DOTALL)
+_OF_OURS = rf"(?s)(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}})\]"
 
 
 def _warnings(notes: Mapping[str, Node], file: str) -> Iterator[Warned]:
     for path, said in (*_noted(notes, "aws:cdk:warning"), *_noted(notes, "aws:cdk:info")):
-        if isinstance(said, str) and (found := _OF_OURS.fullmatch(said)):
+        if isinstance(said, str) and (found := compiled(_OF_OURS).fullmatch(said)):
             at = Origin(resource=path.rpartition("/")[2], file=file, construct_path=path.removeprefix("/"))
             yield Warned(origin=at, id=found["id"], text=found["text"])
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Container, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.template.documents.node import Node, Path, Position, decimal, deeper_than, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError
 
@@ -33,7 +33,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, list[str]]:
             text, object_pairs_hook=gather, parse_int=integer, parse_float=decimal, parse_constant=str
         )
     except json.JSONDecodeError as error:
-        unfilled = _PLACEHOLDER.search(text, max(error.pos - 1, 0), error.pos + 2)
+        unfilled = compiled(_PLACEHOLDER).search(text, max(error.pos - 1, 0), error.pos + 2)
         fix = "fill the placeholders in first" if unfilled else None
         raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno, fix=fix) from None
     except RecursionError:
@@ -46,7 +46,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, list[str]]:
 
 
 # Of Terraform and of Jinja, where no text is.
-_PLACEHOLDER = re.compile(r"[$%]\{|\{[{%]")
+_PLACEHOLDER = r"[$%]\{|\{[{%]"
 
 
 def _can_be_written(data: Node) -> bool:
@@ -83,7 +83,7 @@ def too_deep(file: str, line: int | None = None) -> UnreadableError:
     return UnreadableError(reason, file=file, line=line, allowed=f"at most {DEPTH} levels")
 
 
-_BETWEEN = re.compile(r"[ \t\n\r]*[:,]?[ \t\n\r]*")  # two keys, values or items
+_BETWEEN = r"[ \t\n\r]*[:,]?[ \t\n\r]*"  # two keys, values or items
 _BLOCK = 4 * 1024  # characters that are counted again for each line that is asked for
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
@@ -132,7 +132,7 @@ class JsonLines:
         return line + self._text.count("\n", begin, position), position - last
 
     def _skip(self, position: int) -> int:
-        match = _BETWEEN.match(self._text, position)
+        match = compiled(_BETWEEN).match(self._text, position)
         return match.end() if match else position
 
     def _scan(self, position: int, known: dict[str | int, tuple[int, int]]) -> Iterator[str | int]:

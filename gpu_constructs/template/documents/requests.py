@@ -10,9 +10,9 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.node import Node, Path, members, under
 from gpu_constructs.template.model import JOB_DEFINITION, JOB_RUN, TASK_RUN, Resource, Value
@@ -43,7 +43,7 @@ _NAMES_BELOW = {
 # https://developer.hashicorp.com/terraform/language/functions/templatefile
 # https://www.gnu.org/software/gettext/manual/html_node/envsubst-Invocation.html
 # https://jinja.palletsprojects.com/en/stable/templates/
-_PLACEHOLDER = re.compile(r"\$\{|\$[A-Za-z_]|\{\{")
+_PLACEHOLDER = r"\$\{|\$[A-Za-z_]|\{\{"
 # Settings of the task itself, whose defaults do not hold where it is written elsewhere.
 _ELSEWHERE = {"IpcMode": UNKNOWN, "NetworkMode": UNKNOWN}
 # What a container has beside its name and image; a list of products has these two as well.
@@ -130,7 +130,7 @@ def _value(key: str, node: Node) -> Value:
         return {property_name(name, below=key): _value(name, child) for name, child in node.items()}
     if isinstance(node, list):
         return [_value("", child) for child in node]
-    return UNKNOWN if isinstance(node, str) and _PLACEHOLDER.search(node) else node
+    return UNKNOWN if isinstance(node, str) and compiled(_PLACEHOLDER).search(node) else node
 
 
 def is_free(key: str) -> bool:

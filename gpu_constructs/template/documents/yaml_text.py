@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_DIRECTIVES, YAML_NODES
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.template.documents.json_text import too_deep
 from gpu_constructs.template.documents.node import Node, Path, Position, decimal, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError

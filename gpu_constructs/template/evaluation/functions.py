@@ -5,12 +5,12 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 
 from gpu_constructs.facts.budget import DIGITS
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node
@@ -18,7 +18,7 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, No
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open
 from gpu_constructs.template.texts import joined, same, separated, written
 
-_VARIABLE = re.compile(r"\$\{([^${}]*)\}")
+_VARIABLE = r"\$\{([^${}]*)\}"
 
 
 def _misused(name: str, takes: str, at: Evaluator) -> Unknown:
@@ -49,7 +49,7 @@ def _sub(argument: Node, at: Evaluator) -> Value:
 def _substituted(text: str, variables: Mapping[str, Node], at: Evaluator) -> Iterator[Value]:
     known: dict[str, Value] = {}
     position = 0
-    for match in _VARIABLE.finditer(text):
+    for match in compiled(_VARIABLE).finditer(text):
         yield text[position : match.start()]
         position = match.end()
         name = match[1].strip()

@@ -5,21 +5,20 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-sectio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
 
 from gpu_constructs.errors import shown
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer, items, members
 from gpu_constructs.template.model import DynamicReference, Reference, Text, UndeclaredError, UnreadableError, Value
 from gpu_constructs.template.texts import resolvable, separated, written
 
-_INTEGER = re.compile(r"[-+]?\d+")
-_DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_INTEGER = r"[-+]?\d+"
+_DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +88,9 @@ def _number(given: Value) -> Value:
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return given
     text = (written(given) or "").strip()
-    if _INTEGER.fullmatch(text):
+    if compiled(_INTEGER).fullmatch(text):
         return integer(text)
-    return decimal(text) if _DECIMAL.fullmatch(text) else UNKNOWN
+    return decimal(text) if compiled(_DECIMAL).fullmatch(text) else UNKNOWN
 
 
 def parameter(declaration: Node) -> Parameter | None:

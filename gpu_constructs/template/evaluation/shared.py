@@ -5,7 +5,6 @@ Exports: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cf
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Origin, Place, Remark
 from gpu_constructs.template.model import Reference, Text, Value, begin_of, end_of, references_in
 
@@ -40,7 +40,7 @@ class Publisher(Protocol):
 
 _Export: TypeAlias = "tuple[Publisher, str]"
 
-_LAST_WORD = re.compile(r"[A-Za-z0-9]*\Z")
+_LAST_WORD = r"[A-Za-z0-9]*\Z"
 
 
 class Exports:
@@ -116,7 +116,7 @@ class Exports:
 
 
 def _last_word(name: str | Text) -> str:
-    found = _LAST_WORD.search(name if isinstance(name, str) else end_of(name))
+    found = compiled(_LAST_WORD).search(name if isinstance(name, str) else end_of(name))
     return found[0] if found else ""
 
 

@@ -3,7 +3,7 @@
 ``echo`` and ``printf`` with ``>>`` or ``| tee -a``, and here-documents, each on a path that every host takes. A setting
 in a branch, a loop or a function, or behind a command that may fail is unknown, and so is every setting that a script
 mentions in any other form. A script is complete if each of its commands is known to do nothing else to the agent.
-Nothing is executed, and each character is looked at once, in three passes: characters to words (`_TOKEN`), words to
+Nothing is executed, and each character is looked at once, in three passes: characters to words (`_PIECE`), words to
 commands with their redirections (`_commands`), commands to settings (`_Reader`). A command that does nothing to the
 agent is in `_HARMLESS`, or in `_ASKS` where only some of its options do nothing.
 """
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.facts.budget import LABEL
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
 _Files = Sequence[tuple[str, bool]]  # each with whether it is written anew
@@ -24,22 +25,21 @@ Settings = dict[str, "str | Unknown"]
 
 # Variables: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html. Files: the unit file of
 # amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging).
-_FILE = re.compile(r"/+(?:etc|var/+lib)/+ecs/+ecs\.config")
+_FILE = r"/+(?:etc|var/+lib)/+ecs/+ecs\.config"
 _NAME = r"ECS_[A-Z0-9_]{1,60}"
-_LINE = re.compile(rf"({_NAME})=(.*)")
-_MENTIONED = re.compile(rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)")
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_LINE = rf"({_NAME})=(.*)"
+_MENTIONED = rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)"
+_COMMENT = r"(?m)^[ \t]*#.*$"
 
-_TOKEN = re.compile(
-    r"[ \t\r]+|(?<![^\s;&|(])#[^\n]*|(?P<redirect>[0-9]?(?:&>>?|>>|>\||[<>]&|<<<|<<-?|[<>](?!\()))"
+_PIECE = (
+    r"(?s)[ \t\r]+|(?<![^\s;&|(])#[^\n]*|(?P<redirect>[0-9]?(?:&>>?|>>|>\||[<>]&|<<<|<<-?|[<>](?!\()))"
     r"|(?P<operator>&&|\|\||\|&|;;|[;&|()\n])"
-    r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[$<>]\([^()]*\)|`[^`]*`|[^\s;&|()<>'\"`\\])+)",
-    re.DOTALL,
+    r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[$<>]\([^()]*\)|`[^`]*`|[^\s;&|()<>'\"`\\])+)"
 )
-_UNQUOTED = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|\$\([^()]*\)|`[^`]*`", re.DOTALL)
-_ESCAPED = re.compile(r"\\([\\\"`$])")
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+_UNQUOTED = r"(?s)'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|\$\([^()]*\)|`[^`]*`"
+_ESCAPED = r"\\([\\\"`$])"
+_VARIABLE = r"(?a)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"
+_ASSIGNED = r"(?as)([A-Za-z_]\w*)=(.*)"
 
 _OPENS = frozenset({"(", "case", "for", "function", "if", "select", "until", "while", "{"})
 _CLOSES = frozenset({")", "done", "esac", "fi", "}"})
@@ -64,16 +64,15 @@ _HARMLESS = frozenset(
 # These write no file, or one outside of the directories of the system, where it does nothing before a command runs it.
 # They are harmless if the rest of their pipeline only shows its input, and if all files that the pipeline writes, those
 # of `tee` among them, are logs and consoles.
-_ASKS = re.compile(
-    r"aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
+_ASKS = (
+    r"(?s)aws (?:--region \S+ )?(?:autoscaling|cloudwatch|ec2|ecr|ecs|elbv2|events|route53|s3 ls|sns|sts)\b"
     r"|curl (?!(?:.*\s)?-(?:-config|-cookie-jar|-dump-header|-output|-remote-name|\w*[DJKOco]))"
     r"|docker (?:images|info|login|ps|pull|tag|version)\b"
     r"|(?:aws s3 (?:cp|sync)|cp|curl|mv|wget)(?=.* /)(?: -[\w=-]*| \w[\w-]*| \w+://\S+"
-    r"| /(?!(?:bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var)\b|\S*(?:\.\.|//))[\w./-]+)+\Z",
-    re.DOTALL,
+    r"| /(?!(?:bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var)\b|\S*(?:\.\.|//))[\w./-]+)+\Z"
 )
 _SHOWS = frozenset({"cat", "cut", "docker", "grep", "head", "jq", "logger", "tail", "tee", "tr", "wc"})
-_NOT_RUN = re.compile(r"/var/log/(?!.*\.\.)[^$]+|/dev/(?:console|null|stderr|stdout)")
+_NOT_RUN = r"/var/log/(?!.*\.\.)[^$]+|/dev/(?:console|null|stderr|stdout)"
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
 
 
@@ -89,7 +88,7 @@ def settings_of_script(text: str) -> tuple[Settings, bool]:
 
 def is_configuration(file: str) -> bool:
     """Whether a file is the agent's configuration."""
-    return _FILE.fullmatch(file) is not None
+    return compiled(_FILE).fullmatch(file) is not None
 
 
 def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
@@ -98,18 +97,18 @@ def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
     For ecs-init the name is all before the first ``=``, a blank or ``export`` among it, and the value all behind it,
     with its quotes: ``getEnvVars`` in ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent, and issue 4159.
     """
-    for found in filter(None, map(_LINE.fullmatch, map(str.strip, lines))):
+    for found in filter(None, map(compiled(_LINE).fullmatch, map(str.strip, lines))):
         yield found[1], UNKNOWN if "$" in found[2] or "`" in found[2] else found[2]
 
 
 def mentioned(text: str) -> list[str]:
     """The agent variables that a text gives a value in any way, outside of comments."""
-    return _MENTIONED.findall(without_comments(text))
+    return compiled(_MENTIONED).findall(without_comments(text))
 
 
 def without_comments(text: str) -> str:
     """A text without the lines that are comments."""
-    return _COMMENT.sub("", text)
+    return compiled(_COMMENT).sub("", text)
 
 
 def with_mentioned(settings: Settings, text: str) -> Settings:
@@ -150,7 +149,7 @@ def _commands(text: str) -> Iterator[_Command]:
     """The commands of a script in order, brackets among them; a quote that nothing closes is an open bracket."""
     here, position, redirect, brackets = _Command(), 0, "", 0
     waiting: list[tuple[_Command, str, bool]] = []
-    while found := _TOKEN.match(text, position):
+    while found := compiled(_PIECE).match(text, position):
         position = found.end()
         if found.lastgroup == "redirect":
             redirect = found[0]
@@ -221,7 +220,7 @@ class _Reader:
             appends = not {"-a", "--append"}.isdisjoint(rest)
             files += [(file, not appends) for file in rest if not file.startswith("-")]
         only_shows = all(_SHOWS & {*each[:1]} for each in words[1:])
-        only_shows &= all(_NOT_RUN.fullmatch(file) is not None for file, _ in files)
+        only_shows &= all(compiled(_NOT_RUN).fullmatch(file) is not None for file, _ in files)
         for each in words:
             self._simple(each, certain=certain, only_shows=only_shows)
         self._write(files, pipeline, words, certain=certain)
@@ -239,9 +238,9 @@ class _Reader:
             if words[0] in _HEADERS:
                 self.is_complete &= words[0] != "function" and not mentioned(" ".join(words))
                 return []
-            if not opens and not closes and words[0] not in _CONTINUES and not _ASSIGNED.fullmatch(words[0]):
+            if not opens and not closes and words[0] not in _CONTINUES and not compiled(_ASSIGNED).fullmatch(words[0]):
                 break
-            if _ASSIGNED.fullmatch(words[0]) and all(map(_ASSIGNED.fullmatch, words)):
+            if compiled(_ASSIGNED).fullmatch(words[0]) and all(map(compiled(_ASSIGNED).fullmatch, words)):
                 break
             words.pop(0)
             while words and words[0].startswith("-") and not opens and not closes:
@@ -250,13 +249,13 @@ class _Reader:
 
     def _simple(self, words: Sequence[str], *, certain: bool, only_shows: bool) -> None:
         head = words[0] if words else ""
-        variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
+        variables = list(filter(None, map(compiled(_ASSIGNED).fullmatch, words)))
         if variables and (head in _DECLARES or len(variables) == len(words)):
             for each in variables:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
             return
-        is_harmless = head in _HARMLESS or (only_shows and _ASKS.match(" ".join(words)) is not None)
+        is_harmless = head in _HARMLESS or (only_shows and compiled(_ASKS).match(" ".join(words)) is not None)
         self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
@@ -293,13 +292,14 @@ class _Reader:
         """A word without its quotes and with the values of variables; ``$`` stands for what is not known."""
         if word[:2] in {"<(", ">("}:
             return "/dev/fd/63"
-        return _UNQUOTED.sub(self._piece, word) if re.search(r"['\"\\`]|\$\(", word) else self._expanded(word)
+        return compiled(_UNQUOTED).sub(self._piece, word) if re.search(r"['\"\\`]|\$\(", word) else self._expanded(word)
 
     def _piece(self, found: re.Match[str]) -> str:
         single, double, escaped = found.groups()
         if double is not None:
-            return _ESCAPED.sub(r"\1", self._expanded(_UNQUOTED.sub("$", double) if "$(" in double else double))
+            text = compiled(_UNQUOTED).sub("$", double) if "$(" in double else double
+            return compiled(_ESCAPED).sub(r"\1", self._expanded(text))
         return (single if single is not None else escaped) if single is not None or escaped else "$"
 
     def _expanded(self, text: str) -> str:
-        return _VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), text)
+        return compiled(_VARIABLE).sub(lambda found: self.variables.get(found[1] or found[2], found[0]), text)

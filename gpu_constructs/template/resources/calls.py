@@ -7,11 +7,10 @@ strategy, a launch type and constraints as a service does, or ``SubmitJob``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
 from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Value, end_of, pieces_of
 from gpu_constructs.template.resources.containers import requirements_of
@@ -35,7 +34,7 @@ _STARTERS = {
 }
 _BY_NAME = ":aws-sdk:"  # stands before the action in the ARN of a schedule that calls the API by its name
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
-_TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
+_TOLD = r"<[A-Za-z0-9_.-]{1,255}>"
 _PATH = "$."  # begins a text of a pipe that is a path into an event
 _OFF = frozenset({"DISABLED", "STOPPED"})
 _SIZES = ("ResourceRequirements", "Cpu", "Memory", "MemoryReservation")
@@ -150,7 +149,7 @@ def _input(target: Section) -> Section:
     if request is not None:  # unknown is what the event says
         changes = each_text(
             request,
-            lambda text: UNKNOWN if _TOLD.search(text) else text,
+            lambda text: UNKNOWN if compiled(_TOLD).search(text) else text,
             named=lambda key: f"{key[:1].upper()}{key[1:]}",
         )
     return Section({"Input": changes}, target.resource, target.path, target.notes).section("Input")

@@ -24,6 +24,8 @@ ProviderKey = Reference | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listing:
+    """What one resource says of a cluster's providers."""
+
     cluster: str | Unknown | None
     providers: Sequence[ProviderKey]
     is_open: bool

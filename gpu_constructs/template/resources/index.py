@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import compiled, grouped
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
     DynamicReference,
@@ -50,7 +49,7 @@ _REFERRED_TO_BY_NAME = frozenset(
     }
 )
 _PARAMETER = "AWS::SSM::Parameter"
-_STORED = re.compile(r"\{\{resolve:ssm:([^{}:]{1,2048})(?::[0-9]{1,10})?\}\}")
+_STORED = r"\{\{resolve:ssm:([^{}:]{1,2048})(?::[0-9]{1,10})?\}\}"
 _NAMES_IN_NAMES = 3
 _STEPS_OF_ARN = 5  # arn:partition:service:region:account:resource, which may have colons itself
 _ANYWHERE = Place()
@@ -213,7 +212,7 @@ class Index:
 
     def _stored(self, value: Value, near: Place, depth: int = _NAMES_IN_NAMES) -> Value:
         """What is in a parameter of Parameter Store that these files define; else the value as it is."""
-        key = _STORED.fullmatch(value.text) if isinstance(value, DynamicReference) else None
+        key = compiled(_STORED).fullmatch(value.text) if isinstance(value, DynamicReference) else None
         parameter = None
         if key is not None:
             parameter = self.named(key[1], _PARAMETER, near)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import dataclass, grouped
+from gpu_constructs.facts.values import compiled, dataclass, grouped
 from gpu_constructs.template.model import (
     STATE_MACHINES,
     Reference,
@@ -32,7 +31,7 @@ _AS_TOLD = (
     "AWS::ServiceCatalog::CloudFormationProvisionedProduct",
 )
 _OF_AWS = ("AWS::", "Terraform::")  # or of the reader of plans, which has no other word for what AWS makes
-_COMMENT = re.compile(r"^[ \t]*(?:#[ \t#]|//).*$", re.MULTILINE)  # a whole line of Python or JavaScript, not #private()
+_COMMENT = r"(?m)^[ \t]*(?:#[ \t#]|//).*$"  # a whole line of Python or JavaScript, not #private()
 _ANY_API = ":aws-sdk:"  # in a state that calls an API by its name
 _ROLE = "AWS::IAM::Role"
 _POLICIES = ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy", _ROLE)
@@ -102,7 +101,7 @@ class Others:
         """What whoever may call an API says, without comments."""
         rules = self._all("AWS::Events::Rule", "AWS::Scheduler::Schedule", *_FUNCTIONS, *STATE_MACHINES)
         callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
-        return "\n".join(_COMMENT.sub("", mentioned(each)[0]) for each in callers.values())
+        return "\n".join(compiled(_COMMENT).sub("", mentioned(each)[0]) for each in callers.values())
 
     @cached_property
     def _code(self) -> Sequence[Resource]:

@@ -9,7 +9,6 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from gpu_constructs.facts import Architecture
@@ -21,6 +20,7 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import server_of_image
+from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import container_of, needs_in, used_settings, words_for_gpus
@@ -32,7 +32,7 @@ _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
 # https://github.com/docker-library/official-images#architectures-other-than-amd64
 _OF_DOCKER_HUB = {"amd64": Architecture.X86_64, "arm64v8": Architecture.ARM64}
 _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
-_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
+_AMOUNT = r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})"
 _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
 
@@ -119,7 +119,7 @@ def amount_of(
     """
     if written is None or isinstance(written, Unknown):
         return written
-    found = _AMOUNT.fullmatch(written.strip())
+    found = compiled(_AMOUNT).fullmatch(written.strip())
     size = {name.lower(): each for name, each in units.items()}.get(found[2].lower()) if found else None
     if found is None or size is None:
         section.note("".join(["expects a number", *(f", or one of {each}" for each in units if each)]), written, key)

@@ -17,7 +17,7 @@ from functools import partial
 
 from gpu_constructs.facts.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import compiled, dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     NAME_OF_DEPLOY,
@@ -48,25 +48,23 @@ CLUSTER = "ECS_CLUSTER"
 
 # One repetition for each character, so that a text of any size is looked at once.
 _GZIPPED = "H4sI"  # in base64; cloud-init unpacks it, and what is in it is not read here
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
+_BASE64 = r"[A-Za-z0-9+/\s]{8,}={0,2}"
 _LONGEST_HOLE = len(f"{PIECE}9999{PIECE}")
-_HOLE = re.compile(HOLE)
-_OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}")
+_OPENS_LINE = rf"(?:^|\n)[ \t]*{HOLE}"
 _LINES = "#cloud-config"
-_TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
-_RUNS_OTHERS = re.compile(
-    r"^#include|^[ \t-]*encoding:"  # of a file, whose content is not read then
-    r"|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
-    re.MULTILINE,
+_TOML = r"(?m)^[ \t]*(?:\[[ \t]*settings\b|settings\.)"
+_RUNS_OTHERS = (
+    r"(?m)^#include|^[ \t-]*encoding:"  # of a file, whose content is not read then
+    r"|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b"
 )
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
-_LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
-_HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
-_IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
+_LOCAL_DISKS = r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\""
+_HOLDS_PARTS = r"(?i)(?:multipart|message)/"
+_IMAGES = r"/var/lib/(?:docker|containerd)\b|\bdata-root\b"
 _DECLARED = "text/x-shellscript"
-_NO_PROGRAM = re.compile(rf"\s*(?!#!|## template:|{_GZIPPED}|{HOLE})\S")  # jinja and base64 may hide the line with #!
-_SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
-_SCRIPT = re.compile(r"\s*(?:## template:[^\n]*\s+)?(?:#!|#cloud-boothook)", re.IGNORECASE)
+_NO_PROGRAM = rf"\s*(?!#!|## template:|{_GZIPPED}|{HOLE})\S"  # jinja and base64 may hide the line with #!
+_SHELL = r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook"
+_SCRIPT = r"(?i)\s*(?:## template:[^\n]*\s+)?(?:#!|#cloud-boothook)"
 
 # Words of commands for each action. User data that has none of them, and runs no other program, does not perform it.
 # Commands that start an installed program count as commands that install one.
@@ -81,12 +79,12 @@ _DONE_BY = {
 
 _VARIABLES = {name: variable for variable, name in IN_BOTTLEROCKET.items()}
 _ATTRIBUTES = "instance-attributes."
-_TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
-_PAIR = re.compile(r"([\w.\"/-]+)\s*=\s*(.*)", re.ASCII)
-_VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
-_PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")
-_LAST_OF_LIST = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*\]$")
-_ESCAPED = re.compile(r"\\([\"\\/])")
+_TABLE = r"\[([^\[\]]+)\]\s*(?:#.*)?"
+_PAIR = r"(?a)([\w.\"/-]+)\s*=\s*(.*)"
+_VALUE = r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?"
+_PATH = r"(?:-\s+)?path:\s*(\S+)"
+_LAST_OF_LIST = r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*\]$"
+_ESCAPED = r"\\([\"\\/])"
 
 
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
@@ -124,14 +122,16 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     if flat is None or flat[0].lstrip().startswith(_GZIPPED):
         return NOT_KNOWN
     text, pieces = flat
-    plain = _of_unix(_from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text)
+    plain = _of_unix(_from_base64(text, otherwise=text) if compiled(_BASE64).fullmatch(text.strip()) else text)
     parts = _parts(plain)
     form, settings, fetches = _read(plain, parts)
     begins_unknown = any(
-        isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
+        isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in compiled(_OPENS_LINE).finditer(text)
     )
     complete = form is not UserDataFormat.OTHER and not fetches and not begins_unknown
-    written = partial(_HOLE.sub, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE)
+    written = partial(
+        compiled(HOLE).sub, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE
+    )
     commands = without_comments(plain)
     never_done = (each for each, words in _DONE_BY.items() if not words.search(commands))
     data = UserData(
@@ -200,9 +200,9 @@ def _ordered(agent: Settings) -> tuple[tuple[str, str | Unknown], ...]:
 
 
 def _local_disks(commands: str) -> LocalDiskUse:
-    if not _LOCAL_DISKS.search(commands):
+    if not compiled(_LOCAL_DISKS).search(commands):
         return LocalDiskUse.NONE
-    return LocalDiskUse.IMAGES if _IMAGES.search(commands) else LocalDiskUse.SCRATCH
+    return LocalDiskUse.IMAGES if compiled(_IMAGES).search(commands) else LocalDiskUse.SCRATCH
 
 
 def _flat(value: Value) -> tuple[str, list[Value]] | None:
@@ -238,15 +238,16 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
     template = start.startswith("## template:")
     if template:
         start = start.partition("\n")[2].lstrip()
-    if _SHELL.match(start):
+    if compiled(_SHELL).match(start):
         settings, complete = settings_of_script(text)
         return UserDataFormat.SHELL, settings, template or not complete
     if start.startswith("#!"):
         # A program in another language, which is not read.
         return UserDataFormat.SHELL, with_mentioned({}, text), True
     if start.startswith(_LINES):
-        return UserDataFormat.CLOUD_CONFIG, _settings_of_lines(text), template or bool(_RUNS_OTHERS.search(text))
-    if _TOML.search(text):
+        is_open = template or compiled(_RUNS_OTHERS).search(text) is not None
+        return UserDataFormat.CLOUD_CONFIG, _settings_of_lines(text), is_open
+    if compiled(_TOML).search(text):
         return UserDataFormat.TOML, _settings_of_toml(text), False
     # An empty script sets nothing; anything else is in a form that is not known here.
     return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
@@ -260,7 +261,7 @@ def _parts(text: str) -> list[str] | None:
     """A text, or those of an archive; None if it cannot be read. The parser goes as deep as parts hold parts."""
     if not _is_archive(text):
         return [text]
-    if len(_HOLDS_PARTS.findall(text)) > DEPTH:
+    if len(compiled(_HOLDS_PARTS).findall(text)) > DEPTH:
         return None
     found: list[str] = []
     try:
@@ -273,7 +274,8 @@ def _parts(text: str) -> list[str] | None:
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
                 kind = part.get_content_type()
                 is_lines = kind == "text/cloud-config" and not body.startswith(_GZIPPED)
-                opening = _LINES if is_lines else _DECLARED if kind == _DECLARED and _NO_PROGRAM.match(body) else ""
+                is_declared = kind == _DECLARED and compiled(_NO_PROGRAM).match(body)
+                opening = _LINES if is_lines else _DECLARED if is_declared else ""
                 found.append(f"{opening}\n{body.lstrip()}" if opening else body)
     except (MessageError, ValueError, LookupError, RecursionError):
         return None
@@ -297,7 +299,7 @@ def _settings_of_lines(text: str) -> Settings:
     commands: list[str] = []
     is_certain, keeps_quotes = True, False  # which the lines of the configuration do, and others may not
     for line in map(str.strip, text.splitlines()):
-        path = _PATH.fullmatch(line)
+        path = compiled(_PATH).fullmatch(line)
         found = list(settings_in([line]))
         if path:
             is_certain = keeps_quotes = is_configuration(unquoted(path[1]))
@@ -312,7 +314,7 @@ def _settings_of_lines(text: str) -> Settings:
 
 def _script(part: str) -> str:
     """A script, or the commands of a cloud-config as one; empty for anything else."""
-    if _SCRIPT.match(part):
+    if compiled(_SCRIPT).match(part):
         return part
     lines = map(str.strip, part.splitlines()) if part.lstrip().startswith(_LINES) else ()
     return "\n".join(_item(each) for each in lines if each.startswith("- "))
@@ -321,11 +323,11 @@ def _script(part: str) -> str:
 def _item(line: str) -> str:
     """An item of ``runcmd`` as a command: a text, or a list of which the last word is given to a shell."""
     item = line.removeprefix("- ").strip()
-    last = _LAST_OF_LIST.search(item) if item.startswith("[") else None
+    last = compiled(_LAST_OF_LIST).search(item) if item.startswith("[") else None
     item = last[1] if last else item
     if item == unquoted(item):
         return item
-    return _ESCAPED.sub(r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
+    return compiled(_ESCAPED).sub(r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
 
 
 def _settings_of_toml(text: str) -> Settings:
@@ -337,12 +339,12 @@ def _settings_of_toml(text: str) -> Settings:
     attributes: Settings = {}
     table = ""
     for line in map(str.strip, text.splitlines()):
-        header, pair = _TABLE.fullmatch(line), _PAIR.fullmatch(line)
+        header, pair = compiled(_TABLE).fullmatch(line), compiled(_PAIR).fullmatch(line)
         if header:
             table = header[1].strip() + "."
         elif pair:
             key = (table + pair[1]).replace('"', "").removeprefix("settings.ecs.")
-            found = _VALUE.fullmatch(pair[2])
+            found = compiled(_VALUE).fullmatch(pair[2])
             value = UNKNOWN if found is None else next(each for each in found.groups() if each is not None)
             if key in _VARIABLES:
                 settings[_VARIABLES[key]] = value
