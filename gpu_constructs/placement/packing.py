@@ -19,7 +19,6 @@ from gpu_constructs.facts.values import dataclass, grouped
 Units: TypeAlias = tuple[int, ...]
 
 _FEW = 500  # different tasks for which other orders are tried
-_BLOCK = 32  # groups of hosts that are passed over at once
 MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
 UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
 """What a host has of each, in the words of a message, in the order of `Room.units`."""
@@ -98,67 +97,6 @@ class HostGroup:
 
 
 @dataclass(slots=True)
-class _Block:
-    """Some groups that follow each other, and what none of them has more of, so that they are passed over at once.
-
-    Attributes:
-        groups: In the order of first fit.
-        most: What is left of each at most; nothing ever gets more of anything.
-        is_changed: Whether they may have less by now.
-    """
-
-    groups: list[HostGroup]
-    most: Units
-    is_changed: bool = True
-
-    def may_take(self, asked: Iterable[tuple[int, int]]) -> bool:
-        """Whether one of them may have as much of everything."""
-        most = self.most
-        for index, amount in asked:  # noqa: SIM110 - asked so often that a generator would be half of the time
-            if most[index] < amount:
-                return False
-        return True
-
-    def fill(self, load: Load, left: int, room: Room) -> int:
-        """Puts copies on the first hosts that take them; how many are left."""
-        need, asked, limit = load.need, load.need.asked, load.most
-        index, groups = self._with_room(asked, 0), self.groups
-        while left and index < len(groups):
-            group = groups[index]
-            most = _most(group, need, asked, room, limit)
-            after, left = _filled(group, load, most, left, room) if most else ([group], left)
-            groups[index : index + 1] = after
-            self.is_changed |= most > 0
-            index = self._with_room(asked, index + len(after)) if left else index
-        if left and self.is_changed:
-            self.most = tuple(map(max, zip(*[each.free for each in groups], strict=True)))
-            self.is_changed = False
-        return left
-
-    def _with_room(self, asked: Sequence[tuple[int, int]], start: int) -> int:
-        """The place of the first group from one on that has as much of everything; past the last where none has.
-
-        Most hosts of a large pool lack something that is asked for: they are passed over without a call.
-        """
-        groups = self.groups
-        for index in range(start, len(groups)):
-            free = groups[index].free
-            for unit, amount in asked:
-                if free[unit] < amount:
-                    break
-            else:
-                return index
-        return len(groups)
-
-    def halves(self) -> list[_Block]:
-        """The same, as two where there are too many of them."""
-        middle = len(self.groups) // 2
-        if middle < _BLOCK:
-            return [self]
-        return [_Block(self.groups[:middle], self.most), _Block(self.groups[middle:], self.most)]
-
-
-@dataclass(slots=True)
 class Packing:
     """Hosts with tasks on them; `place` puts more on them.
 
@@ -167,6 +105,7 @@ class Packing:
         loads: What was to be placed by `pack`.
         placed: Copies that were placed, for each of them.
         hosts: Hosts with a task on them.
+        groups: These, by their state, in the order of first fit.
     """
 
     room: Room
@@ -174,26 +113,19 @@ class Packing:
     loads: Sequence[Load] = ()
     placed: list[int] = field(default_factory=list)
     hosts: int = 0
-    _blocks: list[_Block] = field(default_factory=list)
-
-    @property
-    def groups(self) -> list[HostGroup]:
-        """The hosts that were opened, by their state, in the order of first fit."""
-        return [group for block in self._blocks for group in block.groups]
+    groups: list[HostGroup] = field(default_factory=list)
 
     def place(self, load: Load) -> int:
         """Puts copies on the first hosts that take them; how many were placed."""
-        asked = load.need.asked
-        left, index = load.copies, 0
-        while left and index < len(self._blocks):
-            block = self._blocks[index]
-            if block.may_take(asked):
-                left = block.fill(load, left, self.room)
-                halves = block.halves()
-                self._blocks[index : index + 1] = halves
-                index += len(halves)
-            else:
-                index += 1
+        asked, left, index, groups = load.need.asked, load.copies, 0, self.groups
+        # Most hosts of a large pool lack what is asked for most: they are passed over without a call.
+        unit, amount = max(asked, key=lambda each: each[1] / (self.room.units[each[0]] or 1), default=(0, 0))
+        while left and index < len(groups):
+            group, number = groups[index], 1
+            if group.free[unit] >= amount and (most := _most(group, load.need, asked, self.room, load.most)):
+                after, left = _filled(group, load, most, left, self.room)
+                groups[index : index + 1], number = after, len(after)
+            index += number
         if left:
             left = self._open(load, left)
         return load.copies - left
@@ -209,11 +141,7 @@ class Packing:
         empty.hosts = min(-(-left // most), may_open)
         self.hosts += empty.hosts
         opened, left = _filled(empty, load, most, left, self.room)
-        if not self._blocks or len(self._blocks[-1].groups) >= _BLOCK:
-            self._blocks.append(_Block([], self.room.units))
-        last = self._blocks[-1]
-        last.groups += opened
-        last.most, last.is_changed = self.room.units, True
+        self.groups += opened
         return left
 
 

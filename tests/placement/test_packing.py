@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.placement import packing as packing_module
 from gpu_constructs.placement.packing import Load, Need, Room, pack, room_beside
 from gpu_constructs.placement.proof import _least_of_one_resource, least_hosts
 
@@ -103,16 +102,6 @@ def test_nothing_is_lost_and_no_host_is_overfull(loads: list[Load]) -> None:
         used = sum(group.hosts * (available - group.free[index]) for group in packing.groups)
         shared = sum(group.hosts * len(group.shared) for group in packing.groups) if index == 0 else 0
         assert used == asked + shared
-
-
-@given(loads_of_all_kinds)
-def test_hosts_that_are_passed_over_at_once_are_none_that_would_be_taken(loads: list[Load]) -> None:
-    found = []
-    for size in (1, 1_000):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(packing_module, "_BLOCK", size)
-            found.append([(each.hosts, each.free, each.shared, each.ports) for each in pack(loads, HOST).groups])
-    assert found[0] == found[1]
 
 
 @given(loads_of_all_kinds, st.integers(0, 8))
