@@ -114,11 +114,11 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         lambda its: any(0 < each.gpus < its.ask.whole for each in its.hosts),
     ),
     _no(
-        "a whole GPU of hosts that have a part of one",
+        "several whole GPUs of hosts that have a part of one",
         _GPU,
         IncompatibleError,
         r"whole GPUs are asked",
-        lambda its: its.ask.whole - its.ask.takes_all > 0 and any(each.part for each in its.hosts),
+        lambda its: its.ask.whole > 1 and any(each.part for each in its.hosts),
     ),
     _no(
         "a part of a GPU of hosts that have whole ones",
@@ -301,9 +301,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
 
 
 def _no_words(its: Combination) -> bool:
-    return any(
-        each.part and (its.ask.takes_all or any(part < each.part for part in its.ask.parts)) for each in its.hosts
-    )
+    return any(each.part and (its.ask.whole or any(part < each.part for part in its.ask.parts)) for each in its.hosts)
 
 
 def _all_memory(its: Combination) -> bool:
@@ -312,7 +310,7 @@ def _all_memory(its: Combination) -> bool:
 
 
 REMARKS: Mapping[str, Callable[[Combination], bool]] = {
-    # No page says what ALL means on a host with a part of a GPU, nor whether it takes a task that asks for less.
+    # No page says what ALL or one GPU is on a host with a part of one, nor whether it takes a task that asks for less.
     "GPU006": lambda its: _no_words(its) or _all_memory(its),
     # MPS limits the memory and the compute of a client from Volta on.
     "GPU032": lambda its: bool(its.ask.shares) and any(each.gpus and each.capability < (7, 0) for each in its.hosts),
