@@ -12,7 +12,6 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workloa
 from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
-from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import Counts, PoolProof, Proof
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.rollout import copies_beside, copies_beside_all, task_slots
@@ -185,18 +184,11 @@ def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool
 
 
 def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:
-    """Copies on each pool; pools that are alike are asked once."""
-    by_kind: dict[tuple[PoolProfile, int | Unknown], int | Unknown] = {}
-    found = []
-    for each in assignment.destinations:
-        kind = each.offer, each.pool.hosts_at_most
-        slots = by_kind.get(kind)
-        if slots is None:
-            is_open = known(each.pool.max_instances) < 0
-            slots = 0 if each.fit.answer is False else UNKNOWN if is_open else slots_on(each, assumption)
-            by_kind[kind] = slots
-        found.append(slots)
-    return tuple(found)
+    """Copies on each pool."""
+    return tuple(
+        0 if each.fit.answer is False else UNKNOWN if known(each.pool.max_instances) < 0 else slots_on(each, assumption)
+        for each in assignment.destinations
+    )
 
 
 def slots_on(there: Destination, assumption: Assumption) -> int | Unknown:
