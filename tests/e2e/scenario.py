@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from ecs_emulator.account import Account, HostView, TaskView
 from ecs_emulator.inventory import inventory
 
-from .cdk_cli import ROOT, Cdk
+from .cdk_cli import Cdk
 
-__all__ = ["BENCHMARK", "Findings", "Scenario", "Step", "Story", "UnexpectedError"]
+__all__ = ["LARGE", "SMALL", "STACK", "Findings", "Scenario", "Step", "UnexpectedError"]
 
 PATIENCE_MINUTES = 40
 _WAITING_MINUTES = 25  # after 30, the emulator gives a task up, as ECS does after 10 to 30
@@ -32,42 +31,10 @@ class UnexpectedError(AssertionError):
     """The emulator did not do what AWS documents, or the stack is not what it promises to be."""
 
 
-@dataclass(frozen=True)
-class Story:
-    """What to deploy, and where in it to look.
+STACK = "tensorflow-benchmark"
 
-    Args:
-        stack: The stack.
-        project: The directory of its app.
-        small: Context for hosts of one GPU.
-        large: Context for hosts of eight.
-        small_type: Instance type of the hosts of one GPU.
-        large_type: Instance type of the hosts of eight.
-        small_task: Output with the ``aws ecs run-task`` line of a task of one GPU.
-        large_task: The same for a task of eight.
-        cluster: Output with the cluster's name.
-    """
-
-    stack: str
-    small_type: str
-    large_type: str
-    small: Mapping[str, str]
-    large: Mapping[str, str]
-    small_task: str
-    large_task: str
-    cluster: str = "ClusterName"
-    project: Path = ROOT
-
-
-BENCHMARK = Story(
-    stack="tensorflow-benchmark",
-    small_type="g6.xlarge",
-    large_type="g6.48xlarge",
-    small=MappingProxyType({"gpu_instance_type": "g6.xlarge"}),
-    large=MappingProxyType({"gpu_instance_type": "g6.48xlarge"}),
-    small_task="Tensorflow1GpuRunTask",
-    large_task="Tensorflow8GpuRunTask",
-)
+SMALL, LARGE = "g6.xlarge", "g6.48xlarge"
+"""Types of hosts with one GPU and with eight."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +70,10 @@ class Scenario:
     """One telling of the story.
 
     Args:
-        story: What to deploy.
         cdk: The command line.
         account: The emulator's account.
     """
 
-    story: Story
     cdk: Cdk
     account: Account
     _assembly: Path = field(init=False)
@@ -118,19 +83,18 @@ class Scenario:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps, in their order; each builds on those before it."""
-        small, large = self.story.small_type, self.story.large_type
         return (
-            Step(f"synthesize {self.story.stack} with hosts of {small}", self._synth_small),
+            Step(f"synthesize {STACK} with hosts of {SMALL}", self._synth_small),
             Step("bootstrap the account", self._bootstrap),
-            Step(f"deploy {self.story.stack}", self._deploy_small),
+            Step(f"deploy {STACK}", self._deploy_small),
             Step("every resource of the template exists", self._all_exist),
             Step("run the task of one GPU; the cluster starts from zero hosts", self._run_small),
             Step("refused: a second task, tied to the host that is full", self._run_on_full_host),
             Step(
-                f"refused: 8 GPUs on {small}, which the library does not let through but plain CDK does",
+                f"refused: 8 GPUs on {SMALL}, which the library does not let through but plain CDK does",
                 self._run_past_the_library,
             ),
-            Step(f"update the stack to hosts of {large}", self._update),
+            Step(f"update the stack to hosts of {LARGE}", self._update),
             Step("run the task of 8 GPUs", self._run_large),
             Step("destroy the stack while hosts run", self._destroy),
             Step("nothing is left but the bootstrap", self._nothing_left),
@@ -138,10 +102,10 @@ class Scenario:
 
     @property
     def _cluster(self) -> str:
-        return self._outputs[self.story.cluster]
+        return self._outputs["ClusterName"]
 
     def _synth_small(self) -> Findings:
-        self._assembly = self.cdk.synth(self.story.stack, self.story.small)
+        self._assembly = self.cdk.synth(STACK, {"gpu_instance_type": SMALL})
         return Findings((f"{len(self._template())} resources",))
 
     def _bootstrap(self) -> Findings:
@@ -151,21 +115,21 @@ class Scenario:
         return Findings(("stack CDKToolkit",))
 
     def _deploy_small(self) -> Findings:
-        self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
-        expect(not self.cdk.differs(self._assembly, self.story.stack), "`cdk diff` finds differences after the deploy")
+        self._outputs = self.cdk.deploy(self._assembly, STACK)
+        expect(not self.cdk.differs(self._assembly, STACK), "`cdk diff` finds differences after the deploy")
         return Findings(("cdk diff after the deploy: no differences", *self._offers()))
 
     def _all_exist(self) -> Findings:
-        expected, actual = self._template(), self.account.stack_resources(self.story.stack)
+        expected, actual = self._template(), self.account.stack_resources(STACK)
         expect(actual == expected, f"not as in the template: {sorted(set(expected.items()) ^ set(actual.items()))}")
         counts = Counter(expected.values())
         return Findings(tuple(f"{count} {kind}" for kind, count in sorted(counts.items())))
 
     def _run_small(self) -> Findings:
-        task = self._until_running(self._run(self.story.small_task))
+        task = self._until_running(self._run("Tensorflow1GpuRunTask"))
         hosts = self.account.hosts(self._cluster)
         expect(len(set(task.gpus)) == 1, f"the task of one GPU got {task.gpus}")
-        self._expect_gpus_of_host(task, hosts, self.story.small_type)
+        self._expect_gpus_of_host(task, hosts, SMALL)
         line = f"{len(hosts)} hosts, because ECS managed scaling starts two at once from zero"
         return Findings((line,), hosts, (task,))
 
@@ -226,23 +190,23 @@ class Scenario:
 
     def _update(self) -> Findings:
         self.account.stop_all(self._cluster)
-        self._assembly = self.cdk.synth(self.story.stack, self.story.large)
-        self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
+        self._assembly = self.cdk.synth(STACK, {"gpu_instance_type": LARGE})
+        self._outputs = self.cdk.deploy(self._assembly, STACK)
         self._all_exist()
         return Findings(self._offers())
 
     def _run_large(self) -> Findings:
-        task = self._until_running(self._run(self.story.large_task))
+        task = self._until_running(self._run("Tensorflow8GpuRunTask"))
         hosts = self.account.hosts(self._cluster)
         expect(len(set(task.gpus)) == 8, f"the task of 8 GPUs got {len(set(task.gpus))}")
-        self._expect_gpus_of_host(task, hosts, self.story.large_type)
+        self._expect_gpus_of_host(task, hosts, LARGE)
         return Findings(hosts=hosts, tasks=(task,))
 
     def _destroy(self) -> Findings:
         self.account.stop_all(self._cluster)
         running = len(self.account.hosts(self._cluster))
         expect(running > 0, "no host runs that the destroy could trip over")
-        self.cdk.destroy(self._assembly, self.story.stack)
+        self.cdk.destroy(self._assembly, STACK)
         return Findings((f"with {running} hosts",))
 
     def _nothing_left(self) -> Findings:
@@ -252,12 +216,12 @@ class Scenario:
 
     def _template(self) -> dict[str, str]:
         """Logical id to type of what the synthesized template asks for."""
-        template = json.loads((self._assembly / f"{self.story.stack}.template.json").read_text())
+        template = json.loads((self._assembly / f"{STACK}.template.json").read_text())
         return {logical_id: resource["Type"] for logical_id, resource in template["Resources"].items()}
 
     def _offers(self) -> tuple[str, ...]:
         """What the stack's outputs say about tasks: a command to run one, or why there is none."""
-        cluster = self._outputs[self.story.cluster]
+        cluster = self._outputs["ClusterName"]
         return (f"cluster {cluster}", *(f"{key}: {value}" for key, value in self._outputs.items() if " " in value))
 
     def _run(self, output: str) -> str:

@@ -30,7 +30,7 @@ from .deployed import Stacks
 from .deployed_jobs import Jobs, as_process, submitted, until
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
-from .scenario import BENCHMARK, Scenario
+from .scenario import LARGE, SMALL, STACK, Scenario
 from .stage import Prepared, Stage
 from .templates import Template
 
@@ -48,7 +48,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All stacks of the app, with other values than their defaults, as ``cdk -c`` gives them."""
     subnets = [{"SubnetId": "subnet-1", "AvailabilityZone": "us-east-1a", "VpcId": "vpc-1"}]
     context = {
-        **BENCHMARK.large,
+        "gpu_instance_type": LARGE,
         "chat_model": "Qwen/Qwen2.5-3B-Instruct",
         "image_queue_hosts": "1",
         "recommender_hosts": "2",
@@ -94,12 +94,10 @@ def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(
     stage: Stage, changed: Path, tmp_path: Path
 ) -> None:
     """The demo: the same story, told to pytest."""
-    make = functools.partial(
-        TensorflowBenchmarkStack, construct_id=BENCHMARK.stack, gpu_instance_types=[BENCHMARK.small_type]
-    )
-    assemblies = {BENCHMARK.small_type: assembly(tmp_path, make), BENCHMARK.large_type: changed}
+    make = functools.partial(TensorflowBenchmarkStack, construct_id=STACK, gpu_instance_types=[SMALL])
+    assemblies = {SMALL: assembly(tmp_path, make), LARGE: changed}
     command_line = Prepared(**vars(stage.cdk), assemblies=assemblies)
-    for step in Scenario(story=BENCHMARK, cdk=command_line, account=stage.account).steps:
+    for step in Scenario(cdk=command_line, account=stage.account).steps:
         step.act()
 
 
