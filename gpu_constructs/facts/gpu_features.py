@@ -107,3 +107,9 @@ MPS_LEAST_CAPABILITY = (7, 0)
 
 https://docs.nvidia.com/deploy/mps/introduction.html
 """
+
+NEED_OVERCOMMIT = frozenset({"g6f.large"})
+"""Types that run tasks with GPUs on the Amazon Linux 2023 GPU image only with ``vm.overcommit_memory=1``.
+
+README of https://github.com/aws/amazon-ecs-ami, since https://github.com/aws/amazon-ecs-ami/pull/580.
+"""

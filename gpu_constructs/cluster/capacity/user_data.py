@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_constructs.facts import InstanceType, OperatingSystem, Vendor
+from gpu_constructs.facts.gpu_features import NEED_OVERCOMMIT
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
 from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, HostImage, Unknown, UserData, UserDataFormat
 from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB
@@ -17,8 +18,6 @@ from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB
 _VENDOR = "accelerator"
 _NONE = "none"
 
-# Types on which the AMI's own page asks for vm.overcommit_memory=1: README of https://github.com/aws/amazon-ecs-ami.
-_OVERCOMMITS = frozenset({"g6f.large"})
 _KERNEL_FILE = "/etc/sysctl.d/60-nvidia.conf"
 
 OFF_ACCELERATORS = f"attribute:{_VENDOR} == {_NONE} or attribute:{_VENDOR} !exists"
@@ -90,7 +89,7 @@ def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
 
 def kernel_lines(operating_system: OperatingSystem, types: Sequence[InstanceType]) -> tuple[str, ...]:
     """Lines that set what hosts of these types need of the kernel, now and after a reboot."""
-    if operating_system is OperatingSystem.BOTTLEROCKET or not any(each.name in _OVERCOMMITS for each in types):
+    if operating_system is OperatingSystem.BOTTLEROCKET or not any(each.name in NEED_OVERCOMMIT for each in types):
         return ()
     return (f"echo vm.overcommit_memory=1 > {_KERNEL_FILE}", f"sysctl -p {_KERNEL_FILE}")
 

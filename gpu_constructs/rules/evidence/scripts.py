@@ -119,6 +119,18 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     return None
 
 
+# https://docs.docker.com/engine/deprecated/: both are gone since Docker 23.0, and the images of AWS have 25.
+_GONE = r"(?:^|[\s\"'])(-g|--graph)[ =]"
+
+
+def docker_option_that_is_gone(data: UserData) -> str:
+    """An option that a script gives Docker, which it restarts, and with which it does not start; empty without one."""
+    restarts = (each for each in data.scripts if "docker restart" in each or "restart docker" in each)
+    lines = (line for each in restarts if "sysconfig/docker" in each for line in each.splitlines())
+    options = (rest for before, _, rest in (line.partition("OPTIONS=") for line in lines) if "#" not in before)
+    return next((found[1] for found in map(compiled(_GONE).search, options) if found), "")
+
+
 def _calls(script: str) -> Iterator[_Call]:
     for command in commands(script):
         line, is_certain = compiled(_NO_WORDS).sub("", command.line), command.is_certain

@@ -17,6 +17,7 @@ from gpu_constructs.facts import (
     is_supported,
     newest_release,
 )
+from gpu_constructs.facts.gpu_features import NEED_OVERCOMMIT
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import GPU_SUPPORT, HostImage, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.rules.finding import Way, one_way, or_list, with_verb
@@ -30,6 +31,7 @@ from gpu_constructs.rules.hosts.undriven_types import (
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
+_OVERCOMMIT = "vm.overcommit_memory"
 
 
 @info(
@@ -93,7 +95,8 @@ def kept_up(context: Context) -> Problems:
 @warning(
     "GPU004",
     question="is the machine image confirmed to drive the instance types?",
-    because="a type that is newer than the list of what an image supports may find no driver that loads",
+    because="a type that is newer than the list of what an image supports may find no driver that loads; g6f.large "
+    "runs tasks with GPUs only where the kernel overcommits memory (README of github.com/aws/amazon-ecs-ami)",
     source="UNCONFIRMED: no list of the image's makers names the type",
 )
 def confirmed(pool: Pool) -> Problems:
@@ -106,6 +109,15 @@ def confirmed(pool: Pool) -> Problems:
         yield Problem(
             message=f"no source confirms that image {image.name} drives {or_list(types)}: {reason}",
             property_name=_PROPERTY,
+        )
+    needing = [each for each in pool.instance_types if each.name in NEED_OVERCOMMIT]
+    told = pool.user_data.text if pool.user_data.complete else ""
+    if needing and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023 and told and _OVERCOMMIT not in told:
+        yield Problem(
+            message=f"{or_list(needing)} runs tasks with GPUs on image {image.name} only with {_OVERCOMMIT}=1, which "
+            "the user data does not set",
+            fix=f"sysctl -w {_OVERCOMMIT}=1 in the user data, and in a file of /etc/sysctl.d for the next start",
+            property_name="UserData",
         )
 
 

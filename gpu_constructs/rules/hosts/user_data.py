@@ -25,7 +25,13 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.evidence.scripts import ends_at, keeps_agent_off, kept_from_joining, waits_for_agent
+from gpu_constructs.rules.evidence.scripts import (
+    docker_option_that_is_gone,
+    ends_at,
+    keeps_agent_off,
+    kept_from_joining,
+    waits_for_agent,
+)
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.resources.agent_script import without_comments
@@ -212,9 +218,9 @@ def joins(pool: Pool) -> Problems:
     question="does the user data run to its end, and leave the ECS agent to start then?",
     because="the ECS agent starts after cloud-init has run the user data: systemctl waits until the agent has started, "
     "and both wait for each other; to stop the agent takes that start away; Amazon Linux 2023 has no "
-    "amazon-linux-extras, at which a script of bash -e ends, and Amazon Linux 2 no dnf",
+    "amazon-linux-extras, at which a script of bash -e ends, and Amazon Linux 2 no dnf; without Docker no agent runs",
     softer="where not every host comes to the command, where the image may not be one of AWS, where what it does not "
-    "install is all that is missing, or where a disabled agent starts this once",
+    "install is all that is missing, where a disabled agent starts this once, or where the image may have Docker 20",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
 )
 def runs_to_its_end(pool: Pool) -> Problems:
@@ -234,6 +240,13 @@ def runs_to_its_end(pool: Pool) -> Problems:
             fix="leave the command out, or systemctl enable --now --no-block ecs.service at the end",
             property_name="UserData",
             is_certain=is_stopped and _is_of_cloud_init(pool),
+        )
+    if pool.has_image_of_aws and (option := docker_option_that_is_gone(pool.user_data)):
+        yield Problem(
+            message=f"Docker has no option {option} since 23.0, does not start with it, and no task runs",
+            fix="--data-root in OPTIONS of /etc/sysconfig/docker",
+            property_name="UserData",
+            is_certain=False,
         )
     system, lacking, instead = _LACKING.get(pool.operating_system, ("", "", ""))
     if lacking and pool.has_image_of_aws and (ends := ends_at(lacking, pool.user_data)) is not None:

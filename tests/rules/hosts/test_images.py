@@ -88,6 +88,19 @@ def test_an_image_that_the_other_types_do_not_run_on_is_no_fix(
     assert asked(RULES, a_pool(*types, image=of_image(image_name)))[rule].fix == fix
 
 
+@pytest.mark.parametrize(
+    ("type_name", "line", "rules"),
+    [
+        ("g6f.large", "echo ready", ["GPU004"]),
+        ("g6f.large", "sysctl -w vm.overcommit_memory=1", []),
+        ("g6f.large", "bash /opt/setup.sh", []),
+    ],
+)
+def test_the_smallest_host_with_a_part_of_a_gpu_overcommits_memory(type_name: str, line: str, rules: list[str]) -> None:
+    data = agent_settings(f"#!/bin/bash\n{line}\n", lambda _: None).data
+    assert list(asked(RULES, a_pool(type_name, user_data=data))) == rules
+
+
 def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
     pool = a_pool("g5.xlarge", image=of_image("bottlerocket-ecs-2-x86_64"), user_data=SETS_GPU_SUPPORT)
     found = asked(RULES, running_on(pool))

@@ -258,6 +258,7 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
 
 STARTS = ["enable --now ecs.service  # now", "enable docker ecs --now", "--now enable ecs", "-q restart docker ecs"]
 CALLS = ["/usr/bin/systemctl start", "sudo -E systemctl start >> /var/log/own 2>&1", "systemctl reload-or-restart"]
+DOCKER = ">> /etc/sysconfig/docker"
 WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
 
 
@@ -284,6 +285,8 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         (["systemctl is-active ecs; echo 'a; systemctl start ecs'; systemctl try-restart ecs"], None),
         (["dpkg -i amazon-ecs-init-latest.amd64.deb", "systemctl start ecs"], None),
         (["systemctl mask ecs"], Severity.ERROR),
+        ([f"echo 'OPTIONS=\"-g /data\"' {DOCKER}", "service docker restart"], Severity.WARNING),
+        ([f"echo 'OPTIONS=\"--data-root /data-g -gx\"' {DOCKER}", "systemctl restart docker"], None),
         (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
         (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
         (["later() {", "  systemctl start ecs", "}"], Severity.WARNING),
