@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import by_identity, grouped
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path, items, members, of_any_case, referred, under
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.model import TASK_RUN, Reference, Resource, references_in
+from gpu_constructs.template.model import TASK_RUN, Resource, Value, references_in
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"
@@ -48,6 +48,7 @@ _BESIDE = frozenset(
 # Texts that are JSON, with what a run has in place of its definition: a change is made there, not in the definition.
 _TEXTS = frozenset({"DefinitionString", "Input"})
 _OVERRIDES = frozenset({"ContainerOverrides", "EcsPropertiesOverride"})
+_KEPT = 1 << 16  # resources of which is known what they refer to
 # What each resource says of itself alone.
 _OWN = frozenset({"DependsOn"})
 # Where a property is to be written that no resource has yet.
@@ -90,9 +91,8 @@ class Places:
         self._beyond = cache(self._find_beyond)
         self._values = cache(self._find_values)
         self._paths = cache(self._find_paths)
-        self._names = cache(self._find_names)
         self._parts = cache(self._find_parts)
-        self._referred = cache(self._find_referred)
+        self._referred = by_identity(_KEPT)(self._find_referred)
 
     def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
         """Where a property is written, or is to be written, with its line and its column.
@@ -170,11 +170,18 @@ class Places:
         resource = self._by_place.get((start.file, start.resource))
         above = "" if resource is None else resource.type.rpartition("::")[2]
         *wanted, last = [each.lower() for each in steps]
-        names = self._names(start)
+        found: dict[str, list[Path]] = {last: [], f"{last}override": []}  # ImageIdOverride of AWS Batch
+        waiting: list[tuple[Path, Node]] = [((), self._node(start))]
+        for path, node in waiting:
+            for step, child in node.items() if isinstance(node, dict) else enumerate(items(node)):
+                if isinstance(step, str) and (name := step.lower()) in found:
+                    found[name].append((*path, step))
+                if isinstance(child, (dict, list)):
+                    waiting.append(((*path, step), child))
         return [
             path
-            for path in names.get(last) or names.get(f"{last}override", ())  # ImageIdOverride of AWS Batch
-            if _has_in_order([str(each).lower() for each in (above, *start.path[2:], *path[:-1])], wanted)
+            for path in next(filter(None, found.values()), ())
+            if not wanted or _has_in_order([str(each).lower() for each in (above, *start.path[2:], *path[:-1])], wanted)
         ]
 
     def _find_values(self, start: Origin, steps: tuple[str, ...]) -> Mapping[str, tuple[int, Path]]:
@@ -205,39 +212,43 @@ class Places:
     # -- what a thing is made of -----------------------------------------------------------------------------------
 
     @cached_property
-    def _resources(self) -> Mapping[Reference, Resource]:
-        found = (each for stack in self._stacks.stacks for each in stack.resources.values())
-        return {each.reference: each for each in (*found, *self._stacks.tasks)}
-
-    @cached_property
     def _by_place(self) -> Mapping[tuple[str | None, str], Resource]:
-        return {(each.origin.file, each.logical_id): each for each in self._resources.values()}
+        found = (each for stack in self._stacks.stacks for each in stack.resources.values())
+        return {(each.origin.file, each.logical_id): each for each in (*found, *self._stacks.tasks)}
 
     @cached_property
-    def _beside(self) -> Mapping[Reference, Sequence[Resource]]:
-        beside = [each for each in self._resources.values() if each.type in _BESIDE]
-        return grouped((reference, each) for each in beside for reference in references_in(each.properties))
+    def _by_stack(self) -> Mapping[str, Mapping[str, Resource]]:
+        return {each.name: each.resources for each in self._stacks.stacks}
+
+    @cached_property
+    def _beside(self) -> Mapping[int, Sequence[Resource]]:
+        """What says more about a resource, by the id of that."""
+        beside = [each for each in self._by_place.values() if each.type in _BESIDE]
+        return grouped((id(other), each) for each in beside for other in self._named_in(each.properties))
 
     def _find_parts(self, file: str | None, logical_id: str) -> tuple[Resource, ...]:
         """The resource that something was written in, those that it is made of, and those that say more about them."""
         first = self._by_place.get((file, logical_id))
-        found = {} if first is None else {first.reference: first}
-        waiting = list(found)
+        found = {} if first is None else {id(first): first}
+        waiting = list(found.values())
         for each in waiting:
-            for other in self._referred(each):
-                if other.reference not in found:
-                    found[other.reference] = other
-                    waiting.append(other.reference)
-        beside = [more for each in found for more in self._beside.get(each, ())]
-        return tuple(dict.fromkeys((*found.values(), *beside)))
+            new = [other for other in self._referred(each) if id(other) not in found]
+            found |= {id(other): other for other in new}
+            waiting += new
+        return tuple((found | {id(more): more for each in found for more in self._beside.get(each, ())}).values())
 
-    def _find_referred(self, reference: Reference) -> Sequence[Resource]:
+    def _find_referred(self, resource: Resource) -> Sequence[Resource]:
         """The parts that a resource refers to, first those that take the place of others."""
-        written = self._resources[reference].properties
-        overrides = under(written, "ComputeResources", "LaunchTemplate", "Overrides")
-        referred = dict.fromkeys((*references_in(overrides), *references_in(written)))
-        others = (self._resources.get(each) for each in referred)
-        return [each for each in others if each is not None and each.type in _PARTS]
+        overrides = under(resource.properties, "ComputeResources", "LaunchTemplate", "Overrides")
+        named = (*self._named_in(overrides), *self._named_in(resource.properties))
+        return [each for each in {id(each): each for each in named}.values() if each.type in _PARTS]
+
+    def _named_in(self, value: Value) -> Iterator[Resource]:
+        """The resources of these stacks that a value refers to."""
+        for each in references_in(value):
+            found = self._by_stack.get(each.stack, {}).get(each.logical_id)
+            if found is not None:
+                yield found
 
     # -- what is written -------------------------------------------------------------------------------------------
 
@@ -248,19 +259,6 @@ class Places:
     def _node(self, origin: Origin) -> Node:
         document = self._document(origin.file)
         return _at(document, origin.path[1:] if isinstance(document, list) else origin.path)
-
-    def _find_names(self, start: Origin) -> Mapping[str, Sequence[Path]]:
-        """Paths below a place by the last name in them, those of the fewest steps first."""
-        found: dict[str, list[Path]] = {}
-        waiting: list[tuple[Path, Node]] = [((), self._node(start))]
-        for path, node in waiting:
-            for step, child in node.items() if isinstance(node, dict) else enumerate(items(node)):
-                below = (*path, step)
-                if isinstance(step, str):
-                    found.setdefault(step.lower(), []).append(below)
-                if isinstance(child, (dict, list)):
-                    waiting.append((below, child))
-        return found
 
 
 def _at(node: Node, path: Path) -> Node:

@@ -203,9 +203,9 @@ class Section:
 
     def sections(self, key: str) -> tuple[Section, ...]:
         """A list of objects; empty if there is none."""
-        return tuple(
-            [self._section(each, key, index) for index, each in enumerate(self._list(key)) if each is not None]
-        )
+        if not (listed := self._list(key)):
+            return ()
+        return tuple([self._section(each, key, index) for index, each in enumerate(listed) if each is not None])
 
     def _section(self, value: Value, *path: str | int) -> Section:
         values = _EMPTY if value is None else value
