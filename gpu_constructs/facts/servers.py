@@ -9,7 +9,7 @@ regular expression for each image, and a tag instead. The devices that an image 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -164,7 +164,7 @@ class ServerFacts:
         is_new = tag in {"", "latest"} and "@" not in image
         return needed_in(image, self.arm64_gpus_from) if is_new or compiled(_VERSION).match(tag) else None
 
-    def directory_of_model(self, words: Sequence[str]) -> str:
+    def directory_of_model(self, words: tuple[str, ...]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
         option, first = self.argument_for("{model}"), "".join(words[:1] if self.names_model_first else ())
         model = arguments_in(words).get(option, first) if option else ""
@@ -174,7 +174,7 @@ class ServerFacts:
         """The argument of its command that a text follows, such as ``{port}``; empty where there is none."""
         return next((name for name, value in arguments_in(self.command).items() if value == what), "")
 
-    def refuses(self, words: Sequence[str]) -> tuple[str, str] | None:
+    def refuses(self, words: tuple[str, ...]) -> tuple[str, str] | None:
         """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
         part = arguments_in(words).get(_PART, "")
         if compiled(_DECIMAL).fullmatch(part) and not 0 < float(part) <= 1:
@@ -192,7 +192,8 @@ class ServerFacts:
         return None
 
 
-def arguments_in(command: Iterable[str]) -> Mapping[str, str]:
+@lru_cache(maxsize=1024)  # several rules ask for the same command
+def arguments_in(command: tuple[str, ...]) -> Mapping[str, str]:
     """The arguments of a command, each with the word that follows it or its ``=``."""
     words = [part for each in command for part in each.split("=", 1)]
     found: dict[str, str] = {}

@@ -88,6 +88,7 @@ class Places:
 
     def __init__(self, stacks: Stacks) -> None:
         self._stacks = stacks
+        self._by_stack = {each.name: each.resources for each in stacks.stacks}
         self._beyond = cache(self._find_beyond)
         self._values = cache(self._find_values)
         self._paths = cache(self._find_paths)
@@ -215,10 +216,6 @@ class Places:
     def _by_place(self) -> Mapping[tuple[str | None, str], Resource]:
         found = (each for stack in self._stacks.stacks for each in stack.resources.values())
         return {(each.origin.file, each.logical_id): each for each in (*found, *self._stacks.tasks)}
-
-    @cached_property
-    def _by_stack(self) -> Mapping[str, Mapping[str, Resource]]:
-        return {each.name: each.resources for each in self._stacks.stacks}
 
     @cached_property
     def _beside(self) -> Mapping[int, Sequence[Resource]]:

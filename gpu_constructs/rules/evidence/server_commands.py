@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gpu_constructs.facts.model_memory import ModelMemory, served
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
-from gpu_constructs.facts.values import compiled
+from gpu_constructs.facts.values import by_identity, compiled
 from gpu_constructs.fleet import Container, Unknown
 
 # Where these are, arguments may be in a file, or be for several hosts.
@@ -93,6 +93,7 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
     return None if compiled(_OTHER_START).search(image) else server_of_image(image)
 
 
+@by_identity(maxsize=1 << 16)
 def model_of(container: Container) -> ModelMemory | None:
     """The model that its server serves, where the command says which memory that takes."""
     words = words_of(server := server_of_entry_point(container), container)
@@ -104,7 +105,7 @@ def model_of(container: Container) -> ModelMemory | None:
 
 def ends_at(container: Container) -> tuple[str, str] | None:
     """What a server that its image starts ends at in Command, and a fix."""
-    server, words = server_of_entry_point(container), [*map(str, container.command)]
+    server, words = server_of_entry_point(container), tuple(map(str, container.command))
     if server is None or not server.entry_point:
         return None
     first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)

@@ -205,7 +205,7 @@ class ModelServer:
                 f"{name} is told no model when it starts", argument="model", value=model, fix="leave it out"
             )
         port = options.get("port")
-        added = texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']")
+        added = tuple(texts("arguments", options.get("arguments") or (), example="['--max-model-len', '8192']"))
         _require_other(facts, added)
         image = options.get("image")
         image_name = _image_name(name, facts, options.get("tag"), image)
@@ -252,7 +252,7 @@ def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.Conta
     return f"{facts.repository}:{chosen}"
 
 
-def _require_other(facts: ServerFacts, added: Sequence[str]) -> None:
+def _require_other(facts: ServerFacts, added: tuple[str, ...]) -> None:
     """Refuses arguments at which a server ends, and those that this library writes from another one."""
     found = facts.refuses(added)
     for argument in ("port", "model") if facts.gpu_arguments else ("port",):  # Triton may have several repositories

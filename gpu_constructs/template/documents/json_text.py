@@ -93,7 +93,7 @@ class JsonLines:
 
     def __init__(self, text: str, twice: Container[str | int] = ()) -> None:
         self._text = text
-        self._twice = twice  # the last of these keys counts
+        self._twice = twice
         self._children: dict[Path, tuple[dict[str | int, tuple[int, int]], Iterator[str | int]]] = {}
         self._blocks: list[tuple[int, int]] = []
 
@@ -106,9 +106,9 @@ class JsonLines:
                 known: dict[str | int, tuple[int, int]] = {}
                 self._children[spelled] = known, self._scan(value, known)
             known, others = self._children[spelled]
-            if step not in known or step in self._twice:
-                any(name == step for name in others if name not in self._twice)  # up to the step
-            found = of_any_case(known, step)
+            if step in self._twice:
+                list(others)  # the last of these keys counts
+            found = (step, known[step]) if step in known or step in others else of_any_case(known, step)
             if found is None:
                 break
             name, (start, value) = found

@@ -228,8 +228,6 @@ class Section:
             return "true" if value else "false"
         if isinstance(value, (int, float)) and abs(value) < _LARGEST:
             return str(int(value) if float(value).is_integer() and abs(value) >= _LARGEST_EXACT else value)
-        if isinstance(value, str):
-            return value
         return self._unreadable("a text", value, *path)
 
     def _unreadable(self, expected: str, value: Value, *path: str | int) -> Unknown:

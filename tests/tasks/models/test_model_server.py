@@ -94,7 +94,7 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
 
 
 def test_of_options_for_one_thing_the_last_counts() -> None:
-    words = ["--max-model-len=8", "--context-length", "5", "--max-model-len", "7"]
+    words = ("--max-model-len=8", "--context-length", "5", "--max-model-len", "7")
     assert [*arguments_in(words).items()] == [("--context-length", "5"), ("--max-model-len", "7")]
 
 
