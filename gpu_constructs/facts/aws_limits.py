@@ -187,8 +187,9 @@ MAX_JOB_CONDITIONS = 5
 MAX_JOB_NODES = 1000
 """Nodes of a multi-node parallel job (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
 
+MAX_QUEUE_ENVIRONMENTS = 3
 MAX_JOB_QUEUE_PRIORITY = 9999
-"""Priority of jobs, and of queues, of AWS Batch: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""
+"""Environments of a queue, which no request raises, and priority of jobs and queues: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""
 
 BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 """Words for whatever AWS Batch prefers at the time, all of it without accelerators.

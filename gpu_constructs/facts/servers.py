@@ -83,6 +83,7 @@ class ServerFacts:
         grace_seconds: How long it may load before that counts.
         command: What follows the entry point of its image, so that it is reached from other hosts.
         model: The model where the user names none.
+        same_as_model: What else the option before the model is called.
         names_model_first: The first version, as (major, minor), of which the command begins with the model, without the
             option before it; None if that stays.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
@@ -112,6 +113,7 @@ class ServerFacts:
     grace_seconds: int | None = None
     command: tuple[str, ...] = ()
     model: str | None = None
+    same_as_model: tuple[str, ...] = ()
     names_model_first: tuple[int, int] | None = None
     gpu_arguments: tuple[str, ...] = ()
     takes_variables: bool = False
@@ -167,7 +169,8 @@ class ServerFacts:
     def directory_of_model(self, words: tuple[str, ...]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
         option, first = self.argument_for("{model}"), "".join(words[:1] if self.names_model_first else ())
-        model = arguments_in(words).get(option, first) if option else ""
+        told = arguments_in(words)
+        model = next((told[each] for each in (option, *self.same_as_model) if each in told), first)
         return model if model.startswith("/") else ""
 
     def argument_for(self, what: str) -> str:

@@ -76,7 +76,16 @@ def _found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Result:
     if lacking > 0 and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         return short(worst.text, "gpu-constructs preflight --check block-offerings says which block AWS offers")
     if lacking > 0:
-        return short(worst.text, _more(pool, lacking, region))
+        more = aws(
+            "ec2",
+            "create-capacity-reservation",
+            region,
+            instance_type=next(iter(type_names(pool)), "TYPE"),
+            instance_platform=_LINUX,
+            availability_zone=next((each.zone for each in pool.subnets if each.zone), "ZONE"),
+            instance_count=lacking,
+        )
+        return short(worst.text, more)
     return next((found for _, found in looks if found.verdict is Verdict.NOT_CHECKED), looks[0][1])
 
 
@@ -190,18 +199,6 @@ def _unusable(row: Thing, pool: Pool) -> str:
         (is_late, f"begins {_at(start)}, after the hosts start"),
     )
     return next((f"{name} {why}" for is_so, why in reasons if is_so), "")
-
-
-def _more(pool: Pool, hosts: int, region: str) -> str:
-    return aws(
-        "ec2",
-        "create-capacity-reservation",
-        region,
-        instance_type=next(iter(type_names(pool)), "TYPE"),
-        instance_platform=_LINUX,
-        availability_zone=next((each.zone for each in pool.subnets if each.zone), "ZONE"),
-        instance_count=hosts,
-    )
 
 
 RESERVATIONS = Check(

@@ -24,7 +24,7 @@ from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.cluster.monitoring.gpu_monitoring import require_topic
 from gpu_constructs.errors import InvalidValueError, shown, unexpected
-from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
+from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY, MAX_QUEUE_ENVIRONMENTS
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import plan_environment
@@ -150,8 +150,10 @@ class GpuBatchQueue(Construct):
         stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
         require_hosts_here(stack, vpc, encryption_key)
         is_list = isinstance(environments, (list, tuple))
-        if not is_list or not environments or not all(isinstance(each, CapacityChoice) for each in environments):
+        if not is_list or not all(isinstance(each, CapacityChoice) for each in environments):
             raise unexpected("environments", environments, "a list of CapacityChoice", fix=_EXAMPLE)
+        most, unit = MAX_QUEUE_ENVIRONMENTS, "environments"
+        whole_number("environments", len(environments), smallest=1, largest=most, unit=unit, fix=_EXAMPLE)
         where = None if "${" in stack.region else stack.region
         own = (each.options.get("vpc_subnets") for each in environments)
         plans = [

@@ -5,6 +5,7 @@ A job that is submitted with other nodes than its definition has is judged with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_constructs.errors import brief
@@ -15,12 +16,13 @@ from gpu_constructs.facts.aws_limits import (
     MAX_JOB_ATTEMPTS,
     MIN_JOB_TIMEOUT_SECONDS,
 )
-from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Scheduler, Starter, Submission, Task, Unknown, known
+from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Starter, Submission, Task, Unknown, known
 from gpu_constructs.placement.demand import node_type_of
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Text, Word, and_list, first_of, one_way, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
+from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 
 _A_DAY = 86_400
@@ -183,7 +185,7 @@ def _has_closed_groups(context: Context, pool: Pool) -> bool:
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"
 _TRIED_LATER = (Starter.SCHEDULE, Starter.STATE_MACHINE)  # whose requests are sent when they run, and not before
-_WITHOUT_SHARES = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier
+_BY_TARGET = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier and no condition of retries
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _THE_REST = Text('{"', Word("OnReason"), '": "*", "', Word("Action"), '": "EXIT"}')
 
@@ -192,19 +194,13 @@ _THE_REST = Text('{"', Word("OnReason"), '": "*", "', Word("Action"), '": "EXIT"
     "GPU331",
     question="do the conditions of retries say what ends a job?",
     because="AWS Batch runs a job again that meets none of its conditions: a mistake of the job itself costs all its "
-    "attempts",
+    "attempts; the attempts in the target of a rule or a pipe replace the retry strategy of the job definition",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html",
 )
 def says_what_ends_a_job(context: Context) -> Problems:
     for task in context.fleet.tasks:
-        properties = context.section(task) if task.scheduler is Scheduler.BATCH and task.wants_accelerator else None
-        if properties is None:
-            continue
-        strategy = properties.section("RetryStrategy")
-        attempts = strategy.integer("Attempts")
-        if not isinstance(attempts, int) or attempts <= 1:
-            continue
-        conditions = strategy.sections("EvaluateOnExit")
+        is_repeated = isinstance(task.attempts, int) and task.attempts > 1
+        conditions = _conditions(context, task) if is_repeated else ()
         patterns = [[each.text(key) for key in _PATTERNS if each.has(key)] for each in conditions]
         # A pattern that is not known may be met by anything.
         names_the_rest = any(all(one == "*" or isinstance(one, Unknown) for one in each) for each in patterns)
@@ -214,9 +210,27 @@ def says_what_ends_a_job(context: Context) -> Problems:
                 about=task,
                 property_name="RetryStrategy.EvaluateOnExit",
                 message=f"the job {task.name} is run again after chosen causes, and after every other one as well, up "
-                f"to {attempts} times",
+                f"to {task.attempts} times",
                 fix=Text(_THE_REST, " as the last condition"),
             )
+    for run in context.fleet.submissions:
+        is_repeated = run.starter in _BY_TARGET and isinstance(run.attempts, int) and run.attempts > 1
+        if is_repeated and run.task is not None and _conditions(context, run.task):
+            # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_BatchParameters.html
+            yield Problem(
+                about=run,
+                involves=(run.task,),
+                property_name="RetryStrategy.Attempts",
+                message=f"{brief(run.name)} submits {run.task.name} with {run.attempts} attempts, which replace the "
+                "conditions of its job definition: it is run again after every cause",
+                fix="no RetryStrategy in the target: that of the job definition holds",
+            )
+
+
+def _conditions(context: Context, task: Task) -> Sequence[Section]:
+    """The conditions of the retries of a job that has accelerators."""
+    properties = context.section(task) if task.wants_accelerator else None
+    return () if properties is None else properties.section("RetryStrategy").sections("EvaluateOnExit")
 
 
 @error(
@@ -275,7 +289,7 @@ def share_as_its_queue(context: Context) -> Problems:
 
 def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str, bool]:
     """What is wrong with a share, what would do, and whether that is certain; empty where nothing is wrong."""
-    if queue.has_shares is True and submission.starter in _WITHOUT_SHARES:
+    if queue.has_shares is True and submission.starter in _BY_TARGET:
         return (
             f"to {queue.name}, which has a fair-share policy, and the target of a rule or a pipe names no share",
             "a schedule or a state that calls batch:submitJob with ShareIdentifier, or a queue without a policy",

@@ -44,6 +44,9 @@ _UNREAD = r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|prin
 # $(NAME) is a form of Kubernetes; ECS replaces none in Command.
 _REFERENCE = r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)"
 _BOUND = r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?"  # an address, a port or both, without a scheme
+# What any image has: Triton starts with a directory that is empty, and ends where there is none ("failed to stat file",
+# https://github.com/triton-inference-server/server/issues/1931); its own is in /opt, as build.py there says.
+_OF_IMAGES = r"/(?:(?:media|mnt|srv)?/*|(?:dev|etc|home|opt|root|run|tmp|usr|var|workspace)(?:/.*)?)"
 # As the errors say: https://github.com/vllm-project/vllm/issues/8793, and _derive_context_length in
 # https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py
 _LONGER = {
@@ -106,17 +109,18 @@ def model_of(container: Container) -> ModelMemory | None:
 def ends_at(container: Container) -> tuple[str, str] | None:
     """What a server that its image starts ends at in Command, and a fix."""
     server, words = server_of_entry_point(container), tuple(map(str, container.command))
-    if server is None or not server.entry_point:
+    if server is None or not (server.entry_point or _starts_server(server, words)):
         return None
     first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
-    if first in {*server.entry_point, "python", "python3", *SHELLS}:
+    if server.entry_point and first in {*server.entry_point, "python", "python3", *SHELLS}:
         what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
         return what, f"no {first}, or another entry point for it"
     if refused := server.refuses(words):
         return f"has in Command {refused[0]}, and ends at it", refused[1]
-    if directory and not container.relations.may_mount(directory):
+    if directory and not compiled(_OF_IMAGES).fullmatch(directory) and not container.relations.may_mount(directory):
+        other = "an s3:// address" if f"{server.model}".startswith("/") else "a model of Hugging Face"
         what = f"names in Command the model {directory}, where no volume is mounted, and ends"
-        return what, f"a volume that is mounted at {directory}, or a model of Hugging Face"
+        return what, f"a volume that is mounted at {directory}, or {other}"
     return None
 
 

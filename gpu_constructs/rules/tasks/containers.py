@@ -239,13 +239,15 @@ def becomes_healthy(task: Task) -> Problems:
         for each in container.relations.depends_on:
             other = others.get(each.container)
             if other is not None and each.condition == "HEALTHY" and other.has_health_check is False:
+                is_circle = any(back.container == container.name for back in other.relations.depends_on)
+                circle = f", and no DependsOn of it on {brief(container.name)}: each waits for the other"
                 yield Problem(
                     container=other,
                     property_name="HealthCheck",
                     message=f"container {brief(container.name)} of {task.name} waits until container "
                     f"{brief(other.name)} is HEALTHY, and {brief(other.name)} has no health check, so that it never "
                     "starts; a health check of the image does not count",
-                    fix=f"a HealthCheck for {brief(other.name)}, or the condition START",
+                    fix=f"a HealthCheck for {brief(other.name)}, or the condition START{circle if is_circle else ''}",
                 )
 
 

@@ -65,7 +65,14 @@ def taken(task: Task) -> Problems:
         for each in container.requirements:
             what = _beyond_whole(each) if is_gpu(each) and task.scheduler is Scheduler.BATCH else ""
             if what and task.wants_gpu and "FARGATE" not in task.compatibilities:
-                yield _of_batch(task, container, each, what)
+                yield Problem(
+                    container=container,
+                    message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
+                    fix="a number of whole GPUs",
+                    ways=one_way(_ONE_GPU, _asking(task, container, each, _ONE)),
+                    property_name=_ENTRIES,
+                    value=each.value,
+                )
                 continue
             yield from _wrong_amount(task, container, each)
             yield from _wrong_share(task, container, each)
@@ -112,17 +119,6 @@ def one_option(task: Task) -> Problems:
     else:
         return
     yield Problem(message=message, fix=fix, property_name=_ENTRIES)
-
-
-def _of_batch(task: Task, container: Container, each: ResourceRequirement, what: str) -> Problem:
-    return Problem(
-        container=container,
-        message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
-        fix="a number of whole GPUs",
-        ways=one_way(_ONE_GPU, _asking(task, container, each, _ONE)),
-        property_name=_ENTRIES,
-        value=each.value,
-    )
 
 
 def _beyond_whole(asked: ResourceRequirement) -> str:

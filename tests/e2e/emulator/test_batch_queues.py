@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from ecs_emulator.local import Local, NotDeployedError
-from gpu_constructs import CapacityChoice, GpuBatchQueue
+from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuConstructsError
 
 from tests.e2e.templates import Template
 from tests.synthesis import synthesized
@@ -33,6 +33,8 @@ def test_an_update_changes_which_environments_a_queue_has(cloud: Local) -> None:
 
 
 def test_a_queue_has_three_environments_at_most(cloud: Local) -> None:
+    with pytest.raises(GpuConstructsError, match="environments, got 4; allowed: 1 to 3"):
+        _of("A", "B", "C", "D")
     template = copy.deepcopy(_of("A", "B", "C"))
     (queue,) = (each for each in template["Resources"].values() if each["Type"] == "AWS::Batch::JobQueue")
     order = queue["Properties"]["ComputeEnvironmentOrder"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 from ecs_emulator.process import Emulator
+from gpu_constructs.account.problems import unanswered
 
 from tests.e2e.cdk_cli import ROOT
 
@@ -49,10 +50,13 @@ def test_the_emulator_dies_with_whoever_started_it_and_what_it_lacks_is_a_line_o
         port, log = owner.stdout.readline().decode().split()
         trails = Emulator(port=int(port), log=Path(log)).client("cloudtrail")
         assert trails.lookup_events()["Events"] == []  # the command line asks at each deploy
-        with pytest.raises(ClientError, match="501"):
+        with pytest.raises(ClientError, match="501") as unknown:
             trails.list_imports()
-        with pytest.raises(ClientError, match="InvalidAction"):
+        with pytest.raises(ClientError, match="InvalidAction") as of_query:
             Emulator(port=int(port), log=Path(log)).client("ec2").describe_byoip_cidrs(MaxResults=1)
+        for error, code in ((unknown, "501"), (of_query, "InvalidAction")):
+            said = str(unanswered(error.value, "a:Call", "us-east-1"))
+            assert said == f"what answers in us-east-1 does not know a:Call ({code})"
         owner.kill()
 
     assert stops_listening(int(port))

@@ -102,14 +102,9 @@ def test_numbers_that_only_a_run_would_see_refused(changes: dict[str, Any], fixe
     assert [each.fix for each in said(accepted_numbers, _submitted(**changes))] == fixes
 
 
-@pytest.mark.parametrize(
-    ("evaluates", "is_found"),
-    [('{OnStatusReason: "Host EC2*", Action: RETRY}', True), ('{OnExitCode: "1", Action: EXIT}', False)],
-)
-def test_what_is_said_of_retries(evaluates: str, is_found: bool) -> None:
-    retries = f"{{Attempts: 3, EvaluateOnExit: [{evaluates}]}}"
-    part = f"Resources:\n  Job:\n    Properties:\n      RetryStrategy: {retries}"
-    assert bool(of_part("GPU331", part)) is is_found
+def test_a_condition_that_ends_a_job_repeats_nothing_by_choice() -> None:
+    retries = '{Attempts: 3, EvaluateOnExit: [{OnExitCode: "1", Action: EXIT}]}'
+    assert not of_part("GPU331", f"Resources:\n  Job:\n    Properties:\n      RetryStrategy: {retries}")
 
 
 def _with_neuron(text: str) -> str:

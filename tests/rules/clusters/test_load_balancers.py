@@ -212,7 +212,7 @@ _PROXY = {"Name": "proxy", "Image": "nginx", "Memory": 64}
             for each in ("trtllm", "llamacpp", "neuron", "gaudi")
         ),
         (_TRITON, "tritonserver --model-repository=/models --http-address=127.0.0.1", 8001, []),
-        (_TRITON, "tritonserver --model-repository=/models --http-port=9000", 8000, ["error"]),
+        (_TRITON, "tritonserver --model-repository=s3://b/m --http-port=9000", 8000, ["error"]),
         (_TRITON, "tritonserver --model-repository=/models --allow-sagemaker=true", 8080, []),
         (_TRITON, "python3 /opt/tritonserver/python/openai/main.py --backend vllm", 9000, []),
         ("ghcr.io/huggingface/text-embeddings-inference:1.8", "--model-id BAAI/bge-m3", 3000, ["error"]),

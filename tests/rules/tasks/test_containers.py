@@ -269,6 +269,7 @@ def test_a_file_may_say_which_dcgm_an_exporter_asks(place: int, said: list[str])
         (_VLLM, ("Qwen/Qwen3-8B", "--gpu-memory-utilization", UNKNOWN), ""),
         (_VLLM, (_QWEN, "--max-model-len", "65536", '--hf-overrides={"a": 1}'), ""),
         ("ghcr.io/huggingface/text-generation-inference:3.3.7", ("--max-total-tokens 8192",), ""),
+        ("nvcr.io/nvidia/tritonserver:25.12-py3", ("tritonserver", "--model-repository=/tmp"), ""),  # which is there
     ],
 )
 def test_a_server_ends_at_an_argument(image: str, command: tuple[str, ...], words: str) -> None:
