@@ -8,23 +8,53 @@ from typing import Any, Union
 
 import jsii._kernel
 import typeguard
+from cattr import Converter
+from jsii._kernel import types
 from jsii._kernel.providers import process
 
 __all__ = ["OWN", "lighten"]
 
-_NAMES = ((process, "json"), (jsii._kernel, "_make_reference_for_native"), (typeguard, "check_type"))
+_NAMES = (
+    (process, "json"),
+    (Converter, "unstructure"),
+    (Converter, "structure"),
+    (jsii._kernel, "_make_reference_for_native"),
+    (typeguard, "check_type"),
+)
 OWN: tuple[tuple[Any, str, Any], ...] = tuple((module, name, getattr(module, name)) for module, name in _NAMES)
 """What jsii has by the names that are replaced."""
-_, _sent, _checked = (own for _, _, own in OWN)
+_, _unstructured, _structured, _sent, _checked = (own for _, _, own in OWN)
+
+_CALLS = {
+    types.CreateRequest: "create",
+    types.GetRequest: "get",
+    types.InvokeRequest: "invoke",
+    types.StaticInvokeRequest: "sinvoke",
+}
 
 
 def lighten() -> None:
     """Has each call of this process cost less, to its end."""
-    encode = json.JSONEncoder(default=process.jdefault).encode
+    encode = json.JSONEncoder(default=process.jdefault, check_circular=False).encode
     decode = json.JSONDecoder(object_hook=process.ohook).decode
     messages = SimpleNamespace(dumps=lambda sent, **_: encode(sent), loads=lambda line, **_: decode(line.decode()))
-    for (module, name, _), lighter in zip(OWN, (messages, _given, _check_type), strict=True):
-        setattr(module, name, lighter)
+    lighter = (messages, _request, _answer, _given, _check_type)
+    for (module, name, _), each in zip(OWN, lighter, strict=True):
+        setattr(module, name, each)
+
+
+def _request(converter: object, sent: Any, *kind: Any) -> Any:
+    """Leaves arguments as they are, of which cattrs makes a copy: `_given` has made them plain."""
+    if type(sent) not in _CALLS or getattr(sent, "overrides", None):
+        return _unstructured(converter, sent, *kind)
+    call = {"api": _CALLS[type(sent)], **sent.__getstate__()}
+    return call | {"objref": _unstructured(converter, sent.objref)} if "objref" in call else call
+
+
+def _answer(converter: object, got: Any, kind: Any) -> Any:
+    if kind is process._ProcessResponse and "ok" in got:
+        return process._OkayResponse(got["ok"])
+    return kind(**got) if kind in (types.GetResponse, types.InvokeResponse) else _structured(converter, got, kind)
 
 
 def _given(kernel: object, value: Any) -> Any:

@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 
 Properties = dict[str, Any]
 _Refusal = TypeVar("_Refusal", bound=Exception)
+_Hosts = TypeVar("_Hosts", GpuCapacity, ManagedGpuCapacity)
 
 _WARNING = "aws:cdk:warning"
 """How the metadata of a cloud assembly says that an entry is one (CDK's `cx_api` has the name in JavaScript only)."""
@@ -136,10 +137,14 @@ class Site:
         return ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 
     def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
-        return self.cluster.add_capacity(name, instance_types=list(instance_types), **{"max_instances": 4, **arguments})
+        given = {"instance_types": list(instance_types), "max_instances": 4, **arguments}
+        return self._add(GpuCluster.add_capacity, name, given)
 
     def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
-        return self.cluster.add_managed_capacity(name, **arguments)
+        return self._add(GpuCluster.add_managed_capacity, name, arguments)
+
+    def _add(self, add: Callable[..., _Hosts], name: str, given: dict[str, Any]) -> _Hosts:
+        return add(self.cluster, name, **given)
 
     def task(self, *capacity: Capacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
@@ -240,27 +245,19 @@ class Landlord(Site):
 
     def __init__(self, app: cdk.App) -> None:
         super().__init__(app)
-        self._groups: dict[str, GpuCapacity] = {}
-        self._managed: dict[str, ManagedGpuCapacity] = {}
+        self._made: dict[str, object] = {}
 
-    def _new_cluster(self) -> GpuCluster:
-        return GpuCluster(self.stack, f"Cluster{len(self._groups)}And{len(self._managed)}", vpc=self.vpc)
+    def _place(self, name: str) -> tuple[GpuCluster, str]:
+        return GpuCluster(self.stack, f"Cluster{len(self._made)}", vpc=self.vpc), name
 
-    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
-        key = f"{name} {instance_types} {arguments}"
-        if key not in self._groups:
-            arguments = {"max_instances": 4, **arguments}
-            self._groups[key] = self._new_cluster().add_capacity(name, instance_types=list(instance_types), **arguments)
-        return self._groups[key]
-
-    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
-        key = f"{name} {arguments}"
-        if key not in self._managed:
-            self._managed[key] = self._new_cluster().add_managed_capacity(name, **arguments)
-        return self._managed[key]
+    def _add(self, add: Callable[..., _Hosts], name: str, given: dict[str, Any]) -> _Hosts:
+        key = f"{name} {given}"
+        if key not in self._made:
+            self._made[key] = add(*self._place(name), **given)
+        return cast("_Hosts", self._made[key])
 
 
-class Ground(Site):
+class Ground(Landlord):
     """A cluster that stays while what a test adds to the stack is swept away after it: for what is refused.
 
     One capacity stands for the same arguments. What services changed in the cluster stays, so nothing is read of it.
@@ -268,21 +265,10 @@ class Ground(Site):
 
     def __init__(self, app: cdk.App) -> None:
         super().__init__(app)
-        self._groups: dict[str, GpuCapacity] = {}
-        self._managed: dict[str, ManagedGpuCapacity] = {}
         self._staying = {"Vpc": self.vpc, "Cluster": self.cluster}
 
-    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
-        key = f"{name} {instance_types} {arguments}"
-        if key not in self._groups:
-            self._groups[key] = super().capacity(*instance_types, name=f"{name}{len(self._groups)}", **arguments)
-        return self._groups[key]
-
-    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
-        key = f"{name} {arguments}"
-        if key not in self._managed:
-            self._managed[key] = super().managed(f"{name}{len(self._managed)}", **arguments)
-        return self._managed[key]
+    def _place(self, name: str) -> tuple[GpuCluster, str]:
+        return self.cluster, f"{name}{len(self._made)}"
 
     def sweep(self) -> None:
         """Removes what stands on the stack and in the app besides."""
@@ -304,24 +290,18 @@ class Tenant(Site):
         self._stage = cdk.Stage(landlord.app, name)
         super().__init__(landlord.app, self._stage)
         self._landlord = landlord
+        self.vpc = landlord.vpc
 
     @property
     def _assembly(self) -> cx_api.CloudAssembly:
         return self._stage.synth()
 
     @cached_property
-    def vpc(self) -> ec2.IVpc:
-        return self._landlord.vpc
-
-    @cached_property
     def l4(self) -> GpuCapacity:
         return self._landlord.l4
 
-    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
-        return self._landlord.capacity(*instance_types, name=name, **arguments)
-
-    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
-        return self._landlord.managed(name, **arguments)
+    def _add(self, add: Callable[..., _Hosts], name: str, given: dict[str, Any]) -> _Hosts:
+        return self._landlord._add(add, name, given)
 
 
 def warned(construct: Construct) -> list[str]:
