@@ -21,7 +21,7 @@ _ASKED = re.compile(
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    build_site.build(folder)
+    build_site.build(folder, coloured=False)
     return folder / "html"
 
 
