@@ -38,13 +38,11 @@ class Cdk:
     """The ``cdk`` command.
 
     Args:
-        project: The directory of the app, with its ``cdk.json``.
         work: Where assemblies and everything else the CLI writes go.
         environment: The environment it runs in, see `Emulator.environment`.
         on_line: Called with each line that it prints.
     """
 
-    project: Path
     work: Path
     environment: Mapping[str, str]
     on_line: Callable[[str], object] = field(default=lambda _: None)
@@ -63,7 +61,7 @@ class Cdk:
         assembly = self.work / f"assembly-{len(list(self.work.glob('assembly-*')))}"
         settings = [argument for key, value in context.items() for argument in ("-c", f"{key}={value}")]
         words = ["cdk", "synth", stack, "--quiet", "--output", str(assembly), *settings, *_PLAIN]
-        self._run(words, cwd=self.project, starts_app=True)
+        self._run(words, cwd=ROOT)
         return assembly
 
     def bootstrap(self) -> None:
@@ -93,14 +91,7 @@ class Cdk:
         """Delete a stack."""
         self._run(about(assembly, "destroy", stack, "--force"))
 
-    def _run(
-        self,
-        command: list[str],
-        *,
-        cwd: Path | None = None,
-        accept: tuple[int, ...] = (0,),
-        starts_app: bool = False,
-    ) -> int:
+    def _run(self, command: list[str], *, cwd: Path | None = None, accept: tuple[int, ...] = (0,)) -> int:
         environment = {
             **self.environment,
             "CDK_HOME": str(self.work / "cdk-home"),
@@ -108,7 +99,7 @@ class Cdk:
             "CDK_DISABLE_VERSION_CHECK": "1",
             "CI": "true",  # plain lines, all of them on standard output
         }
-        if not starts_app:  # jsii would keep what it compiles for nothing: it unpacks CDK into another folder each time
+        if cwd is None:  # jsii would keep what it compiles for nothing: it unpacks CDK into another folder each time
             environment["NODE_COMPILE_CACHE"] = str(COMPILED)
         printed: list[str] = []
         with subprocess.Popen(

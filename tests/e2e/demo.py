@@ -23,7 +23,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from .cdk_cli import ROOT, Cdk, CdkError
+from .cdk_cli import Cdk, CdkError
 from .scenario import Findings, Scenario, Step, UnexpectedError
 
 __all__ = ["main"]
@@ -67,7 +67,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _tell(directory: Path, console: Console) -> None:
     with emulator(directory) as running:
         console.print(f"emulator at {running.url}, account 123456789012\n")
-        cdk = Cdk(project=ROOT, work=directory, environment=running.environment(os.environ))
+        cdk = Cdk(work=directory, environment=running.environment(os.environ))
         steps = Scenario(cdk=cdk, account=Account(running)).steps
         for number, step in enumerate(steps, start=1):
             _show(console, step, f"{number:>2}/{len(steps)}")

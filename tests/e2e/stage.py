@@ -62,7 +62,7 @@ def stage(directory: Path) -> Iterator[Stage]:
         environment = {**running.environment(os.environ), "CDK_VALIDATION": "false"}
         account = Account(running)
         _bootstrap(account)
-        yield Stage(Cdk(project=ROOT, work=directory, environment=environment), account)
+        yield Stage(Cdk(work=directory, environment=environment), account)
 
 
 def _bootstrap(account: Account) -> None:
