@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpu_constructs.facts.values import compiled
+from gpu_constructs.facts.values import by_identity, compiled
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
 from gpu_constructs.placement.pool_profile import is_object_of_texts
 
@@ -95,6 +95,7 @@ _OTHER_UNIT = (
 )
 
 
+@by_identity(maxsize=1024)  # hosts of one cluster often have the same user data
 def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
     """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
 
@@ -105,6 +106,7 @@ def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
     return min(found, key=lambda each: not each[1], default=None)
 
 
+@by_identity(maxsize=1024)
 def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     """The command after which the ECS agent certainly does not start, and whether it does not even once.
 
