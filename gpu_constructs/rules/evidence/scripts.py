@@ -90,7 +90,7 @@ _MAY_START = r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b"
 # Units of the agent that do not wait for cloud-init: changed ones, and those of the packages for other systems
 # (https://github.com/aws/amazon-ecs-agent, packaging/generic-deb-integrated and generic-rpm-integrated).
 _OTHER_UNIT = (
-    r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit|amazon-ecs-init\S*\.(?:deb|rpm)\b"
+    r"cloud-final|ecs\.service\.d\b|system/ecs\.service|systemctl[ \t]+edit|amazon-ecs-init\S{0,99}\.(?:deb|rpm)\b"
     r"|\bapt(?:-get)? "
 )
 
@@ -114,9 +114,9 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     ``--job-mode=replace``).
     """
     for script in data.scripts:
+        last_start = max((each.start() for each in compiled(_MAY_START).finditer(script)), default=0)
         for each in _calls(script):
-            is_off = each.is_certain and each.verb in _STOPS | {"disable"}
-            if is_off and not compiled(_MAY_START).search(script, each.end):
+            if each.is_certain and each.verb in _STOPS | {"disable"} and each.end > last_start:
                 return each.said, each.verb in _STOPS
     return None
 
@@ -137,8 +137,9 @@ def _calls(script: str) -> Iterator[_Call]:
     for command in commands(script):
         line, is_certain = compiled(_NO_WORDS).sub("", command.line), command.is_certain
         waiting: list[_Call] = []
-        simple = list(compiled(_SIMPLE).finditer(line))
-        for found, after in zip(simple, [*(each.start() for each in simple[1:]), len(line)], strict=True):
+        simple = list(compiled(_SIMPLE).finditer(line)) if "ecs" in line else []
+        starts = [*(each.start() for each in simple[1:]), len(line)]
+        for found, after in zip(simple[:1] if compiled(_COMPOUND).search(line) else simple, starts, strict=False):
             words, operator = compiled(_REDIRECTION).sub("", found[0]).split(), line[found.end() : after]
             call = _call(words, command.at + found.end(), certain=is_certain)
             waiting += [] if call is None else [call]
@@ -149,8 +150,6 @@ def _calls(script: str) -> Iterator[_Call]:
                 waiting, is_certain = [], command.is_certain
             elif operator != "|":
                 is_certain &= operator == "&&" and compiled(_SUCCEEDS).fullmatch(" ".join(words)) is not None
-            if compiled(_COMPOUND).search(line):
-                break
         yield from waiting
 
 
