@@ -264,7 +264,8 @@ def _require_path(path: str | None) -> None:
             argument="health_check_path",
             value=path,
             allowed="a path that begins with /",
-            fix="health_check_path='/health' for vLLM, SGLang and TGI, '/v2/health/ready' for Triton",
+            fix="health_check_path='/health' for vLLM, SGLang and TGI, '/v2/health/ready' for Triton, and for a server "
+            "of your own the path at which it answers 200",
         )
 
 

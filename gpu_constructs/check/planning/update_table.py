@@ -67,7 +67,7 @@ _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_"
 IN_USE = Refusal(
     answer="The specified capacity provider is in use and cannot be removed",
     steps=(
-        "keep it beside the new capacity, let services use the new one, with force_new_deployment, and deploy",
+        "keep it, let its services use other capacity, with force_new_deployment, or take them out, and deploy",
         "remove it, and deploy",
     ),
     source=f"{_ECS}PutClusterCapacityProviders.html",

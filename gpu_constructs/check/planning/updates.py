@@ -166,14 +166,15 @@ class _Findings:
     def left_stacks(self) -> Iterator[str]:
         """Stacks that are in the old files alone, without nested ones."""
         names = {each.name for each in self._new.stacks.stacks}
+        said = (
+            " is in the old files alone, and no deploy deletes it: what it runs and costs goes on, and what it imports "
+            "cannot change, until you delete it"
+        )
         for each in self._old.stacks.evaluators:
             if each.file == each.source.document.file and self._old.stack(each.name) not in names:
                 name = brief(each.stack_name or each.name, NAME)
-                yield (
-                    f"{brief(each.name, NAME)} is in the old files alone, and no deploy deletes it: what it runs and "
-                    "costs goes on, and what it imports cannot change, until you delete it: "
-                    f"aws cloudformation delete-stack --stack-name {name}"
-                )
+                yield f"{brief(each.name, NAME)}{said}: aws cloudformation delete-stack --stack-name {name}"
+                said = " too"
 
     def _balancers(self, side: Side) -> Iterator[Resource]:
         return (each for at, each in side.by_id.items() if each.type == BALANCER and not self._sides.stays(at))
