@@ -116,6 +116,8 @@ def _plain(value: object, depth: int, left: list[int]) -> Node:
     left[0] -= 1
     if depth < 0 or left[0] < 0:
         raise TooDeepError
+    if isinstance(value, str):  # as most are, and to ask for a mapping takes longer
+        return _text(value)
     if isinstance(value, Mapping):
         return {_text(key): _plain(child, depth - 1, left) for key, child in value.items()}
     if isinstance(value, (list, tuple)):
