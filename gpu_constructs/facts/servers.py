@@ -33,9 +33,6 @@ _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
 # https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html and data_parallel_deployment.html.
 _OTHER_HOSTS = "--nnodes|-n|--(?:master|dist-init|nccl-init)-addr"
 _COPIES = "--?(?:data-parallel|dp|headless|num-gpus|ulysses|enable-cfg)"  # the last: SGLang Diffusion
-# Of SGLang: copies of the attention alone are within the GPUs of --tp, untold for DeepSeek's sparse attention in 0.5.3:
-# https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py
-_WITHIN_TENSOR = "(?i)--enable-(?:dp-attention|.*prefill)|deepseek|glm"
 
 
 class MadeFor(StrEnum):
@@ -91,6 +88,8 @@ class ServerFacts:
         is_strict: Whether it ends at an option without its value, and at one that has its value in the same text.
         parallel: Arguments that make it use more than one GPU, by what they divide; empty where it needs none. Of
             copies of the model, ``data``, there may be ``data_here`` on this host.
+        copies_share_gpus_with: The arguments with which copies are within the GPUs of ``tensor``, as the beginning of
+            an option and its value, a regular expression; empty where they never are.
         gpus_from: Arguments that some GPUs lack, each with the compute capability that it needs, by the version of the
             server from which that is so.
         arm64_gpus_from: The compute capability from which on its image for arm64 has code, by the version of the server
@@ -119,6 +118,7 @@ class ServerFacts:
     takes_variables: bool = False
     is_strict: bool = False
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    copies_share_gpus_with: str = ""
     gpus_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     arm64_gpus_from: Mapping[str, str] = field(default_factory=dict)
     max_gpus: int | None = None
@@ -137,9 +137,8 @@ class ServerFacts:
         sizes = {kind: (each, int(of) if re.fullmatch("[0-9]{1,4}", of) else 0) for kind, (each, of) in told.items()}
         if "data" in sizes and self.has_other_copies(said):
             sizes["data"] = sizes.pop("data_here", (sizes["data"][0], 1))
-        is_within = compiled(_WITHIN_TENSOR).search
-        is_shared = "data_here" not in kinds and any(is_within(f"{each} {said[each]}") for each in said)
-        if "tensor" in sizes and is_shared:
+        sharing = self.copies_share_gpus_with if "tensor" in sizes else ""
+        if sharing and any(re.match(sharing, f"{each} {said[each]}") for each in said):
             sizes.pop("data", None)
         return sizes
 
