@@ -11,7 +11,7 @@ from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap, Target
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.server_commands import listens_elsewhere, server_of_entry_point
+from gpu_constructs.rules.evidence.server_commands import listens_elsewhere, port_of, server_of_entry_point
 from gpu_constructs.rules.finding import Text, Word, and_list, or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 from gpu_constructs.template.model import Resource, references_in
@@ -203,8 +203,8 @@ def _of_path(target: Target) -> Problems:
     path, matched = group.text("HealthCheckPath") or "/", group.section("Matcher").get("HttpCode")
     is_http = (group.text("HealthCheckProtocol") or group.text("Protocol")) in {"HTTP", "HTTPS"}
     is_usual = group.text("HealthCheckPort") in {None, "traffic-port"} and not group.has("ProtocolVersion")
-    there = listens_elsewhere(container, 0)  # its port, where that is certain
-    is_asked = is_http and is_usual and there is not None and there.port == target.port
+    port = port_of(container)
+    is_asked = is_http and is_usual and port is not None and port == target.port
     if is_asked and path in server.unanswered and matched in {None, "200", 200}:
         yield Problem(
             about=target.workload,

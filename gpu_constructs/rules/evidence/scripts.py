@@ -166,7 +166,7 @@ def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:
     return _Call(" ".join(words), verb, certain, end) if any(map(compiled(_AGENT).fullmatch, units)) else None
 
 
-def ends_at(lacking: str, data: UserData) -> bool | None:
+def script_ends_at(lacking: str, data: UserData) -> bool | None:
     """Whether a script ends at a command that is not there before it names a cluster; None where none comes to it."""
     ends: bool | None = None
     call = re.compile(rf"(?:sudo[ \t]+)?{lacking}\b[^\n|&;]*([|&;].*)?")

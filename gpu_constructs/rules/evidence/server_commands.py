@@ -6,7 +6,7 @@ nothing here unless it moves the port: then it is in `_OPENING`, or in `other_po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -25,7 +25,7 @@ SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _OTHER_START = r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi"
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
 _OPENING = r"(?s)-p\d*|--uds|--allow-.*|.*\bports?\b.*"
-_PORT = r"[0-9]{1,5}"
+_NUMBER = r"[0-9]{1,5}"
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
@@ -55,10 +55,17 @@ _LONGER = {
 }
 
 
-def words_of(server: ServerFacts | None, container: Container) -> tuple[str, ...] | None:
+class Mistake(NamedTuple):
+    """What a server does not start with, as the end of a sentence about its container, and a fix."""
+
+    what: str
+    fix: str
+
+
+def words_of(server: ServerFacts, container: Container) -> tuple[str, ...] | None:
     """The words of a command that starts a server; None where they may mean more, or another program."""
     written = (*container.entry_point, *container.command)
-    if server is None or any(isinstance(each, Unknown) for each in written):
+    if any(isinstance(each, Unknown) for each in written):
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
@@ -77,10 +84,10 @@ def processes_of_torchrun(container: Container) -> int:
     Its options have defaults in variables: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py
     """
     text = " ".join(map(str, (*container.entry_point, *container.command)))
-    default = str(dict(container.environment).get("PET_NPROC_PER_NODE", "")) if compiled(_TORCHRUN).search(text) else ""
+    variable = str(dict(container.environment).get("PET_NPROC_PER_NODE", ""))
+    is_default = compiled(_TORCHRUN).search(text) and compiled(_NUMBER).fullmatch(variable)
     found = [int(each[1]) for each in compiled(_PROCESSES).finditer(text)]
-    least = int(default) if compiled(_PORT).fullmatch(default) else 0
-    return 0 if compiled(_UNREAD).search(text) else max(found, default=least)
+    return 0 if compiled(_UNREAD).search(text) else max(found, default=int(variable) if is_default else 0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
@@ -99,68 +106,97 @@ def server_of_entry_point(container: Container) -> ServerFacts | None:
 @by_identity(maxsize=1 << 16)
 def model_of(container: Container) -> ModelMemory | None:
     """The model that its server serves, where the command says which memory that takes."""
-    words = words_of(server := server_of_entry_point(container), container)
+    server = server_of_entry_point(container)
+    words = None if server is None else words_of(server, container)
     if server is None or not server.gpu_arguments or words is None:
         return None
     said = arguments_of(server, container, words)
     return served(str(said.get(server.argument_for("{model}"), (*words, "")[0])), said, server)
 
 
-def ends_at(container: Container) -> tuple[str, str] | None:
-    """What a server that its image starts ends at in Command, and a fix."""
+def refused_at(container: Container) -> Mistake | None:
+    """What a server that its image starts ends at in Command; None where nothing is known."""
     server, words = server_of_entry_point(container), tuple(map(str, container.command))
     if server is None or not (server.entry_point or _starts_server(server, words)):
         return None
     first, directory = "".join(words[:1]).split(" ")[0], server.directory_of_model(words)
     if server.entry_point and first in {*server.entry_point, "python", "python3", *SHELLS}:
         what = f"has {first} in Command, and its image starts the server already, which ends at that argument"
-        return what, f"no {first}, or another entry point for it"
+        return Mistake(what, f"no {first}, or another entry point for it")
     if refused := server.refuses(words):
-        return f"has in Command {refused[0]}, and ends at it", refused[1]
+        return Mistake(f"has in Command {refused[0]}, and ends at it", refused[1])
     if directory and not compiled(_OF_IMAGES).fullmatch(directory) and not container.relations.may_mount(directory):
         other = "an s3:// address" if f"{server.model}".startswith("/") else "a model of Hugging Face"
         what = f"names in Command the model {directory}, where no volume is mounted, and ends"
-        return what, f"a volume that is mounted at {directory}, or {other}"
+        return Mistake(what, f"a volume that is mounted at {directory}, or {other}")
     return None
 
 
-def not_replaced(container: Container) -> tuple[str, str] | None:
-    """A variable in Command of a server that is started without a shell, and a fix."""
+def not_replaced(container: Container) -> Mistake | None:
+    """A variable in Command of a server that is started without a shell; None without one."""
     server, words = server_of_entry_point(container), [*map(str, container.command)]
     found = next(filter(compiled(_REFERENCE).fullmatch, words), "")
     if not found or server is None or not server.is_strict or words[0] in SHELLS:
         return None
     what = f"has in Command {found}, which no shell replaces: the server gets it as it is"
-    return what, "the value itself, or EntryPoint sh -c and the whole command as one text"
+    return Mistake(what, "the value itself, or EntryPoint sh -c and the whole command as one text")
 
 
-def longer_than_model(container: Container) -> tuple[str, str] | None:
-    """A context above that of the model, and a fix."""
+def longer_than_model(container: Container) -> Mistake | None:
+    """A context above that of the model; None where it is not longer, or not known."""
     text = " ".join(map(str, container.command)).replace("_", "-")
     option, variable = next((each for each in _LONGER.items() if each[0] in text), ("", ""))
     model = model_of(container) if option and variable not in dict(container.environment) else None
     if model is None or not 0 < (most := model.shape.longest) < model.context:
         return None
     what = f"has in Command {option} {model.context}, where its model has {most}, and ends"
-    return what, f"{option} {most}, or {variable} with the value 1"
+    return Mistake(what, f"{option} {most}, or {variable} with the value 1")
 
 
 class Elsewhere(NamedTuple):
-    """Where a server listens instead, a fix, the property that it is in, and its port."""
+    """Where a server listens instead, a fix, and the property that it is in."""
 
     listens: str
     fix: str
     property_name: str
-    port: int
 
 
 def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     """Where its server listens instead of a port; None where it may listen there."""
-    words = words_of(server := server_of_entry_point(container), container)
+    bound = _bound_by(container)
+    if bound is None:
+        return None
+    if port not in bound.ports:
+        at, fix = bound.ports[0], bound.to_move.format(port=port)
+        return Elsewhere(f"listens at port {at}", f"{fix}, or ContainerPort {at}", bound.property_name)
+    is_alone = port == bound.ports[0] and bound.address in _LOOPBACK
+    return Elsewhere(f"listens at {bound.address} alone", bound.to_open, bound.property_name) if is_alone else None
+
+
+def port_of(container: Container) -> int | None:
+    """The port at which its server listens, the first of several; None where that is not certain."""
+    bound = _bound_by(container)
+    return None if bound is None else bound.ports[0]
+
+
+class _Bound(NamedTuple):
+    """Ports and address of a server, what moves it to ``{port}`` and opens it to other hosts, in which property."""
+
+    ports: Sequence[int]
+    address: object
+    to_move: str
+    to_open: str
+    property_name: str
+
+
+def _bound_by(container: Container) -> _Bound | None:
+    """Where its server listens; None where that is not certain."""
+    server = server_of_entry_point(container)
+    words = None if server is None else words_of(server, container)
     if server is None or words is None:
         return None
     if variable := next((name for name, value in server.environment.items() if "{port}" in value), ""):
-        return _bound_elsewhere(server, variable, container, port) if words in {(), ("serve",)} else None
+        return _bound_by_variable(server, variable, container) if words in {(), ("serve",)} else None
     of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
@@ -168,32 +204,23 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     if may_open or not (server.entry_point or _starts_server(server, words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
-    if not all(map(compiled(_PORT).fullmatch, ports)):
+    if not all(map(compiled(_NUMBER).fullmatch, ports)):
         return None
-    numbers = [*map(int, ports)]
-    if port not in numbers:
-        fix = f"{of_port} {port}, or ContainerPort {numbers[0]}"
-        return Elsewhere(f"listens at port {numbers[0]}", fix, "Command", numbers[0])
-    address = said.get(of_address, server.address)
-    is_alone = port == numbers[0] and address in _LOOPBACK
-    fix = f"{of_address} {_EVERYWHERE}"
-    return Elsewhere(f"listens at {address} alone", fix, "Command", port) if is_alone else None
+    to_move, to_open = f"{of_port} {{port}}", f"{of_address} {_EVERYWHERE}"
+    return _Bound([*map(int, ports)], said.get(of_address, server.address), to_move, to_open, "Command")
 
 
-def _bound_elsewhere(server: ServerFacts, name: str, container: Container, port: int) -> Elsewhere | None:
+def _bound_by_variable(server: ServerFacts, name: str, container: Container) -> _Bound | None:
     """Where a server listens whose address is in a variable, such as OLLAMA_HOST; by default at all addresses."""
     said, form = dict(container.environment), server.environment[name]
     written = said.pop(name, "")
     if form == "{port}" and isinstance(written, str) and written:
         written = f":{written}"
     bound = compiled(_BOUND).fullmatch(written) if isinstance(written, str) else None
-    if bound is None or any(map(compiled(_OTHER_PORT).search, said)):
+    port = None if bound is None else bound[2] or server.port
+    if bound is None or port is None or any(map(compiled(_OTHER_PORT).search, said)):
         return None
-    there = server.port if bound[2] is None else int(bound[2])
-    fix = f"{name} {form.format(port=port)}"
-    if there != port:
-        return Elsewhere(f"listens at port {there}", f"{fix}, or ContainerPort {there}", "Environment", there or 0)
-    return Elsewhere(f"listens at {bound[1]} alone", fix, "Environment", port) if bound[1] in _LOOPBACK else None
+    return _Bound([int(port)], bound[1], f"{name} {form}", f"{name} {form.format(port=port)}", "Environment")
 
 
 def _starts_server(server: ServerFacts, words: tuple[str, ...]) -> bool:

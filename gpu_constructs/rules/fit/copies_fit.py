@@ -23,7 +23,7 @@ from gpu_constructs.rules.evidence.copies import (
     wanted_copies,
 )
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.evidence.server_commands import listens_elsewhere
+from gpu_constructs.rules.evidence.server_commands import port_of
 from gpu_constructs.rules.finding import Text, Way, Ways, Word, and_list, one_way, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
@@ -278,10 +278,8 @@ def _of_servers(context: Context) -> Problems:
     for task in (each for each in context.tasks_as_run if each.network_mode in {"awsvpc", "host"}):
         ended = {to.container for each in task.containers for to in each.relations.depends_on if to.condition in _ENDED}
         running = (each for each in task.containers if each.name not in ended)
-        found = (
-            (listens_elsewhere(each, 0), each) for each in running if not context.has_unknown_variables(task, each)
-        )
-        for port, there in grouped((at.port, each) for at, each in found if at is not None).items():
+        known = (each for each in running if not context.has_unknown_variables(task, each))
+        for port, there in grouped((port_of(each), each) for each in known).items():
             if port and len(there) > 1:
                 yield Problem(
                     about=task,

@@ -27,9 +27,9 @@ from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.evidence.scripts import (
     docker_option_that_is_gone,
-    ends_at,
     keeps_agent_off,
     kept_from_joining,
+    script_ends_at,
     waits_for_agent,
 )
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
@@ -249,7 +249,7 @@ def runs_to_its_end(pool: Pool) -> Problems:
             is_certain=False,
         )
     system, lacking, instead = _LACKING.get(pool.operating_system, ("", "", ""))
-    if lacking and pool.has_image_of_aws and (ends := ends_at(lacking, pool.user_data)) is not None:
+    if lacking and pool.has_image_of_aws and (ends := script_ends_at(lacking, pool.user_data)) is not None:
         # No page of AWS says that dnf is never there.
         is_certain = ends and lacking != "dnf" and pool.has_provider and isinstance(pool.cluster, str)
         yield Problem(

@@ -34,11 +34,11 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.server_commands import (
     arguments_of,
-    ends_at,
     longer_than_model,
     model_of,
     not_replaced,
     processes_of_torchrun,
+    refused_at,
     server_of_entry_point,
     words_of,
 )
@@ -152,7 +152,7 @@ def _targets_of(container: Container) -> list[_Target]:
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""
     server, made = server_of_image(image), made_for(image)
     found = [] if made is None else [_Target(*made)]
-    words = words_of(server, container)
+    words = None if server is None else words_of(server, container)
     told = {} if server is None or words is None else arguments_of(server, container, words)
     for argument, first in () if server is None else server.needed_by_arguments(image, told):
         found.append(_Target(first, "", f"has {argument}, which needs", f"another {argument.split(' ')[0]}", "Command"))
@@ -377,7 +377,7 @@ def _divided(container: Container, said: Mapping[str, object], most: int) -> int
 def started_once(context: Context) -> Problems:
     for task in context.tasks_as_run:
         for container in task.containers:
-            if found := ends_at(container):
+            if found := refused_at(container):
                 yield replace(_problem(task, container, *found), is_certain=True)
             elif context.has_unknown_variables(task, container):
                 continue
