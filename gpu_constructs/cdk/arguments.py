@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -18,7 +19,6 @@ from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown, unexpected
 from gpu_constructs.facts.aws_limits import ECS_NAME, ECS_NAME_FORM, LARGEST_INTEGER
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, Unknown, known
 
 MAX_GPU_MEMORY_GIB = 1024
@@ -176,7 +176,7 @@ def of_form(
 ) -> None:
     """Refuses text of another form; text that is only resolved at deploy time passes, unless it is needed at synth."""
     is_late = not at_synth and is_text_token(value)
-    if not isinstance(value, str) or not (is_late or compiled(form).fullmatch(value)):
+    if not isinstance(value, str) or not (is_late or re.fullmatch(form, value)):
         raise InvalidValueError(
             f"{shown(value)} is not {what}", argument=argument, value=value, allowed=allowed, fix=fix
         )

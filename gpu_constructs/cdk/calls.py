@@ -8,6 +8,7 @@ construct that exists, so that an app that catches the error and goes on does no
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +23,6 @@ from constructs import IConstruct, IValidation, Node
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, UnknownNameError, shown
-from gpu_constructs.facts.values import compiled
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -112,13 +112,13 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
     try:
         yield
     except TypeError as error:
-        wrong = compiled(_WRONG_TYPE).search(str(error))
+        wrong = re.search(_WRONG_TYPE, str(error))
         if wrong is None:
             raise
         expected = wrong["expected"].removeprefix("one of (").rstrip(")")
-        kinds = [compiled(_MODULE).sub("", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
+        kinds = [re.sub(_MODULE, "", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
         raise InvalidValueError(
-            f"expects {' or '.join(kinds)}, got {compiled(_MODULE).sub('', wrong['got'])}",
+            f"expects {' or '.join(kinds)}, got {re.sub(_MODULE, '', wrong['got'])}",
             argument=wrong["argument"],
             fix=_IN_A_STACK if wrong["argument"] == _SCOPE else None,
         ) from None
@@ -128,7 +128,7 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
         raise InvalidValueError("a value has a type that CDK cannot take") from None
     except RuntimeError as error:
         if _NOT_SENT in f"{error}{error.__cause__}":
-            wrong = compiled(_KEY).search(str(error))
+            wrong = re.search(_KEY, str(error))
             where = f"{wrong['key']}: " if wrong else ""
             raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
         if _OUTSIDE in str(error):
@@ -137,11 +137,11 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
                 argument=_SCOPE,
                 fix=_IN_A_STACK,
             ) from None
-        if duplicate := compiled(_DUPLICATE).search(str(error)):
+        if duplicate := re.search(_DUPLICATE, str(error)):
             within = duplicate["scope"] or ""
             path = next((each.node.path for each in near() if each.node.id == within), within)
             raise taken(duplicate["id"], path or "the app") from None
-        if no_group := compiled(_NO_GROUP).search(str(error)):
+        if no_group := re.search(_NO_GROUP, str(error)):
             names = no_group["names"].split(",")
             raise UnknownNameError(
                 f"the VPC has no subnet group {shown(no_group['name'])}; it has {', '.join(names)}",

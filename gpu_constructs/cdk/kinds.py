@@ -6,6 +6,7 @@ What is expected stands in the signature.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,6 @@ from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_ty
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.cdk.calls import called, require_construct_id, written_if_refused
 from gpu_constructs.errors import UnknownNameError, shown, unexpected
-from gpu_constructs.facts.values import compiled
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -249,7 +249,7 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
         flag(argument, value)
     elif kind is str and not isinstance(value, str):
         _refuse(argument, value, "text", f"{argument}={shown(value) if isinstance(value, (int, float)) else '…'!r}")
-    elif kind is str and isinstance(value, str) and compiled(_HALF).search(value):
+    elif kind is str and isinstance(value, str) and re.search(_HALF, value):
         written = value.encode(errors="replace").decode()
         _refuse(argument, value, "text that can be written as UTF-8", f"{argument}={shown(written)}")
     elif _is_generic(kind, Mapping):
@@ -331,7 +331,7 @@ def _fix(argument: str, value: object, kind: type) -> str:
     if issubclass(kind, Enum):
         wanted, usual = _plain(value), "ONE_MONTH" if kind.__name__ == "RetentionDays" else next(iter(kind)).name
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), usual)}"
-    if hasattr(type(value), argument) and (words := compiled(_WORD).findall(type(value).__name__)):
+    if hasattr(type(value), argument) and (words := re.findall(_WORD, type(value).__name__)):
         return f"{words[-1].lower()}.{argument}"  # endpoint.listener, cluster.vpc
     made = next(
         (form for (made, given), form in _MADE_FROM.items() if made == _written(kind) and type(value) is given), None
@@ -344,7 +344,7 @@ def _fix(argument: str, value: object, kind: type) -> str:
 def _imported(value: str, kind: type) -> str | None:
     """How CDK refers to what is there already by its ARN, its id or its name: by a class method of the class."""
     made = getattr(sys.modules[kind.__module__], kind.__name__.removeprefix("I"), None)
-    word = compiled(_WORD).findall(kind.__name__)[-1].lower()
+    word = re.findall(_WORD, kind.__name__)[-1].lower()
     is_arn = value.startswith("arn:")
     for end in ("_arn",) if is_arn or "://" in value else ("_id", "_name", "_arn"):
         ways = (each for each in dir(made) if each.startswith("from_"))

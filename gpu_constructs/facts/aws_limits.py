@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 
 from gpu_constructs.facts.model import InstanceType
-from gpu_constructs.facts.values import compiled
 
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
@@ -211,7 +210,7 @@ def reserved_prefix(provider: str) -> str | None:
 
 def is_region(text: str) -> bool:
     """Whether text has the form of a region's name, in any partition."""
-    return compiled(_REGION).fullmatch(text) is not None
+    return re.fullmatch(_REGION, text) is not None
 
 
 # EBS volumes of type gp3: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html and

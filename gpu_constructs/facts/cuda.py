@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
 # Letters of targets:
@@ -132,14 +132,14 @@ def cuda_image(image: str) -> CudaImage | None:
     """
     repository, tag = image_name(image)
     if repository in _TOOLKITS:
-        leading = compiled(_LEADING).match(tag)
+        leading = re.match(_LEADING, tag)
         if leading is None:
             return None
-        has_libraries = compiled(_WITH_LIBRARIES).search(tag) is not None
+        has_libraries = re.search(_WITH_LIBRARIES, tag) is not None
         return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
     releases = _RELEASES.get(repository)
-    is_of_aws = compiled(_OF_AWS).fullmatch(repository) is not None
-    suffix = compiled(_SUFFIX).search(tag) if releases or is_of_aws or repository == _PYTORCH else None
+    is_of_aws = re.fullmatch(_OF_AWS, repository) is not None
+    suffix = re.search(_SUFFIX, tag) if releases or is_of_aws or repository == _PYTORCH else None
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(*releases, tag)
     # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
     is_compatible = is_of_aws or repository.startswith("nvcr.io/nvidia/")
@@ -150,13 +150,13 @@ def cuda_image(image: str) -> CudaImage | None:
 
 def made_for(image: str) -> tuple[Cuda, str] | None:
     """The compute capability that an image needs, and its features as of `runs_on`, as far as its name says it."""
-    found = compiled(_TEI).match(image)
+    found = re.match(_TEI, image)
     return None if found is None else (_TEI_FOR[found[1] or ""], "f")
 
 
 def tag_made_for(image: str, gpus: Iterable[Cuda]) -> str:
     """The tag of an image that needs a compute capability with which its version runs on all GPUs; empty for none."""
-    found, there = compiled(_TEI).match(image), [*gpus]
+    found, there = re.match(_TEI, image), [*gpus]
     version = "" if found is None else image[found.end() :].partition("@")[0]
     fitting = (first for first, target in _TEI_FOR.items() if all(runs_on(each, target, "f") for each in there))
     return next((f"{first}-{version}".removeprefix("-") for first in fitting if found), "")
@@ -198,7 +198,7 @@ def is_target(target: Cuda, features: str = "") -> bool:
 
 
 def _may_have_ptx(repository: str, tag: str) -> bool:
-    first, version = _FIRST_WITH_WHEELS.get(repository), compiled(_LEADING).match(tag.removeprefix("v"))
+    first, version = _FIRST_WITH_WHEELS.get(repository), re.match(_LEADING, tag.removeprefix("v"))
     return first is None or version is None or (int(version[1]), int(version[2])) < first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, fields
@@ -14,7 +15,7 @@ from gpu_constructs.facts import catalogue
 from gpu_constructs.facts.budget import ENTRIES, NAME
 from gpu_constructs.facts.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.facts.names import name_problem
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 
 _EXAMPLE = "DeclaredInstanceType('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
 
@@ -336,14 +337,14 @@ def _architecture(value: object) -> str | None:
 
 def text_like(pattern: str) -> Callable[[object], str | None]:
     """What keeps a text of a form."""
-    return lambda value: value if isinstance(value, str) and compiled(pattern).fullmatch(value) else None
+    return lambda value: value if isinstance(value, str) and re.fullmatch(pattern, value) else None
 
 
 def _capability(value: object) -> tuple[int, int] | None:
     match value:
         case [int(major), int(minor)] if whole_number(1, 99)(major) and whole_number(0, 9)(minor) is not None:
             return major, minor
-    written = compiled(_CAPABILITY).fullmatch(str(value)) if isinstance(value, (str, float)) else None
+    written = re.fullmatch(_CAPABILITY, str(value)) if isinstance(value, (str, float)) else None
     return (int(written[1]), int(written[2])) if written else None
 
 

@@ -6,7 +6,9 @@ Nothing here knows where the data comes from; that is `catalogue`.
 
 from __future__ import annotations
 
-from gpu_constructs.facts.values import StrEnum, compiled, dataclass
+import re
+
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 _GIGABIT = r"(?:([0-9]+)x )?([0-9.]+) Gigabit"  # `4x 100 Gigabit` is four cards
 
@@ -111,7 +113,7 @@ class Network:
     @property
     def gbps(self) -> float | None:
         """The bandwidth in Gbit/s, bursts where it is ``Up to 25 Gigabit``; None without a number, as ``Moderate``."""
-        found = compiled(_GIGABIT).search(self.performance or "")
+        found = re.search(_GIGABIT, self.performance or "")
         return None if found is None else int(found[1] or 1) * float(found[2])
 
 

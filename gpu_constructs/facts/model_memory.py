@@ -18,7 +18,7 @@ from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.facts.model import InstanceType, Vendor
 from gpu_constructs.facts.model_shapes import ModelShape, model_named
 from gpu_constructs.facts.servers import ServerFacts, uses_other_hosts
-from gpu_constructs.facts.values import StrEnum, compiled, dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 CONTEXT = 8192
 """Tokens of a sequence where nothing else is said."""
@@ -236,7 +236,7 @@ def served(model: str, said: Mapping[str, object], server: ServerFacts) -> Model
     # ParallelConfig in https://github.com/vllm-project/vllm/blob/main/vllm/config/parallel.py.
     copies = prod(size for kind, (_, size) in sizes.items() if kind not in {"tensor", "pipeline"})
     is_elsewhere = uses_other_hosts(said) or server.has_other_copies(said)
-    is_open = not copies or is_elsewhere or any(map(compiled(_CHANGES_SIZE).match, said))
+    is_open = not copies or is_elsewhere or any(re.match(_CHANGES_SIZE, each) for each in said)
     if found is None or is_open or (copies > 1 and found[0].has_experts):
         return None
     shape, precision = found

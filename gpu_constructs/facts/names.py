@@ -16,7 +16,6 @@ from typing import NamedTuple
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.model import Vendor
-from gpu_constructs.facts.values import compiled
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*"
@@ -64,22 +63,22 @@ class ImageName(NamedTuple):
 
 def image_name(image: str) -> ImageName:
     """The name of a container image, without its digest."""
-    name = compiled(_DOCKER_HUB).sub("", image, count=1).partition("@")[0]
+    name = re.sub(_DOCKER_HUB, "", image, count=1).partition("@")[0]
     head, colon, tag = name.rpartition(":")
     return ImageName(head, tag) if colon and "/" not in tag else ImageName(name, "")
 
 
 def is_family_name(name: str) -> bool:
     """Whether a family can have this name."""
-    return len(name) <= NAME and compiled(_FAMILY).fullmatch(name) is not None
+    return len(name) <= NAME and re.fullmatch(_FAMILY, name) is not None
 
 
 def name_problem(name: str) -> str:
     """Why no instance type can have this name; empty if one can."""
     family, dot, size = name[:NAME].partition(".")
-    if len(name) > NAME or not dot or not compiled(_FAMILY).fullmatch(family):
+    if len(name) > NAME or not dot or not re.fullmatch(_FAMILY, family):
         return "a name is a family, a dot and a size, in lower case"
-    return "" if compiled(_SIZE).fullmatch(size) else f"EC2 has never had a size {shown(size)}"
+    return "" if re.fullmatch(_SIZE, size) else f"EC2 has never had a size {shown(size)}"
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -101,7 +100,7 @@ def matches(pattern: str, name: str) -> bool:
 
 def letters_of(family: str) -> str:
     """What stands before the generation: ``p`` of ``p6-b200``, ``trn`` of ``trn2``; empty without a generation."""
-    found = compiled(_LETTERS_AND_GENERATION).match(family)
+    found = re.match(_LETTERS_AND_GENERATION, family)
     return found[1] if found and found[2] else ""
 
 
@@ -129,7 +128,7 @@ def nearest_types(wanted: str, families: Mapping[str, Sequence[str]]) -> tuple[s
 
 
 def _distance(wanted: str, family: str) -> tuple[float, int, str]:
-    generations = (compiled(_LETTERS_AND_GENERATION).match(each) for each in (wanted, family))
+    generations = (re.match(_LETTERS_AND_GENERATION, each) for each in (wanted, family))
     asked, has = (int(found[2]) if found and found[2] else 0 for found in generations)
     return -SequenceMatcher(None, wanted, family).ratio(), abs(asked - has), family
 
@@ -207,7 +206,7 @@ _NEWER = "({})-({})-[1-9]".format(
 
 def may_be_region(text: object) -> bool:
     """Whether it is the name of a region, or may be that of a newer one."""
-    return isinstance(text, str) and (text in REGIONS or compiled(_NEWER).fullmatch(text) is not None)
+    return isinstance(text, str) and (text in REGIONS or re.fullmatch(_NEWER, text) is not None)
 
 
 def nearest_regions(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from gpu_constructs.facts.drivers import Drivers
 from gpu_constructs.facts.image_table import Image, OperatingSystem, Verdict
 from gpu_constructs.facts.names import AMI_ID
 from gpu_constructs.facts.records import Row, read
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 
 _DAY = r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60}"
 _NUMBER = r"(0|[1-9][0-9]{0,3})"
@@ -114,9 +114,9 @@ def release_line(image: Image) -> ReleaseLine | None:
 def release_number(image: Image, release: str) -> Number | None:
     """The number of a release, which says whether it is before another one; None where its name does not say it."""
     if image.operating_system is OperatingSystem.BOTTLEROCKET:
-        version = compiled(_BOTTLEROCKET).fullmatch(release)
+        version = re.fullmatch(_BOTTLEROCKET, release)
         return version and tuple(map(int, version.groups()))
-    found = compiled(_DAY).fullmatch(release)
+    found = re.fullmatch(_DAY, release)
     return None if found is None or _day(found[1]) is None else (int(found[1]),)
 
 
@@ -137,11 +137,11 @@ def release_problem(image: Image, release: str) -> str | None:
 
 def _is_named_as(known: str, release: str) -> bool:
     """Whether an AMI is named as a known one is, but for the day and the number of the kernel after it."""
-    day = compiled(_DAY).fullmatch(known)
+    day = re.fullmatch(_DAY, known)
     if day is None:
         return False
     before, after = known[: day.start(1)], known[day.end(1) :]
-    others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, compiled(_KERNEL).split(after)))
+    others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, re.split(_KERNEL, after)))
     return re.fullmatch(f"{re.escape(before)}20[0-9]{{6}}{others}", release) is not None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from gpu_constructs.facts import records
 from gpu_constructs.facts.cuda import cuda_image
 from gpu_constructs.facts.names import image_name
-from gpu_constructs.facts.values import StrEnum, compiled, dataclass
+from gpu_constructs.facts.values import StrEnum, dataclass
 
 _COMFYUI = r"(?i)(?:^|/)[^/:@]{0,64}comfy-?ui"
 _VERSION = r"v?([0-9]{1,3})\.([0-9]{1,3})"
@@ -144,7 +144,7 @@ class ServerFacts:
 
     def has_other_copies(self, said: Mapping[str, object]) -> bool:
         """Whether it is told more of copies of the model than their number: some of them may run on other hosts."""
-        return any(compiled(_COPIES).match(each) and each not in self.parallel.get("data", ()) for each in said)
+        return any(re.match(_COPIES, each) and each not in self.parallel.get("data", ()) for each in said)
 
     def command_in(self, image: str | None) -> tuple[str, ...]:
         """Its command in a published image, where a tag that is no version counts as new; else in the oldest form."""
@@ -163,7 +163,7 @@ class ServerFacts:
         """The first compute capability that its image for arm64 has code for; None where its version is not known."""
         tag = image_name(image).tag
         is_new = tag in {"", "latest"} and "@" not in image
-        return needed_in(image, self.arm64_gpus_from) if is_new or compiled(_VERSION).match(tag) else None
+        return needed_in(image, self.arm64_gpus_from) if is_new or re.match(_VERSION, tag) else None
 
     def directory_of_model(self, words: tuple[str, ...]) -> str:
         """The directory in its container that its command names as its model; empty where it names none."""
@@ -179,7 +179,7 @@ class ServerFacts:
     def refuses(self, words: tuple[str, ...]) -> tuple[str, str] | None:
         """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
         part = arguments_in(words).get(_PART, "")
-        if compiled(_DECIMAL).fullmatch(part) and not 0 < float(part) <= 1:
+        if re.fullmatch(_DECIMAL, part) and not 0 < float(part) <= 1:
             return f"{_PART} {part}, which is not above 0 and at most 1", f"{_PART} 0.9"
         if not self.is_strict:
             return None
@@ -189,7 +189,7 @@ class ServerFacts:
             if option in with_value and value.startswith("--"):
                 return f"{option} without a value", f"a value after {option}"
         for option, _, value in (each.partition(" ") for each in words):
-            if value and compiled(_OPTION).fullmatch(option):
+            if value and re.fullmatch(_OPTION, option):
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
         return None
 
@@ -208,8 +208,7 @@ def arguments_in(command: tuple[str, ...]) -> Mapping[str, str]:
 
 def uses_other_hosts(said: Mapping[str, object]) -> bool:
     """Whether GPUs of other hosts may take part, so that those of one container need not be enough."""
-    of_others = compiled(_OTHER_HOSTS).fullmatch
-    return any(value == "ray" or (of_others(each) and value != "1") for each, value in said.items())
+    return any(value == "ray" or (re.fullmatch(_OTHER_HOSTS, each) and value != "1") for each, value in said.items())
 
 
 def _pair(version: str) -> tuple[int, int]:
@@ -225,7 +224,7 @@ def needed_in(image: str, versions: Mapping[str, str]) -> tuple[int, int] | None
 
 def _version_in(image: str) -> tuple[float, float]:
     """The version in the tag of an image; one that is no version counts as new."""
-    found = compiled(_VERSION).match(image_name(image).tag)
+    found = re.match(_VERSION, image_name(image).tag)
     return (inf, inf) if found is None else (int(found[1]), int(found[2]))
 
 
@@ -241,7 +240,7 @@ def server_of_image(image: str) -> ServerFacts | None:
     """The server that a container image runs, as far as its name, or the group of names that it is in, says so."""
     name = image_name(image).repository
     found = _by_repository().get(name) or _by_repository().get(f"{name.rpartition('/')[0]}/")
-    return known_servers()["comfyui"] if found is None and compiled(_COMFYUI).search(image) else found
+    return known_servers()["comfyui"] if found is None and re.search(_COMFYUI, image) else found
 
 
 def made_for_devices(image: str) -> MadeFor | None:

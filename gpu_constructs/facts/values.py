@@ -16,17 +16,16 @@ their values.
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from enum import Enum
-from functools import cache, wraps
+from functools import wraps
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["Identical", "Named", "StrEnum", "by_identity", "compiled", "dataclass", "grouped", "loaded_later"]
+__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped", "loaded_later"]
 
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -39,12 +38,6 @@ def grouped(pairs: Iterable[tuple[_Key, _Grouped]]) -> dict[_Key, list[_Grouped]
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
-
-
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A regular expression, compiled when it is first asked for: an app of one task matches with a third of them."""
-    return re.compile(pattern)
 
 
 class Named(Enum):
@@ -68,7 +61,8 @@ def _dataclass(
     def made(cls: type[Any]) -> type[Any]:
         written = {name for name, value in vars(cls).items() if value is not None}
         value: type[Any] = with_fields(cls)
-        methods = {"__init__": _WhenAsked(value), "__repr__": _text, **(_FROZEN if frozen else {})}
+        when_asked = _WhenAsked(value, frozen=frozen, slots=slots)
+        methods = {"__init__": when_asked, "__repr__": _text, **(_FROZEN if frozen else {})}
         methods |= _comparison(value, frozen=frozen) if eq else {}
         for name in methods.keys() - written:
             setattr(value, name, methods[name])
@@ -90,16 +84,16 @@ _MADE_FOR_EACH = _MadeForEach()
 class _WhenAsked:
     """An ``__init__`` that is written when it is first asked for: a process makes values of half of its classes."""
 
-    def __init__(self, cls: type[Any]) -> None:
-        self._cls = cls
+    def __init__(self, cls: type[Any], *, frozen: bool, slots: bool) -> None:
+        self._cls, self._frozen, self._slots = cls, frozen, slots
 
     def __get__(self, instance: object, owner: object = None) -> Callable[..., None]:
-        made = self._cls.__init__ = _initializer(self._cls)
+        made = self._cls.__init__ = _initializer(self._cls, frozen=self._frozen, slots=self._slots)
         found: Callable[..., None] = made if instance is None else made.__get__(instance)
         return found
 
 
-def _initializer(cls: type[Any]) -> Callable[..., None]:
+def _initializer(cls: type[Any], *, frozen: bool, slots: bool) -> Callable[..., None]:
     names: dict[str, Any] = {"__name__": cls.__module__, "made_for_each": _MADE_FOR_EACH}
     by_place: list[str] = ["self"]
     by_name: list[str] = []
@@ -118,9 +112,9 @@ def _initializer(cls: type[Any]) -> Callable[..., None]:
             (by_name if each.kw_only else by_place).append(parameter)
         if each.init or each.default is not MISSING:
             given = value if each.init else default
-            if "__setattr__" not in vars(cls):
+            if not frozen:
                 body.append(f"self.{name} = {given}")
-            elif "__slots__" not in vars(cls):
+            elif not slots:
                 body.append(f"self.__dict__[{name!r}] = {given}")
             else:  # a third of the time of object.__setattr__
                 names[f"set_{name}"] = getattr(cls, name).__set__

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import InstanceType
-from gpu_constructs.facts.values import compiled, dataclass, grouped
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet.unknown import Unknown
 
 NAME_OF_DEPLOY = "…"
@@ -82,7 +83,7 @@ class UserData:
     @property
     def names_proxy(self) -> bool:
         """Whether it speaks of a proxy, through which its hosts reach what they have no route to."""
-        return compiled(_PROXY).search(self.text) is not None
+        return re.search(_PROXY, self.text) is not None
 
     def lacks_attribute(self, name: str) -> bool:
         """Whether it certainly does not set a custom attribute, which only a call of PutAttributes may then."""

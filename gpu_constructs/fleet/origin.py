@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field, replace
 from enum import Enum
 
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 
@@ -140,7 +141,7 @@ class WayOut:
 
 def written_subnet_id(text: object) -> str | None:
     """The id of a subnet as written; None for anything else, such as what stands for one until it is looked up."""
-    return text if isinstance(text, str) and compiled(_ID).fullmatch(text) else None
+    return text if isinstance(text, str) and re.fullmatch(_ID, text) else None
 
 
 def written_zone(text: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -11,7 +12,7 @@ from typing import TypeVar
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import LABEL
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin, Subnet, WayOut
 from gpu_constructs.fleet.pool import Pool
@@ -298,7 +299,7 @@ def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
 
 
 def _ends_with(thing: Pool | Task, name: str) -> bool:
-    stems = [(known, compiled(_SUFFIX).sub("", known, count=1)) for known in _names(thing) if name]
+    stems = [(known, re.sub(_SUFFIX, "", known, count=1)) for known in _names(thing) if name]
     return any(
         known.endswith(f"/{name}") or stem == name or (name[:1].isupper() and stem.endswith(name))
         for known, stem in stems

@@ -5,6 +5,7 @@ ECS places by number of GPUs, so a task lands on a host that does not serve its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -20,7 +21,7 @@ from gpu_constructs.facts.gpu_features import (
     MPS_SERVICE,
     precision,
 )
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     GPU_SUPPORT,
@@ -193,7 +194,7 @@ def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | 
 def _released(image: HostImage) -> str | None:
     if image.image.operating_system is not OperatingSystem.AMAZON_LINUX_2023 or image.release is None:
         return None
-    found = compiled(_RELEASE).search(image.release)
+    found = re.search(_RELEASE, image.release)
     return found[1] if found else None
 
 

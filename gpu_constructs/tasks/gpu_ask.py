@@ -8,6 +8,7 @@ the task may be placed on has to meet it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -23,7 +24,7 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.cuda import dotted, is_target
 from gpu_constructs.facts.declared import as_properties
 from gpu_constructs.facts.gpu_features import precision as number_format
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task
 from gpu_constructs.placement.fit import alternatives
 
@@ -189,7 +190,7 @@ def _target(value: object) -> tuple[tuple[int, int], str]:
         case (int(major), int(minor)) if not isinstance(major, bool) and 0 < major < _MOST and minor in range(10):
             return (major, minor), ""
     text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
-    found = compiled(_CAPABILITY).fullmatch(text)
+    found = re.fullmatch(_CAPABILITY, text)
     if found:
         capability = int(found[1]), int(found[2])
         if is_target(capability, found[3]) if found[3] else value == f"{found[1]}.{found[2]}":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from gpu_constructs.facts.budget import DEPTH, TEXT, work
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import PIECE, RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value, pieces_of
 
@@ -36,7 +36,7 @@ def with_holes(pieces: Iterable[Value]) -> tuple[str, list[Value]]:
 
 def without_holes(text: str, held: Sequence[Value]) -> Iterator[Value]:
     """The pieces of a text, or of a part of it, in which pieces have holes."""
-    for index, each in enumerate(compiled(HOLE).split(text)):
+    for index, each in enumerate(re.split(HOLE, text)):
         yield held[int(each)] if index % 2 and int(each) < len(held) else each
 
 
@@ -55,7 +55,7 @@ def written(value: Value) -> str | None:
 
 def resolvable(text: str) -> str | Reference | DynamicReference | Text | Unknown:
     """A text as the deploy will see it: what it resolves is unknown, and what a program fills in before."""
-    if text[:2] == "{{" and compiled(_UNFILLED).fullmatch(text):
+    if text[:2] == "{{" and re.fullmatch(_UNFILLED, text):
         return UNKNOWN
     return joined([text]) if is_resolved_later(text) else text
 
@@ -183,10 +183,10 @@ def _parsed(pieces: Iterable[Value]) -> Value:
     flat, held = with_holes(pieces)
     if len(flat) > TEXT or not work().takes(len(flat) // _CHARACTERS_OF_STEP):
         return None
-    quoted = compiled(_QUOTED_OR_HOLE).sub(lambda found: found[1] or f'"{found[2]}"', flat)
+    quoted = re.sub(_QUOTED_OR_HOLE, lambda found: found[1] or f'"{found[2]}"', flat)
     try:
         data: Value = json.loads(quoted, parse_constant=str)
-        if compiled(_SURROGATE).search(flat):
+        if re.search(_SURROGATE, flat):
             json.dumps(data, ensure_ascii=False).encode()  # half a character cannot be written into any report
     except (ValueError, RecursionError):
         return None
@@ -203,7 +203,7 @@ def _with_variables(value: str | Text, variables: Mapping[str, Value]) -> Iterat
     """A text in pieces, with values in the place of variables; unknown from where these are too long together."""
     length = 0
     for piece in pieces_of(value):
-        for index, part in enumerate(compiled(_VARIABLE).split(piece) if isinstance(piece, str) else [piece]):
+        for index, part in enumerate(re.split(_VARIABLE, piece) if isinstance(piece, str) else [piece]):
             if index % 2 == 0:
                 yield part
                 continue

@@ -21,7 +21,6 @@ from gpu_constructs.cluster.capacity.user_data import ATTRIBUTES, SETTINGS, gene
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown, unexpected
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PurchaseOption, UserData, known
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _require_attributes(given: Mapping[str, str], pool: Pool) -> None:
     argument, most = "instance_attributes", _MOST_ATTRIBUTES - len(ATTRIBUTES)
     for name, value in given.items():
         _require_not_ours(name, argument, ATTRIBUTES)
-        if not compiled(_ATTRIBUTE).fullmatch(f"{name}={value}"):
+        if not re.fullmatch(_ATTRIBUTE, f"{name}={value}"):
             problem = f"{shown(name)}: {shown(value)} is no attribute that a host may be given"
             fix = "a name of letters, digits, - _ . and /, not of ECS; a value of these, @, : and spaces within"
             raise InvalidValueError(problem, argument=argument, value=value, fix=fix)

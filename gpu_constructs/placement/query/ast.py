@@ -14,7 +14,7 @@ from dataclasses import field
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.query.subjects import MAX_NESTING, Attribute, Operator, Subject, read_pattern
 
 INSTANCE_TYPE = Attribute("ecs.instance-type")
@@ -187,12 +187,12 @@ def bare_pattern_end(text: str, start: int) -> tuple[int, bool]:
     if text[start : start + 1] in _OPERATOR_CHARACTERS:
         return start, True
     at, groups = start, 0
-    while (part := compiled(_PATTERN_PART).match(text, at)) and part.group().isprintable():
+    while (part := re.compile(_PATTERN_PART).match(text, at)) and part.group().isprintable():
         if groups == 0 and (part.group() == ")" or text[at : at + 2] in {"&&", "||"}):
             break
         groups += {"(": 1, ")": -1}.get(part.group(), 0)
         at = part.end()
-    rest = compiled(_UNCLOSED).match(text, at)
+    rest = re.compile(_UNCLOSED).match(text, at)
     return (rest.end(), False) if rest else (at, groups == 0)
 
 

@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_ATTRIBUTE_LENGTH
-from gpu_constructs.facts.values import Named, compiled, dataclass
+from gpu_constructs.facts.values import Named, dataclass
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""
@@ -121,7 +121,7 @@ def operators_of(subject: Subject) -> frozenset[Operator]:
 def is_date(argument: str) -> bool:
     """Whether an argument is a date in one of the four documented formats."""
     try:
-        has_form = compiled(_DATE).fullmatch(argument) is not None
+        has_form = re.fullmatch(_DATE, argument) is not None
         return has_form and bool(dt.datetime.fromisoformat(argument.replace("Z", "+00:00")))
     except ValueError:
         return False
@@ -129,12 +129,12 @@ def is_date(argument: str) -> bool:
 
 def count_of(argument: str) -> int | None:
     """Read a number of tasks; None if it is none."""
-    return int(argument) if compiled(_COUNT).fullmatch(argument) else None
+    return int(argument) if re.fullmatch(_COUNT, argument) else None
 
 
 def version_of(argument: str) -> tuple[int, ...] | None:
     """Read a version of the agent; None if it is none."""
-    return tuple(map(int, argument.split("."))) if compiled(_VERSION).fullmatch(argument) else None
+    return tuple(map(int, argument.split("."))) if re.fullmatch(_VERSION, argument) else None
 
 
 def text_problem(text: str) -> str | None:
@@ -229,9 +229,9 @@ def _tokens(pattern: str) -> tuple[list[tuple[str, str]], int]:
     """Parts with their repetitions, as far as the two languages are alike, and where that ends."""
     tokens: list[tuple[str, str]] = []
     at = 0
-    while found := compiled(_PIECE).match(pattern, at):
+    while found := re.compile(_PIECE).match(pattern, at):
         part, repeat = found["part"], found["repeat"] or ""
-        is_possessive = part == "+" and tokens and compiled(_GREEDY).fullmatch(tokens[-1][1])
+        is_possessive = part == "+" and tokens and re.fullmatch(_GREEDY, tokens[-1][1])
         if is_possessive or (part == ")" and repeat not in {"", "?", "??"}) or (part in "(|" and repeat[:1] == "{"):
             break
         tokens.append((part, repeat))

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME, ECS_NAME_FORM, MAX_CLUSTER_PROVIDERS, reserved_prefix
 from gpu_constructs.facts.budget import LABEL, NAME
-from gpu_constructs.facts.values import compiled, grouped
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.finding import and_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
@@ -229,7 +229,7 @@ def _of_list(written: ProviderList) -> str:
 )
 def accepted(pool: Pool) -> Problems:
     name = pool.provider if pool.has_provider else None
-    if not isinstance(name, str) or (compiled(ECS_NAME).fullmatch(name) and not reserved_prefix(name)):
+    if not isinstance(name, str) or (re.fullmatch(ECS_NAME, name) and not reserved_prefix(name)):
         return
     prefix = reserved_prefix(name)
     better = re.sub(r"[^A-Za-z0-9_-]+", "-", f"gpu-{name}" if prefix else name[:LABEL]).strip("-")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpu_constructs.facts.values import by_identity, compiled
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
 from gpu_constructs.placement.pool_profile import is_object_of_texts
 
@@ -42,20 +42,20 @@ def commands(script: str) -> Sequence[Command]:
         if end:
             end = "" if written.strip() == end else end
             continue
-        stops = stops or (not depth and compiled(_STOPS_AT_ERRORS).match(written) is not None)
-        stops = stops and compiled(_GOES_ON_AFTER_ERRORS).match(written) is None
+        stops = stops or (not depth and re.match(_STOPS_AT_ERRORS, written) is not None)
+        stops = stops and re.match(_GOES_ON_AFTER_ERRORS, written) is None
         if not written or written.lstrip().startswith("#"):
             continue
-        here = compiled(_HERE_DOCUMENT).search(written)
+        here = re.search(_HERE_DOCUMENT, written)
         end = here[1] if here and "<<<" not in written else ""
         before = depth
-        depth = max(0, depth - len(compiled(_CLOSES).findall(written)) + len(compiled(_OPENS).findall(written)))
+        depth = max(0, depth - len(re.findall(_CLOSES, written)) + len(re.findall(_OPENS, written)))
         opened = opened if before else len(found)
         is_certain = not (depth or quoted or goes_on or line[0].isspace())
-        if is_certain and compiled(_EXIT).fullmatch(written):
+        if is_certain and re.fullmatch(_EXIT, written):
             break
         found.append(Command(written, start, is_certain, stops and is_certain))
-        if before and not depth and compiled(_IN_BACKGROUND).search(written):
+        if before and not depth and re.search(_IN_BACKGROUND, written):
             del found[opened:]
         quoted, goes_on = quoted != written.count("'") % 2, written.endswith(("\\", "&&", "||", "|"))
     return found
@@ -101,7 +101,7 @@ def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
 
     Scripts after which the unit of the agent may wait for nothing are left out.
     """
-    scripts = (each for each in data.scripts if not compiled(_OTHER_UNIT).search(each))
+    scripts = (each for each in data.scripts if not re.search(_OTHER_UNIT, each))
     found = [(each.said, each.is_certain) for script in scripts for each in _calls(script) if each.verb in _STARTS]
     return min(found, key=lambda each: not each[1], default=None)
 
@@ -114,7 +114,7 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     ``--job-mode=replace``).
     """
     for script in data.scripts:
-        last_start = max((each.start() for each in compiled(_MAY_START).finditer(script)), default=0)
+        last_start = max((each.start() for each in re.finditer(_MAY_START, script)), default=0)
         for each in _calls(script):
             if each.is_certain and each.verb in _STOPS | {"disable"} and each.end > last_start:
                 return each.said, each.verb in _STOPS
@@ -130,17 +130,17 @@ def docker_option_that_is_gone(data: UserData) -> str:
     restarts = (each for each in data.scripts if "docker restart" in each or "restart docker" in each)
     lines = (line for each in restarts if "sysconfig/docker" in each for line in each.splitlines())
     options = (rest for before, _, rest in (line.partition("OPTIONS=") for line in lines) if "#" not in before)
-    return next((found[1] for found in map(compiled(_GONE).search, options) if found), "")
+    return next((found[1] for each in options if (found := re.search(_GONE, each))), "")
 
 
 def _calls(script: str) -> Iterator[_Call]:
     for command in commands(script):
-        line, is_certain = compiled(_NO_WORDS).sub("", command.line), command.is_certain
+        line, is_certain = re.sub(_NO_WORDS, "", command.line), command.is_certain
         waiting: list[_Call] = []
-        simple = list(compiled(_SIMPLE).finditer(line)) if "ecs" in line else []
+        simple = list(re.finditer(_SIMPLE, line)) if "ecs" in line else []
         starts = [*(each.start() for each in simple[1:]), len(line)]
-        for found, after in zip(simple[:1] if compiled(_COMPOUND).search(line) else simple, starts, strict=False):
-            words, operator = compiled(_REDIRECTION).sub("", found[0]).split(), line[found.end() : after]
+        for found, after in zip(simple[:1] if re.search(_COMPOUND, line) else simple, starts, strict=False):
+            words, operator = re.sub(_REDIRECTION, "", found[0]).split(), line[found.end() : after]
             call = _call(words, command.at + found.end(), certain=is_certain)
             waiting += [] if call is None else [call]
             if operator == "&":
@@ -149,21 +149,21 @@ def _calls(script: str) -> Iterator[_Call]:
                 yield from waiting
                 waiting, is_certain = [], command.is_certain
             elif operator != "|":
-                is_certain &= operator == "&&" and compiled(_SUCCEEDS).fullmatch(" ".join(words)) is not None
+                is_certain &= operator == "&&" and re.fullmatch(_SUCCEEDS, " ".join(words)) is not None
         yield from waiting
 
 
 def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:
     """The words of a command as a call about the agent; None where it is none, or has options that change more."""
     at = next((at for at, word in enumerate(words) if word != "sudo" and (at == 0 or word[0] != "-")), 0)
-    program = compiled(_PROGRAM).fullmatch(words[at]) if words else None
+    program = re.fullmatch(_PROGRAM, words[at]) if words else None
     options = {word for word in words[at + 1 :] if word[0] == "-"}
     rest = [word for word in words[at + 1 :] if word[0] != "-"]
     if program is None or not rest or not options <= _CHANGE_NOTHING:
         return None
     verb, *units = rest if program[1] == "systemctl" else reversed(rest)
     verb = " ".join((verb, *options & {"--now"}))
-    return _Call(" ".join(words), verb, certain, end) if any(map(compiled(_AGENT).fullmatch, units)) else None
+    return _Call(" ".join(words), verb, certain, end) if any(re.fullmatch(_AGENT, each) for each in units) else None
 
 
 def script_ends_at(lacking: str, data: UserData) -> bool | None:
@@ -190,7 +190,7 @@ def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
     https://github.com/aws/amazon-ecs-agent, agent/config/parse.go
     """
     name = data.get("ECS_CLUSTER")
-    if isinstance(name, str) and compiled(_IN_QUOTES).fullmatch(name):
+    if isinstance(name, str) and re.fullmatch(_IN_QUOTES, name):
         yield (
             f"ECS_CLUSTER={name}",
             "where the quotes are a part of the name",

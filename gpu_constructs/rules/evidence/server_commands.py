@@ -6,6 +6,7 @@ nothing here unless it moves the port: then it is in `_OPENING`, or in `other_po
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import takewhile
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from gpu_constructs.facts.model_memory import ModelMemory, served
 from gpu_constructs.facts.servers import ServerFacts, arguments_in, known_servers, server_of_image
-from gpu_constructs.facts.values import by_identity, compiled
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Container, Unknown
 
 # Where these are, arguments may be in a file, or be for several hosts.
@@ -69,8 +70,8 @@ def words_of(server: ServerFacts, container: Container) -> tuple[str, ...] | Non
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
-        words = ("$",) if compiled(_UNREAD).search(" ".join(words)) else tuple(" ".join(words).split())
-    if any(map(compiled(_VARIABLE).search, words)) or not _OPEN.isdisjoint(word.partition("=")[0] for word in words):
+        words = ("$",) if re.search(_UNREAD, " ".join(words)) else tuple(" ".join(words).split())
+    if any(re.search(_VARIABLE, each) or each.partition("=")[0] in _OPEN for each in words):
         return None
     # Without an entry point of its own, the image decides; what another one makes of its command is not known.
     by_image = not container.entry_point and (server.entry_point or not words)
@@ -85,9 +86,9 @@ def processes_of_torchrun(container: Container) -> int:
     """
     text = " ".join(map(str, (*container.entry_point, *container.command)))
     variable = str(dict(container.environment).get("PET_NPROC_PER_NODE", ""))
-    is_default = compiled(_TORCHRUN).search(text) and compiled(_NUMBER).fullmatch(variable)
-    found = [int(each[1]) for each in compiled(_PROCESSES).finditer(text)]
-    return 0 if compiled(_UNREAD).search(text) else max(found, default=int(variable) if is_default else 0)
+    is_default = re.search(_TORCHRUN, text) and re.fullmatch(_NUMBER, variable)
+    found = [int(each[1]) for each in re.finditer(_PROCESSES, text)]
+    return 0 if re.search(_UNREAD, text) else max(found, default=int(variable) if is_default else 0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
@@ -100,7 +101,7 @@ def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ..
 def server_of_entry_point(container: Container) -> ServerFacts | None:
     """The server whose image alone says how it is started; None where that is another program, or not known."""
     image = container.image if isinstance(container.image, str) and not container.entry_point else ""
-    return None if compiled(_OTHER_START).search(image) else server_of_image(image)
+    return None if re.search(_OTHER_START, image) else server_of_image(image)
 
 
 @by_identity(maxsize=1 << 16)
@@ -125,7 +126,7 @@ def refused_at(container: Container) -> Mistake | None:
         return Mistake(what, f"no {first}, or another entry point for it")
     if refused := server.refuses(words):
         return Mistake(f"has in Command {refused[0]}, and ends at it", refused[1])
-    if directory and not compiled(_OF_IMAGES).fullmatch(directory) and not container.relations.may_mount(directory):
+    if directory and not re.fullmatch(_OF_IMAGES, directory) and not container.relations.may_mount(directory):
         other = "an s3:// address" if f"{server.model}".startswith("/") else "a model of Hugging Face"
         what = f"names in Command the model {directory}, where no volume is mounted, and ends"
         return Mistake(what, f"a volume that is mounted at {directory}, or {other}")
@@ -135,7 +136,7 @@ def refused_at(container: Container) -> Mistake | None:
 def not_replaced(container: Container) -> Mistake | None:
     """A variable in Command of a server that is started without a shell; None without one."""
     server, words = server_of_entry_point(container), [*map(str, container.command)]
-    found = next(filter(compiled(_REFERENCE).fullmatch, words), "")
+    found = next((each for each in words if re.fullmatch(_REFERENCE, each)), "")
     if not found or server is None or not server.is_strict or words[0] in SHELLS:
         return None
     what = f"has in Command {found}, which no shell replaces: the server gets it as it is"
@@ -200,11 +201,11 @@ def _bound_by(container: Container) -> _Bound | None:
     of_port, of_address = server.argument_for("{port}"), server.argument_for(_EVERYWHERE)
     said, defaults = arguments_of(server, container, words), {of_port: server.port, **server.other_ports}
     # An argument for a port that is not known here may open one.
-    may_open = any(compiled(_OPENING).fullmatch(each) for each in said.keys() - defaults.keys())
+    may_open = any(re.fullmatch(_OPENING, each) for each in said.keys() - defaults.keys())
     if may_open or not (server.entry_point or _starts_server(server, words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
-    if not all(map(compiled(_NUMBER).fullmatch, ports)):
+    if not all(re.fullmatch(_NUMBER, each) for each in ports):
         return None
     to_move, to_open = f"{of_port} {{port}}", f"{of_address} {_EVERYWHERE}"
     return _Bound([*map(int, ports)], said.get(of_address, server.address), to_move, to_open, "Command")
@@ -216,9 +217,9 @@ def _bound_by_variable(server: ServerFacts, name: str, container: Container) -> 
     written = said.pop(name, "")
     if form == "{port}" and isinstance(written, str) and written:
         written = f":{written}"
-    bound = compiled(_BOUND).fullmatch(written) if isinstance(written, str) else None
+    bound = re.fullmatch(_BOUND, written) if isinstance(written, str) else None
     port = None if bound is None else bound[2] or server.port
-    if bound is None or port is None or any(map(compiled(_OTHER_PORT).search, said)):
+    if bound is None or port is None or any(re.search(_OTHER_PORT, each) for each in said):
         return None
     return _Bound([int(port)], bound[1], f"{name} {form}", f"{name} {form.format(port=port)}", "Environment")
 

@@ -14,7 +14,7 @@ from gpu_constructs.facts import RECORDED, Architecture, InstanceType, accelerat
 from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.catalogue import declared_types, how_to_declare, recorded_names, recorded_type
-from gpu_constructs.facts.values import compiled, dataclass, grouped
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.placement.query.ast import (
     INSTANCE_TYPE,
@@ -183,7 +183,7 @@ def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[_Doub
 
 
 def _of_attribute(name: str) -> Iterator[_Doubt]:
-    if compiled(_OF_GPUS).match(name):
+    if re.match(_OF_GPUS, name):
         yield _Doubt(message=_no_attribute(name), wrong=name, fix=_ASKED)
     elif name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith("ecs.capability."):
         return
@@ -265,7 +265,7 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
     for each in conditions(query):
         if not isinstance(each, Matches) or each.subject != INSTANCE_TYPE or each.negated:
             continue
-        words = {word for word in compiled(_FAMILY).findall(each.pattern) if word in families()}
+        words = {word for word in re.findall(_FAMILY, each.pattern) if word in families()}
         begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
         matched = {family for family in begun if any(_matched(each, (one.name for one in _by_family()[family])))}
         meant = tuple(sorted(words & matched))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, may_have_trunk
 from gpu_constructs.facts.prices import dollars
-from gpu_constructs.facts.values import by_identity, compiled
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, Unknown, Workload, known
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.costs import cost_of
@@ -121,7 +122,7 @@ def daemons(context: Context) -> Problems:
         if each.workload.daemon is not True or task is None or not task.least_gpus:
             continue
         images = [one.image for one in task.containers if one.requirements]
-        only_watches = all(isinstance(image, str) and compiled(_WATCHERS).search(image) for image in images)
+        only_watches = all(isinstance(image, str) and re.search(_WATCHERS, image) for image in images)
         for pool in (there.pool for there in each.tenants if there.fits is not False):
             gpus = min((host.gpus for host in pool.instance_types), default=0)
             if gpus:

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimiz
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -29,7 +30,6 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.facts.names import parameter_resolved
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import HostAction, Pool, PoolKind, Unknown
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.finding import Text, Way, Word, either, one_way, with_verb
@@ -83,7 +83,7 @@ def _given_to_batch(context: Context) -> Problems:
         places = [("Ec2Configuration.ImageIdOverride", each) for each in resources.sections("Ec2Configuration")]
         for name, section in (*places, ("ComputeResources.ImageId", resources)):
             written = section.get(name.rpartition(".")[2])
-            found = compiled(_UNRESOLVED).fullmatch(written.strip()[:MESSAGE]) if isinstance(written, str) else None
+            found = re.fullmatch(_UNRESOLVED, written.strip()[:MESSAGE]) if isinstance(written, str) else None
             if found is not None:
                 yield Problem(
                     about=pool,
@@ -140,7 +140,7 @@ def made_for_ecs(context: Context) -> Problems:
     for pool, waiting in context.awaited(_is_not_for_gpus):
         name = _parameter(pool)
         asks, written = with_verb((each.name for each in waiting), "asks", "ask"), shown(brief(name))
-        is_without_driver = compiled(_PLAIN_BOTTLEROCKET).match(name) is not None
+        is_without_driver = re.match(_PLAIN_BOTTLEROCKET, name) is not None
         installs = HostAction.INSTALLS not in pool.user_data.actions_never_taken
         without_agent = "" if installs else _what_it_is(name, _WITHOUT_AGENT)
         if is_without_driver:
@@ -178,7 +178,7 @@ def _parameter(pool: Pool) -> str:
 
 def _is_not_for_gpus(pool: Pool) -> bool:
     name = _parameter(pool)
-    return bool(_what_it_is(name, _NOT_ON_ECS)) or compiled(_PLAIN_BOTTLEROCKET).match(name) is not None
+    return bool(_what_it_is(name, _NOT_ON_ECS)) or re.match(_PLAIN_BOTTLEROCKET, name) is not None
 
 
 def _what_it_is(name: str, images: Mapping[str, str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Blocked, Pool, PoolKind, Unknown
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -125,7 +125,7 @@ def _is_role(roles: Roles, profile: Value) -> bool:
     if isinstance(profile, Reference):
         role = roles.named(profile)
         return role is not None and (profile.attribute == "Arn" or roles.has_a_name_of_its_own(role))
-    return any(isinstance(each, str) and compiled(_ROLE_ARN).match(each) for each in pieces_of(profile))
+    return any(isinstance(each, str) and re.match(_ROLE_ARN, each) for each in pieces_of(profile))
 
 
 @error(

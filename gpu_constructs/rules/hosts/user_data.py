@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
     NAME_OF_DEPLOY,
@@ -320,7 +319,7 @@ def has_local_disks(pool: Pool) -> Problems:
 
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
     what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
-    if near := compiled(_NOT_READ).search(without_comments(pool.user_data.text)):
+    if near := re.search(_NOT_READ, without_comments(pool.user_data.text)):
         what = f"has {shown(near[0].strip())}, which the agent does not read as {_CLUSTER}"
     return Problem(
         about=pool,
@@ -374,24 +373,24 @@ def not_run(data: UserData) -> str:
 
 def not_toml(data: UserData) -> str:
     """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
-    if data.format is not UserDataFormat.TOML or not data.complete or compiled(_GOES_ON).search(data.text):
+    if data.format is not UserDataFormat.TOML or not data.complete or re.search(_GOES_ON, data.text):
         return ""
     lines = map(str.strip, data.text.splitlines())
-    return next((line for line in lines if compiled(_COMMAND).fullmatch(line) or compiled(_BARE).fullmatch(line)), "")
+    return next((line for line in lines if re.fullmatch(_COMMAND, line) or re.fullmatch(_BARE, line)), "")
 
 
 def ends_early(data: UserData) -> bool:
     """Whether a script that sets no cluster has one behind its end."""
     before, named, _ = without_comments(data.text).partition(f"{_CLUSTER}=")
-    return bool(named) and compiled(_EXIT).search(before) is not None
+    return bool(named) and re.search(_EXIT, before) is not None
 
 
 def without_value(data: UserData) -> str:
     """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
     if data.format is not UserDataFormat.SHELL:
         return ""
-    named, plain = compiled(_FROM_VARIABLE).findall(data.text), without_comments(data.text)
-    is_only = len(named) == 1 == plain.count(f"{_CLUSTER}=") and not compiled(_SETS_VARIABLES).search(plain)
+    named, plain = re.findall(_FROM_VARIABLE, data.text), without_comments(data.text)
+    is_only = len(named) == 1 == plain.count(f"{_CLUSTER}=") and not re.search(_SETS_VARIABLES, plain)
     variable = named[0] if is_only else ""
     is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
     return "" if variable in _SET_ANYWAY or is_set else variable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -220,7 +220,7 @@ def _in_container(task: Task) -> Ways:
 
 def _miscounted(container: Container, value: str, *, is_of_ecs: bool) -> tuple[str, str, str]:
     """The message, the fix, and the number of GPUs that it names; empty if it names none."""
-    if compiled(_HUGE).fullmatch(value):
+    if re.fullmatch(_HUGE, value):
         asked = f"container {container.name} asks for {brief(value)} GPUs"
         return f"{asked}; no host has that many", _COUNT, ""
     message = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Scheduler, Task, Workload
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads, asks_for_accelerator
 from gpu_constructs.rules.rule import Context, Problem, Problems, error
@@ -204,7 +204,7 @@ def _store(source: Value, index: Index) -> _Store | None:
     if index.find(source, "AWS::SSM::Parameter") is not None:
         return _Store("ssm", is_closed=True)
     pieces, written = pieces_of(source), pattern_of(source)
-    is_arn, found = written.startswith("arn:"), compiled(_OF_SECRETS).search(written)
+    is_arn, found = written.startswith("arn:"), re.search(_OF_SECRETS, written)
     if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
         return None
     if found is not None and found[1] == "secretsmanager":

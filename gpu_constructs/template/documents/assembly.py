@@ -6,13 +6,13 @@ A cloud assembly is what ``cdk synth`` writes to ``cdk.out``: https://docs.aws.a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import METADATA_KEY, Origin, Place, SourceLine
 from gpu_constructs.template.documents.document import (
     Document,
@@ -181,8 +181,8 @@ def _made_at(entries: Node) -> SourceLine | None:
     for entry in items(entries):
         is_own = under(entry, "type") == "aws:cdk:creationStack"
         for frame in items(under(entry, "data" if is_own else "trace")):
-            found = compiled(_FRAME).fullmatch(frame[:_LONGEST].strip()) if isinstance(frame, str) else None
-            if found is not None and not compiled(_LIBRARY).search(found["file"]):
+            found = re.fullmatch(_FRAME, frame[:_LONGEST].strip()) if isinstance(frame, str) else None
+            if found is not None and not re.search(_LIBRARY, found["file"]):
                 here = os.path.join(os.getcwd(), "")
                 return SourceLine(
                     file=found["file"].removeprefix("file://").removeprefix(here),
@@ -207,7 +207,7 @@ _OF_OURS = rf"(?s)(?P<text>.+) \[ack: {METADATA_KEY}::(?P<id>[A-Za-z0-9-]{{1,40}
 
 def _warnings(notes: Mapping[str, Node], file: str) -> Iterator[Warned]:
     for path, said in (*_noted(notes, "aws:cdk:warning"), *_noted(notes, "aws:cdk:info")):
-        if isinstance(said, str) and (found := compiled(_OF_OURS).fullmatch(said)):
+        if isinstance(said, str) and (found := re.fullmatch(_OF_OURS, said)):
             at = Origin(resource=path.rpartition("/")[2], file=file, construct_path=path.removeprefix("/"))
             yield Warned(origin=at, id=found["id"], text=found["text"])
 

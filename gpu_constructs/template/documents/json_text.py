@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Container, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.template.documents.node import Node, Path, Position, decimal, deeper_than, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError
 
@@ -33,7 +33,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, list[str]]:
             text, object_pairs_hook=gather, parse_int=integer, parse_float=decimal, parse_constant=str
         )
     except json.JSONDecodeError as error:
-        unfilled = compiled(_PLACEHOLDER).search(text, max(error.pos - 1, 0), error.pos + 2)
+        unfilled = re.compile(_PLACEHOLDER).search(text, max(error.pos - 1, 0), error.pos + 2)
         fix = "fill the placeholders in first" if unfilled else None
         raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno, fix=fix) from None
     except RecursionError:
@@ -132,7 +132,7 @@ class JsonLines:
         return line + self._text.count("\n", begin, position), position - last
 
     def _skip(self, position: int) -> int:
-        match = compiled(_BETWEEN).match(self._text, position)
+        match = re.compile(_BETWEEN).match(self._text, position)
         return match.end() if match else position
 
     def _scan(self, position: int, known: dict[str | int, tuple[int, int]]) -> Iterator[str | int]:

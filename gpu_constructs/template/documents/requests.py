@@ -10,9 +10,9 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.node import Node, Path, members, under
 from gpu_constructs.template.model import JOB_DEFINITION, JOB_RUN, TASK_RUN, Resource, Value
@@ -130,7 +130,7 @@ def _value(key: str, node: Node) -> Value:
         return {property_name(name, below=key): _value(name, child) for name, child in node.items()}
     if isinstance(node, list):
         return [_value("", child) for child in node]
-    return UNKNOWN if isinstance(node, str) and compiled(_PLACEHOLDER).search(node) else node
+    return UNKNOWN if isinstance(node, str) and re.search(_PLACEHOLDER, node) else node
 
 
 def is_free(key: str) -> bool:

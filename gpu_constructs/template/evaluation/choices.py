@@ -6,10 +6,11 @@ condition, a key of a mapping, a nested stack. Nothing is worked out here, so no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
 
 from gpu_constructs.facts.aws_limits import is_region
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path, members, nodes_in, referred, under
 from gpu_constructs.template.evaluation.evaluator import Evaluator
@@ -167,7 +168,7 @@ class _Uses:
         if key == "Ref" and isinstance(child, str):
             self.reached.add(child)
         elif key == "Fn::Sub" and isinstance(first, str):
-            self.reached.update(name.strip() for name in compiled(_VARIABLE).findall(first))
+            self.reached.update(name.strip() for name in re.findall(_VARIABLE, first))
         elif key == "Fn::If" and isinstance(first, str):
             self._condition(first)
         elif key == "Condition" and isinstance(child, str):

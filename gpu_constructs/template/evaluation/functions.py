@@ -5,12 +5,12 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 
 from gpu_constructs.facts.budget import DIGITS
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import LATER
 from gpu_constructs.template.documents.node import Node
@@ -49,7 +49,7 @@ def _sub(argument: Node, at: Evaluator) -> Value:
 def _substituted(text: str, variables: Mapping[str, Node], at: Evaluator) -> Iterator[Value]:
     known: dict[str, Value] = {}
     position = 0
-    for match in compiled(_VARIABLE).finditer(text):
+    for match in re.finditer(_VARIABLE, text):
         yield text[position : match.start()]
         position = match.end()
         name = match[1].strip()

@@ -5,12 +5,13 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-sectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, partial
 
 from gpu_constructs.errors import shown
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer, items, members
@@ -88,9 +89,9 @@ def _number(given: Value) -> Value:
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return given
     text = (written(given) or "").strip()
-    if compiled(_INTEGER).fullmatch(text):
+    if re.fullmatch(_INTEGER, text):
         return integer(text)
-    return decimal(text) if compiled(_DECIMAL).fullmatch(text) else UNKNOWN
+    return decimal(text) if re.fullmatch(_DECIMAL, text) else UNKNOWN
 
 
 def parameter(declaration: Node) -> Parameter | None:

@@ -5,6 +5,7 @@ Exports: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cf
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import Origin, Place, Remark
 from gpu_constructs.template.model import Reference, Text, Value, begin_of, end_of, references_in
 
@@ -116,7 +116,7 @@ class Exports:
 
 
 def _last_word(name: str | Text) -> str:
-    found = compiled(_LAST_WORD).search(name if isinstance(name, str) else end_of(name))
+    found = re.search(_LAST_WORD, name if isinstance(name, str) else end_of(name))
     return found[0] if found else ""
 
 

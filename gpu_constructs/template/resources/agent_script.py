@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from gpu_constructs.facts.budget import LABEL
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
 _Files = Sequence[tuple[str, bool]]  # each with whether it is written anew
@@ -88,7 +88,7 @@ def settings_of_script(text: str) -> tuple[Settings, bool]:
 
 def is_configuration(file: str) -> bool:
     """Whether a file is the agent's configuration."""
-    return compiled(_FILE).fullmatch(file) is not None
+    return re.fullmatch(_FILE, file) is not None
 
 
 def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
@@ -97,18 +97,18 @@ def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
     For ecs-init the name is all before the first ``=``, a blank or ``export`` among it, and the value all behind it,
     with its quotes: ``getEnvVars`` in ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent, and issue 4159.
     """
-    for found in filter(None, map(compiled(_LINE).fullmatch, map(str.strip, lines))):
+    for found in filter(None, (re.fullmatch(_LINE, line.strip()) for line in lines)):
         yield found[1], UNKNOWN if "$" in found[2] or "`" in found[2] else found[2]
 
 
 def mentioned(text: str) -> list[str]:
     """The agent variables that a text gives a value in any way, outside of comments."""
-    return compiled(_MENTIONED).findall(without_comments(text))
+    return re.findall(_MENTIONED, without_comments(text))
 
 
 def without_comments(text: str) -> str:
     """A text without the lines that are comments."""
-    return compiled(_COMMENT).sub("", text)
+    return re.sub(_COMMENT, "", text)
 
 
 def with_mentioned(settings: Settings, text: str) -> Settings:
@@ -149,7 +149,7 @@ def _commands(text: str) -> Iterator[_Command]:
     """The commands of a script in order, brackets among them; a quote that nothing closes is an open bracket."""
     here, position, redirect, brackets = _Command(), 0, "", 0
     waiting: list[tuple[_Command, str, bool]] = []
-    while found := compiled(_PIECE).match(text, position):
+    while found := re.compile(_PIECE).match(text, position):
         position = found.end()
         if found.lastgroup == "redirect":
             redirect = found[0]
@@ -220,7 +220,7 @@ class _Reader:
             appends = not {"-a", "--append"}.isdisjoint(rest)
             files += [(file, not appends) for file in rest if not file.startswith("-")]
         only_shows = all(_SHOWS & {*each[:1]} for each in words[1:])
-        only_shows &= all(compiled(_NOT_RUN).fullmatch(file) is not None for file, _ in files)
+        only_shows &= all(re.fullmatch(_NOT_RUN, file) is not None for file, _ in files)
         for each in words:
             self._simple(each, certain=certain, only_shows=only_shows)
         self._write(files, pipeline, words, certain=certain)
@@ -238,9 +238,9 @@ class _Reader:
             if words[0] in _HEADERS:
                 self.is_complete &= words[0] != "function" and not mentioned(" ".join(words))
                 return []
-            if not opens and not closes and words[0] not in _CONTINUES and not compiled(_ASSIGNED).fullmatch(words[0]):
+            if not opens and not closes and words[0] not in _CONTINUES and not re.fullmatch(_ASSIGNED, words[0]):
                 break
-            if compiled(_ASSIGNED).fullmatch(words[0]) and all(map(compiled(_ASSIGNED).fullmatch, words)):
+            if re.fullmatch(_ASSIGNED, words[0]) and all(re.fullmatch(_ASSIGNED, each) for each in words):
                 break
             words.pop(0)
             while words and words[0].startswith("-") and not opens and not closes:
@@ -249,13 +249,13 @@ class _Reader:
 
     def _simple(self, words: Sequence[str], *, certain: bool, only_shows: bool) -> None:
         head = words[0] if words else ""
-        variables = list(filter(None, map(compiled(_ASSIGNED).fullmatch, words)))
+        variables = [found for each in words if (found := re.fullmatch(_ASSIGNED, each))]
         if variables and (head in _DECLARES or len(variables) == len(words)):
             for each in variables:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
             return
-        is_harmless = head in _HARMLESS or (only_shows and compiled(_ASKS).match(" ".join(words)) is not None)
+        is_harmless = head in _HARMLESS or (only_shows and re.match(_ASKS, " ".join(words)) is not None)
         self.is_complete &= not head or (is_harmless and (head != "exec" or len(words) == 1))
         self.may_have_ended |= head == "exec" and len(words) > 1
         self.is_trapped |= head == "trap"
@@ -292,14 +292,14 @@ class _Reader:
         """A word without its quotes and with the values of variables; ``$`` stands for what is not known."""
         if word[:2] in {"<(", ">("}:
             return "/dev/fd/63"
-        return compiled(_UNQUOTED).sub(self._piece, word) if re.search(r"['\"\\`]|\$\(", word) else self._expanded(word)
+        return re.sub(_UNQUOTED, self._piece, word) if re.search(r"['\"\\`]|\$\(", word) else self._expanded(word)
 
     def _piece(self, found: re.Match[str]) -> str:
         single, double, escaped = found.groups()
         if double is not None:
-            text = compiled(_UNQUOTED).sub("$", double) if "$(" in double else double
-            return compiled(_ESCAPED).sub(r"\1", self._expanded(text))
+            text = re.sub(_UNQUOTED, "$", double) if "$(" in double else double
+            return re.sub(_ESCAPED, r"\1", self._expanded(text))
         return (single if single is not None else escaped) if single is not None or escaped else "$"
 
     def _expanded(self, text: str) -> str:
-        return compiled(_VARIABLE).sub(lambda found: self.variables.get(found[1] or found[2], found[0]), text)
+        return re.sub(_VARIABLE, lambda found: self.variables.get(found[1] or found[2], found[0]), text)

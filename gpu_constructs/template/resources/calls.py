@@ -7,10 +7,11 @@ strategy, a launch type and constraints as a service does, or ``SubmitJob``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
 from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Value, end_of, pieces_of
 from gpu_constructs.template.resources.containers import requirements_of
@@ -149,7 +150,7 @@ def _input(target: Section) -> Section:
     if request is not None:  # unknown is what the event says
         changes = each_text(
             request,
-            lambda text: UNKNOWN if compiled(_TOLD).search(text) else text,
+            lambda text: UNKNOWN if re.search(_TOLD, text) else text,
             named=lambda key: f"{key[:1].upper()}{key[1:]}",
         )
     return Section({"Input": changes}, target.resource, target.path, target.notes).section("Input")

@@ -12,12 +12,12 @@ What CloudFormation has no property for travels in the resource's metadata::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, LARGEST_PORT
 from gpu_constructs.facts.cuda import is_target
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,
@@ -104,7 +104,7 @@ def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> d
     """
     pieces, logs = pieces_of(container.get("Image")), container.section("LogConfiguration")
     named = (isinstance(each, Reference) and index.find(each, "AWS::ECR::Repository") for each in pieces)
-    is_of_ecr = compiled(_OF_ECR).match(pattern_of(container.get("Image"))) or any(named)
+    is_of_ecr = re.match(_OF_ECR, pattern_of(container.get("Image"))) or any(named)
     found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if is_of_ecr else (), True)
     is_blocking = logs.section("Options").text("mode") == "blocking"
     driver = logs.text("LogDriver") if logs.has("LogDriver") or not is_job else "awslogs"
@@ -266,7 +266,7 @@ def _port_mappings(section: Section) -> tuple[tuple[int, int], ...] | Unknown:
 
 def _capability(section: Section) -> tuple[tuple[int, int] | None, str]:
     written = section.text("ComputeCapability")
-    found = compiled(_CAPABILITY).fullmatch(written) if isinstance(written, str) else None
+    found = re.fullmatch(_CAPABILITY, written) if isinstance(written, str) else None
     if found is not None and is_target((int(found[1]), int(found[2])), found[3]):
         return (int(found[1]), int(found[2])), found[3]
     if isinstance(written, str):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import compiled, grouped
+from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
     DynamicReference,
@@ -212,7 +213,7 @@ class Index:
 
     def _stored(self, value: Value, near: Place, depth: int = _NAMES_IN_NAMES) -> Value:
         """What is in a parameter of Parameter Store that these files define; else the value as it is."""
-        key = compiled(_STORED).fullmatch(value.text) if isinstance(value, DynamicReference) else None
+        key = re.fullmatch(_STORED, value.text) if isinstance(value, DynamicReference) else None
         parameter = None
         if key is not None:
             parameter = self.named(key[1], _PARAMETER, near)

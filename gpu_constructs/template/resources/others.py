@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import compiled, dataclass, grouped
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.template.model import (
     STATE_MACHINES,
     Reference,
@@ -101,7 +102,7 @@ class Others:
         """What whoever may call an API says, without comments."""
         rules = self._all("AWS::Events::Rule", "AWS::Scheduler::Schedule", *_FUNCTIONS, *STATE_MACHINES)
         callers = {each.reference: each for each in (*self._code, *rules) if each.type not in _POLICIES}
-        return "\n".join(compiled(_COMMENT).sub("", mentioned(each)[0]) for each in callers.values())
+        return "\n".join(re.sub(_COMMENT, "", mentioned(each)[0]) for each in callers.values())
 
     @cached_property
     def _code(self) -> Sequence[Resource]:

@@ -8,13 +8,14 @@ https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.htm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import FOLLOWED
-from gpu_constructs.facts.values import by_identity, compiled
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Remark, Step, Submission, Task, Unknown, known, total
 from gpu_constructs.template.model import Resource, Text, Value, end_of, pieces_of
 from gpu_constructs.template.resources.calls import RUN_TASK, SUBMIT_JOB, Call, call_of_api
@@ -109,7 +110,7 @@ def _known_before(value: Value) -> Value:
 
 def _late(key: str, path: Value) -> Value:
     """What a path comes to: of the value of a variable the text is known that the input adds something to."""
-    formatted = compiled(_FORMATTED).match(path) if key == f"Value{_LATER}" and isinstance(path, str) else None
+    formatted = re.match(_FORMATTED, path) if key == f"Value{_LATER}" and isinstance(path, str) else None
     return UNKNOWN if formatted is None else Text((formatted[1], UNKNOWN))
 
 

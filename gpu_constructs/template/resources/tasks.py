@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from gpu_constructs.facts import Architecture
@@ -20,7 +21,6 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import server_of_image
-from gpu_constructs.facts.values import compiled
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Task, Unknown
 from gpu_constructs.template.model import Resource, Text, end_of
 from gpu_constructs.template.resources.containers import container_of, needs_in, used_settings, words_for_gpus
@@ -119,7 +119,7 @@ def amount_of(
     """
     if written is None or isinstance(written, Unknown):
         return written
-    found = compiled(_AMOUNT).fullmatch(written.strip())
+    found = re.fullmatch(_AMOUNT, written.strip())
     size = {name.lower(): each for name, each in units.items()}.get(found[2].lower()) if found else None
     if found is None or size is None:
         section.note("".join(["expects a number", *(f", or one of {each}" for each in units if each)]), written, key)

@@ -17,7 +17,7 @@ from functools import partial
 
 from gpu_constructs.facts.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.facts.names import IN_BOTTLEROCKET
-from gpu_constructs.facts.values import compiled, dataclass
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     NAME_OF_DEPLOY,
@@ -122,15 +122,15 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     if flat is None or flat[0].lstrip().startswith(_GZIPPED):
         return NOT_KNOWN
     text, pieces = flat
-    plain = _of_unix(_from_base64(text, otherwise=text) if compiled(_BASE64).fullmatch(text.strip()) else text)
+    plain = _of_unix(_from_base64(text, otherwise=text) if re.fullmatch(_BASE64, text.strip()) else text)
     parts = _parts(plain)
     form, settings, fetches = _read(plain, parts)
     begins_unknown = any(
-        isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in compiled(_OPENS_LINE).finditer(text)
+        isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in re.finditer(_OPENS_LINE, text)
     )
     complete = form is not UserDataFormat.OTHER and not fetches and not begins_unknown
     written = partial(
-        compiled(HOLE).sub, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE
+        re.sub, HOLE, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE
     )
     commands = without_comments(plain)
     never_done = (each for each, words in _DONE_BY.items() if not words.search(commands))
@@ -200,9 +200,9 @@ def _ordered(agent: Settings) -> tuple[tuple[str, str | Unknown], ...]:
 
 
 def _local_disks(commands: str) -> LocalDiskUse:
-    if not compiled(_LOCAL_DISKS).search(commands):
+    if not re.search(_LOCAL_DISKS, commands):
         return LocalDiskUse.NONE
-    return LocalDiskUse.IMAGES if compiled(_IMAGES).search(commands) else LocalDiskUse.SCRATCH
+    return LocalDiskUse.IMAGES if re.search(_IMAGES, commands) else LocalDiskUse.SCRATCH
 
 
 def _flat(value: Value) -> tuple[str, list[Value]] | None:
@@ -238,16 +238,16 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
     template = start.startswith("## template:")
     if template:
         start = start.partition("\n")[2].lstrip()
-    if compiled(_SHELL).match(start):
+    if re.match(_SHELL, start):
         settings, complete = settings_of_script(text)
         return UserDataFormat.SHELL, settings, template or not complete
     if start.startswith("#!"):
         # A program in another language, which is not read.
         return UserDataFormat.SHELL, with_mentioned({}, text), True
     if start.startswith(_LINES):
-        is_open = template or compiled(_RUNS_OTHERS).search(text) is not None
+        is_open = template or re.search(_RUNS_OTHERS, text) is not None
         return UserDataFormat.CLOUD_CONFIG, _settings_of_lines(text), is_open
-    if compiled(_TOML).search(text):
+    if re.search(_TOML, text):
         return UserDataFormat.TOML, _settings_of_toml(text), False
     # An empty script sets nothing; anything else is in a form that is not known here.
     return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
@@ -261,7 +261,7 @@ def _parts(text: str) -> list[str] | None:
     """A text, or those of an archive; None if it cannot be read. The parser goes as deep as parts hold parts."""
     if not _is_archive(text):
         return [text]
-    if len(compiled(_HOLDS_PARTS).findall(text)) > DEPTH:
+    if len(re.findall(_HOLDS_PARTS, text)) > DEPTH:
         return None
     found: list[str] = []
     try:
@@ -274,7 +274,7 @@ def _parts(text: str) -> list[str] | None:
                 # cloud-init goes by the type of a part, and by how it begins only where that says nothing.
                 kind = part.get_content_type()
                 is_lines = kind == "text/cloud-config" and not body.startswith(_GZIPPED)
-                is_declared = kind == _DECLARED and compiled(_NO_PROGRAM).match(body)
+                is_declared = kind == _DECLARED and re.match(_NO_PROGRAM, body)
                 opening = _LINES if is_lines else _DECLARED if is_declared else ""
                 found.append(f"{opening}\n{body.lstrip()}" if opening else body)
     except (MessageError, ValueError, LookupError, RecursionError):
@@ -299,7 +299,7 @@ def _settings_of_lines(text: str) -> Settings:
     commands: list[str] = []
     is_certain, keeps_quotes = True, False  # which the lines of the configuration do, and others may not
     for line in map(str.strip, text.splitlines()):
-        path = compiled(_PATH).fullmatch(line)
+        path = re.fullmatch(_PATH, line)
         found = list(settings_in([line]))
         if path:
             is_certain = keeps_quotes = is_configuration(unquoted(path[1]))
@@ -314,7 +314,7 @@ def _settings_of_lines(text: str) -> Settings:
 
 def _script(part: str) -> str:
     """A script, or the commands of a cloud-config as one; empty for anything else."""
-    if compiled(_SCRIPT).match(part):
+    if re.match(_SCRIPT, part):
         return part
     lines = map(str.strip, part.splitlines()) if part.lstrip().startswith(_LINES) else ()
     return "\n".join(_item(each) for each in lines if each.startswith("- "))
@@ -323,11 +323,11 @@ def _script(part: str) -> str:
 def _item(line: str) -> str:
     """An item of ``runcmd`` as a command: a text, or a list of which the last word is given to a shell."""
     item = line.removeprefix("- ").strip()
-    last = compiled(_LAST_OF_LIST).search(item) if item.startswith("[") else None
+    last = re.search(_LAST_OF_LIST, item) if item.startswith("[") else None
     item = last[1] if last else item
     if item == unquoted(item):
         return item
-    return compiled(_ESCAPED).sub(r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
+    return re.sub(_ESCAPED, r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
 
 
 def _settings_of_toml(text: str) -> Settings:
@@ -339,12 +339,12 @@ def _settings_of_toml(text: str) -> Settings:
     attributes: Settings = {}
     table = ""
     for line in map(str.strip, text.splitlines()):
-        header, pair = compiled(_TABLE).fullmatch(line), compiled(_PAIR).fullmatch(line)
+        header, pair = re.fullmatch(_TABLE, line), re.fullmatch(_PAIR, line)
         if header:
             table = header[1].strip() + "."
         elif pair:
             key = (table + pair[1]).replace('"', "").removeprefix("settings.ecs.")
-            found = compiled(_VALUE).fullmatch(pair[2])
+            found = re.fullmatch(_VALUE, pair[2])
             value = UNKNOWN if found is None else next(each for each in found.groups() if each is not None)
             if key in _VARIABLES:
                 settings[_VARIABLES[key]] = value
