@@ -51,9 +51,9 @@ class Context:
 
     @cached_property
     def tasks_as_run(self) -> tuple[Task, ...]:
-        """Every task once, with unknown commands and variables where all that runs it overrides these."""
+        """Every task once, as all that runs it leaves it."""
         runs = grouped((each.task.name, each) for each in self.fleet.workloads if each.task is not None)
-        return tuple(_opened(each, runs.get(each.name, ())) for each in self.tasks)
+        return tuple(as_run(each, runs.get(each.name, ())) for each in self.tasks)
 
     def _section(self, thing: Pool | Task | Workload) -> Section | None:
         """The properties of the resource that defines a thing; None where no file that was read does."""
@@ -161,18 +161,23 @@ class Context:
         return cast("_Derived", self._known[derive])
 
 
-def _opened(task: Task, runs: Sequence[Workload]) -> Task:
-    told = [{(of, name) for of, name, _ in each.variables} | {(of, "") for of in each.commands} for each in runs]
-    always = set.intersection(*told) if told else set()
+def as_run(task: Task, runs: Sequence[Workload]) -> Task:
+    """A task with unknown commands and variables where all of some runs override these."""
+    if not runs:
+        return task
+    commands = frozenset.intersection(*(each.commands for each in runs))
+    variables = frozenset.intersection(*(frozenset((of, name) for of, name, _ in each.variables) for each in runs))
+    if not commands and not variables:
+        return task
     containers = tuple(
         replace(
             each,
-            command=(UNKNOWN,) if (each.name, "") in always else each.command,
-            environment=(*each.environment, *((name, UNKNOWN) for of, name in always if of == each.name and name)),
+            command=(UNKNOWN,) if each.name in commands else each.command,
+            environment=(*each.environment, *((name, UNKNOWN) for of, name in variables if of == each.name)),
         )
         for each in task.containers
     )
-    return replace(task, containers=containers) if always else task
+    return replace(task, containers=containers)
 
 
 _PULLS = "ECS_IMAGE_PULL_BEHAVIOR"

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import GPU, Container, Pool, ResourceRequirement, Sche
 from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.rule import Context, Problems, Rule
+from gpu_constructs.rules.rule import Context, Problems, Rule, as_run
 
 _Found = TypeVar("_Found")
 _KEPT = 1 << 16  # tasks and containers of which a result is kept
@@ -61,7 +61,7 @@ def _asks_anew(defined: Task, task: Task) -> bool:
 def failing_pairs(
     context: Context, known: Callable[[Container], _Found | None], fails: Callable[[_Found, Destination], object]
 ) -> Iterator[tuple[Route, Container, _Found, Destination]]:
-    """Every container of which something is known, with each pool on which it fails, once.
+    """Every container of which something is known as it is run, with each pool on which it fails, once.
 
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
@@ -69,8 +69,8 @@ def failing_pairs(
     know = by_identity(maxsize=_KEPT)(known)
     for route in context.routed(lambda task: any(map(know, task.containers))):
         hosts = [each for each in route.destinations if each.types]
-        for container in route.task.containers:
-            found = know(container)
+        run = as_run(route.task, () if route.workload is None else (route.workload,))
+        for container, found in zip(route.task.containers, map(know, run.containers), strict=True):
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
                 key = (id(route.task), container.name, id(each.pool))

@@ -51,8 +51,6 @@ def gpus_serve_their_containers(context: Context) -> Problems:
 def _larger_models(context: Context) -> Problems:
     pairs = failing_pairs(context, _served_by, lambda served, there: _lack_memory(*served, there))
     for route, container, (model, _), each in pairs:
-        if route.workload is not None and container.name in route.workload.commands:
-            continue
         weights, gpus = model.parts[0].gib, model.shared_by(max(known(container.gpus, otherwise=1), 1))
         why = _lack_memory(model, container, each)[0][1]
         needs = GpuNeeds(memory_mib=int(weights * 1024 / gpus))

@@ -279,7 +279,7 @@ def test_a_server_ends_at_an_argument(image: str, command: tuple[str, ...], word
     assert [(each.rule, each.severity, words in each.message) for each in found] == expected
 
 
-_ALL: dict[str, Any] = {"commands": {"main"}, "variables": (("main", "VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1"),)}
+_ALL: dict[str, Any] = {"commands": frozenset({"main"}), "variables": (("main", "VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1"),)}
 
 
 @pytest.mark.parametrize(("overridden", "count"), [((), 2), (("variables",), 1), (("commands",), 0)])

@@ -92,8 +92,10 @@ def test_gpus_that_are_newer_than_the_cuda_of_an_image_need_ptx(
     ],
 )
 def test_servers_end_on_gpus_that_they_are_not_for(types: str, run: str, expected: list[str]) -> None:
-    found = said(still_compiled, running_on(a_pool(*types.split()), task=_task(*run.split())))
-    assert [each.severity.value for each in found] == expected
+    fleet = running_on(a_pool(*types.split()), task=_task(*run.split()))
+    assert [each.severity.value for each in said(still_compiled, fleet)] == expected
+    overridden = [replace(each, commands=frozenset({"main"})) for each in fleet.workloads]
+    assert "--dtype" not in run or said(still_compiled, replace(fleet, workloads=(*overridden,))) == []
 
 
 @pytest.mark.parametrize(
