@@ -9,7 +9,7 @@ from gpu_constructs.cli.options import add_format
 from gpu_constructs.cli.output import Line, pieces, table, write_report
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Rule, all_rules, find_rule, known_id
-from gpu_constructs.rules.other_ids import WHO_SAYS_IT, id_now, is_gone, what_became_of
+from gpu_constructs.rules.other_ids import id_now, is_gone, reported_by, what_became_of
 
 EXAMPLES = """\
 examples:
@@ -66,7 +66,7 @@ def _facts_of(id_: str) -> dict[str, str]:
     if _is_of_constructs(id_):
         return {"id": id_, "part_of": "", "said_by": _CONSTRUCTS}
     if is_gone(id_):
-        return {"id": id_, "part_of": id_now(id_), "said_by": "" if id_now(id_) else WHO_SAYS_IT}
+        return {"id": id_, "part_of": id_now(id_), "said_by": reported_by().get(id_, "")}
     return _facts(find_rule(id_))
 
 

@@ -1,11 +1,14 @@
-"""Ids that no rule has: of rules that are asked no more, and of warnings of constructs.
+"""Ids that no rule has: of rules that are asked no more, with who says it now, and of warnings of constructs.
 
-What old rules asked, and who says it now: ``docs/decisions/0036-which-rules-stay.md``. An id is never used again.
+What old rules asked: ``docs/decisions/0036-which-rules-stay.md``. An id is never used again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 OfConstructs: TypeAlias = Literal[
@@ -89,28 +92,22 @@ PART_OF = _by_id(
 )
 """The rule that asks it now. What accepts or ignores the old id counts for that, but for errors: it asked less."""
 
-_NOBODY_HERE = """
-    GPU024 GPU026 GPU035 GPU036 GPU048 GPU049 GPU102 GPU103 GPU111 GPU115 GPU119 GPU129 GPU134 GPU135 GPU168 GPU173
-    GPU175 GPU186 GPU188 GPU189 GPU193 GPU194 GPU202 GPU209 GPU212 GPU219 GPU225 GPU227 GPU232 GPU233 GPU239 GPU250
-    GPU252 GPU255 GPU258 GPU262 GPU266 GPU279 GPU280 GPU281 GPU283 GPU285 GPU288 GPU290 GPU291 GPU293 GPU297 GPU300
-    GPU301 GPU308 GPU315 GPU318 GPU330 GPU344 GPU345 GPU348 GPU349 GPU352 GPU353 GPU354 GPU355 GPU356 GPU357 GPU358
-    GPU360 GPU361 GPU367 GPU368 GPU369 GPU371 GPU374 GPU375 GPU377 GPU378 GPU379 GPU380 GPU381 GPU382 GPU383 GPU384
-    GPU385 GPU392
-"""
-RETIRED = frozenset(_NOBODY_HERE.split())
-"""Ids that none of our rules has taken over."""
 
-WHO_SAYS_IT = "docs/decisions/0036-which-rules-stay.md says who reports it now"
+@cache
+def reported_by() -> Mapping[str, str]:
+    """Who reports now what the rule with an id asked that none of ours has taken over, such as a rule of cfn-lint."""
+    said: Mapping[str, str] = json.loads(Path(__file__).with_name("retired.json").read_text(encoding="utf-8"))
+    return said
 
 
 def is_gone(rule: str) -> bool:
     """Whether an id in capitals, such as ``GPU008``, is that of a rule that is asked no more."""
-    return rule in PART_OF or rule in RETIRED
+    return rule in PART_OF or rule in reported_by()
 
 
 def id_now(rule: str) -> str:
     """The id of the rule that asks now what a rule asked, both in capitals; empty where none does."""
-    return "" if rule in RETIRED else PART_OF.get(rule, rule)
+    return "" if rule in reported_by() else PART_OF.get(rule, rule)
 
 
 def what_became_of(rules: Iterable[str]) -> tuple[str, ...]:
@@ -118,7 +115,7 @@ def what_became_of(rules: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         f"{each} is part of {PART_OF[each]} now, and accepts no error of it"
         if each in PART_OF
-        else f"{each} is retired; {WHO_SAYS_IT}"
+        else f"{each} is retired; reported now by: {reported_by()[each]}"
         for each in dict.fromkeys(rules)
         if is_gone(each)
     )
