@@ -112,6 +112,7 @@ _OF_THE_ACCOUNT = (
     (re.compile(r"\b[0-9]{12}\b"), "(an account)"),
     (re.compile(r"\b(?:AKIA|ASIA|AIDA|AROA)[A-Z0-9]{12,}\b"), "(a key)"),
 )
+_ANOTHER = "an endpoint of AWS, or an emulator that has it"
 _MARKUP = re.compile(r"\s*<")
 
 
@@ -129,7 +130,9 @@ _KINDS = (
     _Kind(_EXPIRED, "the credentials have expired, AWS says for {call} ({code})", _AGAIN),
     _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
     _Kind(_codes("OptInRequired"), "the account has not enabled what {call} is about{region} ({code})", ""),
-    _Kind(_codes("501 InvalidAction UnknownOperation"), "what answers{region} does not know {call} ({code})", ""),
+    _Kind(
+        _codes("501 InvalidAction UnknownOperation"), "the endpoint{region} has no operation {call} ({code})", _ANOTHER
+    ),
     _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
     _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
 )

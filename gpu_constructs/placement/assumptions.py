@@ -171,8 +171,8 @@ def _room(offer: PoolProfile, types: Sequence[InstanceType], assumption: Assumpt
     memory = (
         least_memory_mib(each, offer.may_reserve_mib) if certain else most_memory_mib(each, reserved) for each in types
     )
-    # Whether a host with a part of a GPU gives it to a task that asks for a whole one is written nowhere.
-    gpus = pick(each.gpus or (not certain and _part(each) > 0) for each in types)
+    # No page says whether a host with a part of a GPU takes a task that asks for a whole one.
+    gpus = pick(max(each.gpus, int(not certain and _part(each) > 0)) for each in types)
     return Room(
         units=(
             gpus,

@@ -227,7 +227,10 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
 def _whole_on_part(
     demand: Demand, instance_type: InstanceType, part: float, kind: PoolKind
 ) -> Iterator[Obstacle | Doubt]:
-    """No page refuses one: ecs-init registers a vGPU as any other device (``GetGPUDeviceIDs``, read on 2026-11-30)."""
+    """What keeps a task that asks for whole GPUs off a host with a part of one, or may do so.
+
+    No page refuses one: ecs-init registers a vGPU as any other device (``GetGPUDeviceIDs``, read on 2026-11-30).
+    """
     if demand.shared_memory_mib is not None:
         yield Obstacle(ObstacleKind.SHARING, f"has {part:g} of a GPU, and only whole GPUs are shared through MPS")
     elif demand.gpus > 1 and not demand.may_be_part:
@@ -235,8 +238,8 @@ def _whole_on_part(
     elif not demand.may_be_part:
         yield Doubt(
             DoubtKind.UNDOCUMENTED,
-            f"{instance_type} has {part:g} of a GPU, and what {'ALL means' if demand.all_gpus else 'a whole GPU is'} "
-            "there is not documented",
+            f"{instance_type} has {part:g} of a GPU, and AWS does not document whether a task that asks for "
+            f"{'ALL' if demand.all_gpus else 'a whole GPU'} starts there",
             fix="hosts with whole GPUs" if kind is PoolKind.BATCH else f"ask for {part:g}",
         )
 

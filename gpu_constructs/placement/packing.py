@@ -118,14 +118,15 @@ class Packing:
     def place(self, load: Load) -> int:
         """Puts copies on the first hosts that take them; how many were placed."""
         asked, left, index, groups = load.need.asked, load.copies, 0, self.groups
-        # Most hosts of a large pool lack what is asked for most: they are passed over without a call.
+        # Most hosts of a large pool lack the scarcest unit: they are passed over without a call.
         unit, amount = max(asked, key=lambda each: each[1] / (self.room.units[each[0]] or 1), default=(0, 0))
         while left and index < len(groups):
-            group, number = groups[index], 1
+            group, step = groups[index], 1
             if group.free[unit] >= amount and (most := _most(group, load.need, asked, self.room, load.most)):
                 after, left = _filled(group, load, most, left, self.room)
-                groups[index : index + 1], number = after, len(after)
-            index += number
+                groups[index : index + 1] = after
+                step = len(after)
+            index += step
         if left:
             left = self._open(load, left)
         return load.copies - left

@@ -18,6 +18,7 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.fleet import JobQueue, Pool, PurchaseOption, Starter, Submission, Task, Unknown, known
 from gpu_constructs.placement.demand import node_type_of
+from gpu_constructs.placement.fit import alternatives
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_nodes, is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.finding import Text, Word, and_list, first_of, one_way, or_list
@@ -66,7 +67,7 @@ def _without_gangs(context: Context, pool: Pool) -> str:
     question="do the nodes of a multi-node job name one instance type, which its compute environments have, and which "
     "has what they ask for?",
     because="all ranges of nodes must use the same instance type, and a compute environment launches no types but its "
-    "InstanceTypes: a job whose type no compute environment of its queue has, or which is too small, stays RUNNABLE",
+    "InstanceTypes: a job whose instance type no compute environment of its queue has, or is too small, stays RUNNABLE",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
     unless=("GPU294", "GPU063"),
 )
@@ -108,21 +109,21 @@ def has_one_type(context: Context) -> Problems:
 
 def _on_small_nodes(task: Task, named: InstanceType) -> Problems:
     """A job on nodes of a type that has less than they ask for, where no file says more of its hosts."""
-    asked = {
-        "GPUs": (task.least_gpus, named.gpus),
-        "vCPUs": (known(task.cpu, otherwise=0) // CPU_UNITS_PER_VCPU, named.vcpus),
-        "MiB of memory": (known(task.memory_mib, otherwise=0), named.memory_mib),
-    }
-    lacking = {what: each for what, each in asked.items() if each[0] > each[1]}
+    asked = (
+        ("GPUs", task.least_gpus, named.gpus),
+        ("vCPUs", known(task.cpu, otherwise=0) // CPU_UNITS_PER_VCPU, named.vcpus),
+        ("MiB of memory", known(task.memory_mib, otherwise=0), named.memory_mib),
+    )
+    lacking = [f"{wanted} {what} (it has {has})" for what, wanted, has in asked if wanted > has]
     if lacking and not task.submissions:
-        wanted = and_list(f"{of} {what}" for what, (of, _) in lacking.items())
+        types = [each.name for each in alternatives(task) if each.accelerators and not each.bare_metal]
         yield Problem(
             about=task,
             property_name="InstanceType",
             value=named.name,
-            message=f"each node of {task.name} asks for {wanted}, and {named} has "
-            f"{and_list(str(has) for _, has in lacking.values())}",
+            message=f"each node of {task.name} is {named}, and asks for {and_list(lacking)}",
             fix="an instance type with as much",
+            ways=first_of((f"{each} in all ranges", replace(task, node_types=(each,))) for each in types),
         )
 
 

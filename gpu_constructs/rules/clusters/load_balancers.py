@@ -155,9 +155,9 @@ def a_way_for_requests(context: Context) -> Problems:
     because="a container without a host port gets another port of the host each time, and its target group checks one "
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again; a group with "
     "HealthCheckType ELB registers its hosts at the port of its target groups, and replaces those that do not answer; "
-    "without HealthCheckPath, / is asked, which vLLM and Triton answer with an error",
-    softer="for a path, where something else on the hosts may listen at that port, or another target of a host may "
-    "count for it",
+    "without HealthCheckPath, / is asked, which vLLM and Triton answer with an error, as Ollama does /health",
+    softer="for a path; and for a port where something else on the hosts may listen, or for which another target of a "
+    "host may count",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
     unless=("GPU204",),
 )

@@ -185,10 +185,13 @@ def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool
 
 def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:
     """Copies on each pool."""
-    return tuple(
-        0 if each.fit.answer is False else UNKNOWN if known(each.pool.max_instances) < 0 else slots_on(each, assumption)
-        for each in assignment.destinations
-    )
+    return tuple(_slots_of(each, assumption) for each in assignment.destinations)
+
+
+def _slots_of(there: Destination, assumption: Assumption) -> int | Unknown:
+    if there.fit.answer is False:
+        return 0
+    return UNKNOWN if known(there.pool.max_instances) < 0 else slots_on(there, assumption)
 
 
 def slots_on(there: Destination, assumption: Assumption) -> int | Unknown:

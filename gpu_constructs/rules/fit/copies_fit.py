@@ -223,12 +223,12 @@ _ENDED = frozenset({"COMPLETE", "SUCCESS"})  # conditions of a container that wa
 
 @error(
     "GPU084",
-    question="is the host port free on a host for every copy and every container?",
+    question="is the port free for every copy and every container, on its host or the interface of its task?",
     because="each host has a host port once, and the ECS agent keeps some from tasks: the first container reserves the "
     "port, and the second never starts",
     softer="for ports that the agent keeps by default, where an image of your own or user data may set "
     "ECS_RESERVED_PORTS, where other hosts may join the cluster, and for servers at one port of an interface that the "
-    "containers of a task share, of which vLLM's answers some of the other's requests",
+    "containers of a task share, where one vLLM server may answer requests of another",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html",
     changes="PortMappings.HostPort",
     in_fleet=_of_copies,
