@@ -50,20 +50,24 @@ def check_worlds(worlds: Sequence[World], asked: Asked) -> Report:
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.
     """
-    answers, left = list[_Answer](), STEPS * _WHOLE_CALLS
-    for each in worlds:
+    left = STEPS * _WHOLE_CALLS
+
+    def answered(world: World) -> _Answer:
+        nonlocal left
         steps = max(_LEAST, min(STEPS, left))
         with one_call(steps) as work:
-            answers.append(_answer(each, asked))
+            found = _answer(world, asked)
         left -= steps - min(work.left, steps)
+        return found
+
+    answers = [answered(each) for each in worlds]
     # A template that another one nests is judged there, where its parameters are known.
     beyond = frozenset(chain(*(each.beyond for each in answers)))
     for place, world in enumerate(worlds):
         nested = {each for each in world.found if os.path.realpath(each) in beyond} if beyond else set()
         rest = tuple(each for each in world.inputs if each not in nested)
         if nested:
-            with one_call(STEPS):
-                answers[place] = _answer(replace(world, inputs=rest), asked) if rest else _Answer(report=_NOTHING)
+            answers[place] = answered(replace(world, inputs=rest)) if rest else _Answer(report=_NOTHING)
     for name in asked.given:
         missing = [each.undeclared[name] for each in answers if name in each.undeclared]
         if missing and len(missing) == len(answers):

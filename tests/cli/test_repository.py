@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check import repository
-from gpu_constructs.check.repository import worlds_of
+from gpu_constructs.check import repository, worlds
+from gpu_constructs.check.report import Asked
+from gpu_constructs.check.repository import World, worlds_of
+from gpu_constructs.facts.budget import STEPS, work
 from tests.cli.many_files import checked, make, put
 from tests.cli.templates import app, template, with_choice
 
@@ -188,6 +190,23 @@ def test_a_nested_template_of_another_directory_is_judged_with_the_parameters_th
     put("parent.json", {"Resources": {"Child": {"Type": "AWS::CloudFormation::Stack", "Properties": nested}}})
     _, report, _ = checked(".", capsys=capsys)
     assert (report["summary"]["pools"], report["summary"]["checked_apart"]) == (1, 1)
+
+
+def test_after_forty_whole_calls_a_directory_has_a_part_of_one_though_it_is_judged_again(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+
+    def takes_all(world: World, asked: Asked) -> worlds._Answer:
+        del world, asked
+        given.append(work().left)
+        work().spend(STEPS)
+        return worlds._Answer(report=worlds._NOTHING, beyond=frozenset({str(here / "nested")}))
+
+    monkeypatch.setattr(worlds, "_answer", takes_all)
+    of_parent = World(inputs=("nested", "other"), found=frozenset({"nested"}))
+    worlds.check_worlds([of_parent, *(World(inputs=(str(number),)) for number in range(40))], Asked(rules=()))
+    assert given == [STEPS] * 40 + [STEPS // 20] * 2
 
 
 def test_a_parameter_has_to_be_declared_somewhere(capsys: pytest.CaptureFixture[str]) -> None:
