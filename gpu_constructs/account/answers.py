@@ -70,12 +70,12 @@ class Answers:
 
 def answers(given: Iterable[Thing], *, denied: Iterable[str] = (), cut: Iterable[str] = ()) -> Answers:
     """What several answers describe, taken together."""
-    things: dict[str, list[Thing]] = {}
+    by_name: dict[str, list[Thing]] = {}
     for answer in given:
         for name, value in answer.items():
-            of_kind = things.setdefault(name, [])
+            of_kind = by_name.setdefault(name, [])
             of_kind += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
-    found = MappingProxyType({name: tuple(of_kind) for name, of_kind in things.items()})
+    found = MappingProxyType({name: tuple(of_kind) for name, of_kind in by_name.items()})
     return Answers(found, denied=tuple(denied), cut=tuple(cut))
 
 
@@ -92,7 +92,7 @@ def number(of: Thing, name: str) -> int | None:
     return value if is_number else None
 
 
-def listed(of: Thing, name: str) -> tuple[Thing, ...]:
+def things(of: Thing, name: str) -> tuple[Thing, ...]:
     """Things that a thing lists; none where it lists none."""
     value = of.get(name)
     return tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()

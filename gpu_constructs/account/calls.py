@@ -15,7 +15,7 @@ from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 
-from gpu_constructs.account.answers import Thing, UnansweredError, listed
+from gpu_constructs.account.answers import Thing, UnansweredError, things
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.problems import ERRORS, SERVICES, unanswered
 from gpu_constructs.errors import GpuConstructsError, brief
@@ -91,7 +91,7 @@ class Calls:
         """What DescribeTasks says of tasks, as many at a time as ECS takes."""
         for first in range(0, len(arns), _TASKS):
             part = list(arns[first : first + _TASKS])
-            yield from listed(self.ask("ecs:DescribeTasks", cluster=cluster, tasks=part), "tasks")
+            yield from things(self.ask("ecs:DescribeTasks", cluster=cluster, tasks=part), "tasks")
 
     def problem(self, permission: str, **arguments: object) -> str:
         """Why a call failed; empty where it did not."""

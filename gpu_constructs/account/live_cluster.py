@@ -10,11 +10,11 @@ from gpu_constructs.account.answers import (
     Thing,
     UnansweredError,
     answers,
-    listed,
     short_name,
     text,
     texts,
     thing,
+    things,
 )
 from gpu_constructs.account.calls import Calls, Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
@@ -203,7 +203,7 @@ def clusters_of(
         where = f"in {region or calls.region_name()}"
         fix = "--region REGION names another region, and --cluster NAME a cluster"
         raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
-    resources = [each for page in pages for each in listed(page, "StackResourceSummaries")]
+    resources = [each for page in pages for each in things(page, "StackResourceSummaries")]
     clusters = [each for each in resources if text(each, "ResourceType") == "AWS::ECS::Cluster"]
     found = tuple(filter(None, (text(each, "PhysicalResourceId") for each in clusters)))
     if not found:

@@ -26,13 +26,13 @@ from gpu_constructs.account.answers import (
     Thing,
     UnansweredError,
     answers,
-    listed,
     number,
     policy,
     short_name,
     text,
     texts,
     thing,
+    things,
 )
 from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
@@ -267,13 +267,13 @@ class _Run:
             startedBy=self.name,
             **how,
         )
-        tasks = listed(answer, "tasks")
+        tasks = things(answer, "tasks")
         if tasks:
             test.task = text(tasks[0], "taskArn")
             self.started.append(test.task)
             self._note(test, _state(tasks[0], self.hosts))
         else:
-            reasons = Counter(text(each, "reason") or "an unknown reason" for each in listed(answer, "failures"))
+            reasons = Counter(text(each, "reason") or "an unknown reason" for each in things(answer, "failures"))
             why = ", ".join(f"{reason} on {count}" for reason, count in reasons.most_common())
             self._note(test, f"waits until a host takes it ({brief(why, QUOTE)})")
 
@@ -295,7 +295,7 @@ class _Run:
     def _judged(self, test: _Test, task: Thing) -> Iterator[Look]:
         host = self._host(text(task, "containerInstanceArn"))
         about = test.target.about if host is None else str(host)
-        ran = next((number(each, "exitCode") for each in listed(task, "containers")), None) == 0
+        ran = next((number(each, "exitCode") for each in things(task, "containers")), None) == 0
         log = self._log(short_name(test.task), wait=ran)
         self.tell(f"{brief(about, LABEL)}: ended, {len(log.splitlines())} lines of log")
         yield Look(
@@ -344,7 +344,7 @@ class _Run:
                 if problem.code != "ResourceNotFoundException":
                     raise
                 return
-            for event in listed(answer, "events"):
+            for event in things(answer, "events"):
                 size += len(text(event, "message"))
                 if size > BYTES:
                     return

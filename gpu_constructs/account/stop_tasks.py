@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from gpu_constructs.account.answers import Thing, listed, policy, short_name, text, texts
+from gpu_constructs.account.answers import Thing, policy, short_name, text, texts, things
 from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.values import dataclass
@@ -81,7 +81,7 @@ class StopTasks:
         Raises:
             GpuConstructsError: There is no such cluster, or AWS did not answer.
         """
-        found = listed(self._calls.ask("ecs:DescribeClusters", clusters=[self.cluster]), "clusters")
+        found = things(self._calls.ask("ecs:DescribeClusters", clusters=[self.cluster]), "clusters")
         if not found:
             raise GpuConstructsError(f"there is no cluster {brief(self.cluster)}")
         return tuple(name for each in found for name in texts(each, "capacityProviders"))

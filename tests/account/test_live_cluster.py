@@ -33,13 +33,9 @@ SIGNED_OUT = ClientError({"Error": {"Code": "ExpiredTokenException", "Message": 
 DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Any")
 
 
-def _calls() -> list[str]:
-    recorded = Recorded()
-    about(recorded, cluster="demo", name="chat")
-    return sorted(recorded.asked)
-
-
-CALLS = _calls()
+RECORDED = Recorded()
+about(RECORDED, cluster="demo", name="chat")
+CALLS = sorted(RECORDED.asked)
 
 
 def test_every_call_only_reads_and_is_on_the_page() -> None:

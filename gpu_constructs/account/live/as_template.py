@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text, thing
+from gpu_constructs.account.answers import Answers, Thing, number, short_name, text, thing, things
 
 # With spaces, which the name of a capacity provider cannot have: those are the ids of what is described.
 _CLUSTER, _TASK = "the cluster", "the task"
@@ -82,7 +82,7 @@ def _capacity(answers: Answers, provider: Thing, group: Thing) -> dict[str, Any]
         launch = thing(mixed, "LaunchTemplate")
         overrides = [
             {key: value for key, value in each.items() if key != "LaunchTemplateSpecification"}
-            for each in listed(launch, "Overrides")
+            for each in things(launch, "Overrides")
         ]
         properties["MixedInstancesPolicy"] = {
             **mixed,
@@ -126,12 +126,12 @@ def _launch_data(answers: Answers, specification: Thing) -> dict[str, Any]:
 
 def _as_seen(answers: Answers, provider: str, group: Thing) -> dict[str, Any]:
     """Where the launch template was not described, its hosts say which type it launches."""
-    types = [text(each, "InstanceType") for each in listed(group, "Instances")]
+    types = [text(each, "InstanceType") for each in things(group, "Instances")]
     types += [
         text(attribute, "value")
         for host in answers.of("containerInstances")
         if text(host, "capacityProviderName") == provider
-        for attribute in listed(host, "attributes")
+        for attribute in things(host, "attributes")
         if text(attribute, "name") == "ecs.instance-type"
     ]
     return {"InstanceType": next(filter(None, types), "")} if any(types) else {}
@@ -140,7 +140,7 @@ def _as_seen(answers: Answers, provider: str, group: Thing) -> dict[str, Any]:
 def _service(sent: Thing, names: Iterable[str]) -> dict[str, Any]:
     strategy = [
         {**_pascal(each), "CapacityProvider": _provider(text(each, "capacityProvider"), names)}
-        for each in listed(sent, "capacityProviderStrategy")
+        for each in things(sent, "capacityProviderStrategy")
     ]
     alone = text(sent, "capacityProviderName")
     if alone and not strategy:
@@ -152,7 +152,7 @@ def _service(sent: Thing, names: Iterable[str]) -> dict[str, Any]:
         "TaskDefinition": {"Ref": _TASK},
         **daemon,
         **({"CapacityProviderStrategy": strategy} if strategy else launch_type),
-        "PlacementConstraints": [_pascal(each) for each in listed(sent, "placementConstraints")],
+        "PlacementConstraints": [_pascal(each) for each in things(sent, "placementConstraints")],
     }
 
 

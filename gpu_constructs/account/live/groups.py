@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from gpu_constructs.account.answers import Answers, Thing, aws, listed, number, text, thing, when
+from gpu_constructs.account.answers import Answers, Thing, aws, number, text, thing, things, when
 from gpu_constructs.account.live.as_template import group_of
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, some
 from gpu_constructs.errors import QUOTE, brief, counted
@@ -36,7 +36,7 @@ def of_group(
     group = group_of(answers, provider)
     if group is None:
         return
-    called, instances = text(group, "AutoScalingGroupName"), listed(group, "Instances")
+    called, instances = text(group, "AutoScalingGroupName"), things(group, "Instances")
     joined = {each.instance_id for each in hosts}
     up = [text(each, "InstanceId") for each in instances if text(each, "LifecycleState") == "InService"]
     out = [each for each in up if each not in joined]
@@ -59,11 +59,11 @@ def of_group(
 
 
 def _of_scaling(provider: Thing, group: Thing) -> Cause | None:
-    called, instances = text(group, "AutoScalingGroupName"), listed(group, "Instances")
+    called, instances = text(group, "AutoScalingGroupName"), things(group, "Instances")
     desired = number(group, "DesiredCapacity") or 0
     scaling = thing(thing(provider, "autoScalingGroupProvider"), "managedScaling")
     starting = sum(text(each, "LifecycleState").startswith("Pending") for each in instances)
-    if "Launch" in {text(each, "ProcessName") for each in listed(group, "SuspendedProcesses")}:
+    if "Launch" in {text(each, "ProcessName") for each in things(group, "SuspendedProcesses")}:
         said = f"the process Launch of {called} is suspended"
         return Cause(layer=Layer.NOT_SCALED, text=said, fix=resumed(group, ["Launch"]))
     if text(scaling, "status") == "DISABLED" and desired <= len(instances):
@@ -80,7 +80,7 @@ def _of_scaling(provider: Thing, group: Thing) -> Cause | None:
 
 
 def _of_size(group: Thing, missing: str, more: int | None) -> Cause:
-    called, there = text(group, "AutoScalingGroupName"), len(listed(group, "Instances"))
+    called, there = text(group, "AutoScalingGroupName"), len(things(group, "Instances"))
     most = number(group, "MaxSize")
     if most is None:
         said = f"{called} has {counted(there, 'host')}; how many it may have is not described"
@@ -213,7 +213,7 @@ def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> i
     largest = max((each.vcpus for each in types), default=0)
     most, desired = number(group, "MaxSize") or 0, number(group, "DesiredCapacity") or 0
     limit = _LIMIT.search(said)
-    lacking = max(1, desired - len(listed(group, "Instances")))
+    lacking = max(1, desired - len(things(group, "Instances")))
     beyond = int(limit[1]) + lacking * largest if limit else 0
     return max(most * largest, beyond) if largest else None
 

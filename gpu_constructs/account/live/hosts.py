@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain
 
-from gpu_constructs.account.answers import Answers, Thing, listed, number, text, texts
+from gpu_constructs.account.answers import Answers, Thing, number, text, texts, things
 from gpu_constructs.errors import counted
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.catalogue import known_type
@@ -16,8 +16,7 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.query.ast import INSTANCE_TYPE
 from gpu_constructs.placement.query.evaluate import Host, evaluate
 from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
-from gpu_constructs.placement.reasons import HostResource
-from gpu_constructs.placement.reasons import listed as named
+from gpu_constructs.placement.reasons import HostResource, listed
 
 _MOST_HOSTS = 3
 _SET = "stringSetValue"
@@ -162,7 +161,7 @@ def _of_attributes(demand: Demand, host: RegisteredHost, needed: tuple[str, ...]
     if missing:
         yield Cause(
             layer=Layer.ATTRIBUTE,
-            text=f"lacks {named(missing)}, which the task definition requires",
+            text=f"lacks {listed(missing)}, which the task definition requires",
             fix="a newer ECS agent or the configuration that brings the attribute, see "
             "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
         )
@@ -222,7 +221,7 @@ def _amount(resource: HostResource, number_of: int) -> str:
 def _host(described: Thing) -> RegisteredHost:
     attributes = {
         text(each, "name"): text(each, "value") or None
-        for each in listed(described, "attributes")
+        for each in things(described, "attributes")
         if text(each, "name")
     }
     type_name = attributes.get(INSTANCE_TYPE.name) or ""
@@ -234,8 +233,8 @@ def _host(described: Thing) -> RegisteredHost:
         instance_type=known_type(type_name),
         status=text(described, "status"),
         is_connected=described.get("agentConnected") is True,
-        registered=_amounts(listed(described, "registeredResources")),
-        remaining=_amounts(listed(described, "remainingResources")),
+        registered=_amounts(things(described, "registeredResources")),
+        remaining=_amounts(things(described, "remainingResources")),
         attributes=attributes,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from gpu_constructs.account.answers import Answers, Thing, listed, number, short_name, text, when
+from gpu_constructs.account.answers import Answers, Thing, number, short_name, text, things, when
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import MESSAGE, NAME
 from gpu_constructs.facts.values import dataclass
@@ -197,8 +197,8 @@ def rolled_out(described: Thing) -> Thing:
 
 def _newest(service: Thing) -> Thing:
     """The newest deployment of a service: of its task sets one that is not yet there, else the one in use."""
-    deployments = [each for each in listed(service, "deployments") if text(each, "status") == "PRIMARY"]
-    sets = [each for each in listed(service, "taskSets") if text(each, "status") in {"PRIMARY", "ACTIVE"}]
+    deployments = [each for each in things(service, "deployments") if text(each, "status") == "PRIMARY"]
+    sets = [each for each in things(service, "taskSets") if text(each, "status") in {"PRIMARY", "ACTIVE"}]
     behind = [each for each in sets if (number(each, _COMPUTED) or 0) > (number(each, "runningCount") or 0)]
     in_use = [each for each in sets if text(each, "status") == "PRIMARY"]
     return next(iter((*deployments, *behind, *in_use)), {})
@@ -210,7 +210,7 @@ def why_stopped(task: Thing) -> str:
         f"{text(each, 'name')}: {text(each, 'reason')}"
         if text(each, "reason")
         else f"{text(each, 'name')} exited {code}"
-        for each in listed(task, "containers")
+        for each in things(task, "containers")
         if (code := number(each, "exitCode")) or text(each, "reason")
     ]
     return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)

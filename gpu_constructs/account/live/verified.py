@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
-from gpu_constructs.account.answers import Answers, Thing, in_region, listed, number, text, thing
+from gpu_constructs.account.answers import Answers, Thing, in_region, number, text, thing, things
 from gpu_constructs.account.live.as_template import capacity_template, group_of
 from gpu_constructs.account.live.groups import failed_launches, resumed
 from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts, state_of
@@ -76,7 +76,7 @@ def _joined(seen: _Seen) -> Iterator[_Looked]:
         group = group_of(seen.answers, provider)
         if group is None:
             continue
-        up = [each for each in listed(group, "Instances") if text(each, "LifecycleState") == "InService"]
+        up = [each for each in things(group, "Instances") if text(each, "LifecycleState") == "InService"]
         names = [text(each, "InstanceId") for each in up]
         of_groups.update(names)
         wanted = number(group, "DesiredCapacity")
@@ -137,10 +137,10 @@ def _providers(seen: _Seen) -> Iterator[_Looked]:
             continue
         pool = seen.pools.get(name)
         # Of a group that has its hosts, a launch that failed before says nothing: fewer are wanted now.
-        lacks = group is not None and len(listed(group, "Instances")) < (number(group, "DesiredCapacity") or 0)
+        lacks = group is not None and len(things(group, "Instances")) < (number(group, "DesiredCapacity") or 0)
         types = pool.instance_types if pool is not None else ()
         failed = failed_launches(seen.answers, group, types) if group is not None and lacks else ()
-        suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
+        suspended = [text(each, "ProcessName") for each in things(group or {}, "SuspendedProcesses")]
         problems = [
             *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),
             *([f"has {text(provider, 'updateStatus')}"] if text(provider, "updateStatus").endswith("FAILED") else []),

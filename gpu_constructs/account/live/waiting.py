@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpu_constructs.account.answers import Answers, Thing, aws, in_region, listed, short_name, text
+from gpu_constructs.account.answers import Answers, Thing, aws, in_region, short_name, text, things
 from gpu_constructs.account.live.as_template import as_template, group_of
 from gpu_constructs.account.live.groups import of_group
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal, registered_hosts, some
@@ -118,7 +118,7 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
             replace(each, fix=in_region(each.fix, region))
             for each in sorted(causes, key=lambda each: _ORDER[each.layer])
         ),
-        events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
+        events=tuple(text(each, "message") for each in things(subject.described, "events")[:_MOST_EVENTS]),
         not_looked_at=tuple(_without_group(answers, subject)),
     )
 
@@ -126,7 +126,7 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
 def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
     """Providers of its strategy of which no Auto Scaling group is described, as those of ECS Managed Instances."""
     described = {text(each, "name"): each for each in answers.of("capacityProviders")}
-    for item in listed(rolled_out(subject.described), "capacityProviderStrategy"):
+    for item in things(rolled_out(subject.described), "capacityProviderStrategy"):
         name = text(item, "capacityProvider")
         is_asked = answers.were_asked("capacityProviders") and answers.were_asked("AutoScalingGroups")
         if name in FARGATE_PROVIDERS or (is_asked and group_of(answers, described.get(name, {})) is None):
@@ -145,7 +145,7 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
         called = f"{subject.kind} {shown(subject.name)}"
         raise InvalidValueError(f"what {called} asks for cannot be read: {', '.join(unknown)}")
     hosts = registered_hosts(answers)
-    needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
+    needed = tuple(text(each, "name") for each in things(subject.definition, "requiresAttributes"))
     places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
     copies = 1 if subject.kind == "task" else max(1, progress_of(subject.described).missing)
     asked = _Asked(task=task, constraints=workload.constraints, needed=needed, copies=copies)
@@ -156,7 +156,7 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
             provider = providers.get(place.destination.pool.name, {})
             found += _of_provider(answers, provider, place, asked, hosts)
         known = {each.destination.pool.name for each in places}
-        strategy = (text(each, "capacityProvider") for each in listed(sent, "capacityProviderStrategy"))
+        strategy = (text(each, "capacityProvider") for each in things(sent, "capacityProviderStrategy"))
         unseen = {*filter(None, (*strategy, text(sent, "capacityProviderName")))} - {*known, *providers}
         for name in sorted(unseen - FARGATE_PROVIDERS):
             found += _of_hosts(name, asked.refusals([each for each in hosts if each.provider == name]))

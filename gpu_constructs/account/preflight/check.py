@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from gpu_constructs.account.answers import Thing, UnansweredError, listed
+from gpu_constructs.account.answers import Thing, UnansweredError, things
 from gpu_constructs.check.planning.fleet_plan import FleetPlan
 from gpu_constructs.facts.values import StrEnum, dataclass
 from gpu_constructs.fleet import Fleet, Pool
@@ -33,7 +33,7 @@ class Answer:
         """
         if whole and self.has_more:
             raise UnansweredError(f"AWS answered {self.call} with more than the {len(self.pages)} pages that are read")
-        return chain.from_iterable(listed(each, key) for each in self.pages)
+        return chain.from_iterable(things(each, key) for each in self.pages)
 
 
 def odd(call: str) -> UnansweredError:

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from gpu_constructs.account.answers import Thing, UnansweredError, aws, listed, number, text, thing
+from gpu_constructs.account.answers import Thing, UnansweredError, aws, number, text, thing, things
 from gpu_constructs.account.preflight.check import Ask, Check, Question, Result, Scope, odd, ok, short, unchecked
 from gpu_constructs.check.planning.fleet_plan import QuotaNeed
 from gpu_constructs.facts import accelerated, general, known_type
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.placement.costs import Counted
-from gpu_constructs.placement.reasons import listed as named
+from gpu_constructs.placement.reasons import listed
 
 INSTANCES = "ec2:DescribeInstances"
 _APPLIED = "servicequotas:GetServiceQuota"
@@ -60,7 +60,7 @@ def running(ask: Ask) -> tuple[tuple[RunningHost, ...], bool]:
     """All hosts of the region that run, and whether these are all that there are."""
     answer = ask(INSTANCES, {"Filters": [_RUNNING], "MaxResults": _PAGE})
     rows = (
-        each for reservation in answer.rows("Reservations", whole=False) for each in listed(reservation, "Instances")
+        each for reservation in answer.rows("Reservations", whole=False) for each in things(reservation, "Instances")
     )
     return tuple(_host(each) for each in rows), not answer.has_more
 
@@ -86,7 +86,7 @@ def logical_id(pool: Pool) -> str | None:
 
 
 def _host(row: Thing) -> RunningHost:
-    tags = {text(each, "Key"): text(each, "Value") for each in listed(row, "Tags")}
+    tags = {text(each, "Key"): text(each, "Value") for each in things(row, "Tags")}
     name = text(row, "InstanceType")
     known = known_type(name)
     return RunningHost(
@@ -118,7 +118,7 @@ def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) 
     code, value = need.quota.code, _quota(ask, need.quota.code)
     has = f"quota {code} is {value:,.0f} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
     is_open = isinstance(need.maximum, Unknown)
-    not_known = f"how many hosts {named(need.unknown_pools)} can have is not known"
+    not_known = f"how many hosts {listed(need.unknown_pools)} can have is not known"
     if is_open and not need.known_maximum:
         return unchecked(f"{has}; {not_known}")
     try:
@@ -127,7 +127,7 @@ def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) 
         said, after, wanted = has, f"; {_NOT_COUNTED}: {problem.problem}", need.known_maximum
     else:
         said, after, wanted = f"{has}, {others}", "", need.known_maximum + used
-    more = f" without those of {named(need.unknown_pools)}" if is_open else ""
+    more = f" without those of {listed(need.unknown_pools)}" if is_open else ""
     said += f", the hosts at MaxSize take {need.known_maximum:,}{more}"
     # What is short without some pools is short with them.
     if wanted > value:
