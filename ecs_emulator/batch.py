@@ -72,13 +72,13 @@ class EmulatedBatch(BatchBackend):
         compute_env_order: Any,
         tags: Any = None,
     ) -> JobQueue:
-        _check_number(compute_env_order)
+        _require_at_most_three(compute_env_order)
         return super().create_job_queue(queue_name, priority, schedule_policy, state, compute_env_order, tags)
 
     def update_job_queue(
         self, queue_name: str, priority: Any, state: Any, compute_env_order: Any, schedule_policy: Any
     ) -> tuple[str, str]:
-        _check_number(compute_env_order or ())
+        _require_at_most_three(compute_env_order or ())
         return super().update_job_queue(queue_name, priority, state, compute_env_order, schedule_policy)
 
     def submit_job(  # type: ignore[override]  # of what moto passes on, this is modelled
@@ -142,7 +142,7 @@ class EmulatedBatch(BatchBackend):
         super().reset()
 
 
-def _check_number(order: Sequence[Any]) -> None:
+def _require_at_most_three(order: Sequence[Any]) -> None:
     """CreateJobQueue and UpdateJobQueue take up to three, in the words of the API's reference."""
     if len(order) > MAX_ENVIRONMENTS:
         raise ClientException("You can associate up to three compute environments with a job queue.")

@@ -178,7 +178,7 @@ EC2_VALUES: Mapping[str, frozenset[str]] = {
 
 
 def parameter_resolved(image_id: str | None) -> str | None:
-    """The SSM parameter in a dynamic reference, or in the form that only the ImageId of a launch template takes.
+    """The SSM parameter in a dynamic reference, or in the form that only an ImageId takes; None where it is no such.
 
     Either may name a version of the parameter, which says nothing about a public one.
     """

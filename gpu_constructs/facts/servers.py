@@ -76,7 +76,7 @@ class ServerFacts:
         address: The only address at which it listens; None for all of them.
         other_ports: Where else it listens, by the argument that names another port.
         health_path: What answers with 200 once it serves.
-        unanswered: Paths of other servers, and the one that a target group asks by default, which do not.
+        unanswered: Paths that it answers with an error.
         grace_seconds: How long it may load before that counts.
         command: What follows the entry point of its image, so that it is reached from other hosts.
         model: The model where the user names none.

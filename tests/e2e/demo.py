@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import FrameType
 
 from ecs_emulator.account import Account
 from ecs_emulator.process import emulator
@@ -45,7 +44,7 @@ def main() -> int:
         console.print("[red]no `cdk` on the PATH; run `make setup` first")
         return 1
     for each in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, _interrupt)
+        signal.signal(each, signal.default_int_handler)  # raises KeyboardInterrupt
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="gpu-constructs-") as directory:
@@ -58,10 +57,6 @@ def main() -> int:
         return 1
     console.print(f"[green]every check held[/green], {time.monotonic() - started:.1f} s")
     return 0
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _tell(directory: Path, console: Console) -> None:

@@ -14,17 +14,6 @@ import pytest
 from tests.cli.templates import template, written
 
 
-def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpu_constructs", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
 @pytest.mark.parametrize("at", ["", "sys.modules['gpu_constructs.cli'] = Interrupting()"])
 def test_an_interrupt_while_modules_are_loaded_is_silent(at: str) -> None:
     program = f"""
@@ -136,6 +125,13 @@ def _shell(arguments: str, redirected: str) -> subprocess.CompletedProcess[str]:
 def test_a_name_that_the_terminal_cannot_show_is_no_error(tmp_path: Path) -> None:
     body = template()
     body["Resources"]["Chat"]["Metadata"] = {"aws:cdk:path": "Demo/größe/Resource"}
-    done = _run("explain", "Demo/größe", written(body, tmp_path / "t.json"), PYTHONIOENCODING="ascii", PYTHONUTF8="1")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpu_constructs", "explain", "Demo/größe", written(body, tmp_path / "t.json")],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert "gr\\xf6\\xdfe asks for 1 GPU" in done.stdout

@@ -113,9 +113,10 @@ def findings(built: Built) -> list[str]:
     report = built.folder / "validation-report.json"
     plugins = json.loads(report.read_text())["pluginReports"] if report.exists() else []
     return [
-        built.named(f"{plugin['pluginName']} {found['ruleName']} {found['description']} {_where(found)}")
+        built.named(f"{plugin['pluginName']} {found['ruleName']} {found['description']} {where}")
         for plugin in plugins
         for found in plugin["violations"]
+        for where in [[str(each.get("constructPath")) for each in found.get("violatingConstructs", ())]]
         if found["ruleName"] not in KNOWN_WARNINGS or found.get("severity") != "warning"
     ] + [built.named(each) for each in preflighted(built.folder.glob("*.template.json") if EVERYTHING else ())]
 
@@ -206,7 +207,3 @@ def _is_known(message: str) -> bool:
 def _shortened(message: str) -> str:
     found = _REFUSED_TYPE.search(message)
     return f"{found['type']} is not offered in {found['region']}" if found else message[:300]
-
-
-def _where(found: Mapping[str, Any]) -> list[str]:
-    return [str(each.get("constructPath")) for each in found.get("violatingConstructs", ())]

@@ -55,7 +55,7 @@ _STARTS_ITSELF = dict.fromkeys(Tool, _NO_SCRIPT) | {
 _OF_HOSTS = re.compile("nnodes|node-rank|master-addr|rdzv-backend|rdzv-endpoint|hostfile|H|num-nodes|standalone")
 _OF_PROCESSES = re.compile("nproc-per-node|master-port|rdzv-(id|conf)|num-gpus")
 _WITHOUT_VALUE = re.compile("m|module|no-python|standalone")
-# That the script is a module, or any program, as both of them spell it.
+# With these, the script is no file.
 _NO_FILE = {"m", "module", "no-python"}
 _LINE = re.compile(r"\S+\.py\s[^'\"\\]+")
 _EXAMPLE = "['train.py', '--epochs', '3']"

@@ -118,8 +118,11 @@ def served_container(
     container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
     task = Task(name=name, containers=(container,))
     raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
-    storage = None if cache is None else cache.storage
-    directory = "" if storage is None else _directory(server, storage, capacity)
+    storage, directory = None, ""
+    if cache is not None:
+        storage = cache.storage
+        storage.require_on(capacity)
+        directory = _directory(server, storage)
     return ServedContainer(
         name=name,
         server=server,
@@ -130,9 +133,8 @@ def served_container(
     )
 
 
-def _directory(server: ModelServer, cache: CacheStorage, capacity: Sequence[Capacity]) -> str:
+def _directory(server: ModelServer, cache: CacheStorage) -> str:
     """Where the container sees a cache."""
-    cache.require_on(capacity)
     found = cache.directory or server.cache_directory
     if found is None:
         raise InvalidValueError(

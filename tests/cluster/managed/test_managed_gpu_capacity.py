@@ -46,14 +46,10 @@ def launch(site: Site) -> Properties:
 
 def test_the_provider_belongs_to_its_cluster_and_to_no_list(site: Site) -> None:
     managed(site)
-    assert site.only(PROVIDER)["ClusterName"] == {"Ref": site.stack.get_logical_id(_resource(site.cluster.cluster))}
+    cluster: Any = site.cluster.cluster
+    assert site.only(PROVIDER)["ClusterName"] == {"Ref": site.stack.get_logical_id(cluster.node.default_child)}
     assert site.properties("AWS::ECS::ClusterCapacityProviderAssociations") == []
     assert site.properties("AWS::AutoScaling::AutoScalingGroup") == []
-
-
-def _resource(construct: Any) -> cdk.CfnElement:
-    resource: cdk.CfnElement = construct.node.default_child
-    return resource
 
 
 def test_hosts_run_where_the_clusters_hosts_run_and_let_nothing_in(site: Site) -> None:

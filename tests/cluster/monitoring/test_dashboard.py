@@ -11,7 +11,7 @@ from gpu_constructs.cluster.monitoring.dashboard import body_of
 from tools.draw_dashboard import PICTURE, picture
 
 from .log_queries import answer_of
-from .metric_math import Samples, Values, lines_of
+from .metric_math import Samples, lines_of
 from .sample_hours import CLUSTER, EVENTS, samples
 from .watched_site import watched
 
@@ -25,14 +25,10 @@ def _widget(title: str) -> Any:
     return found
 
 
-def _lines(title: str) -> dict[str, Values]:
-    found = _widget(title)
-    return {each.label: each.values for each in lines_of(found["metrics"], SAMPLES, found["period"])}
-
-
 def _at(title: str, hours: float) -> dict[str, float]:
-    second = int(hours * 3600)
-    return {name: round(values[second], 2) for name, values in _lines(title).items() if second in values}
+    found, second = _widget(title), int(hours * 3600)
+    lines = lines_of(found["metrics"], SAMPLES, found["period"])
+    return {each.label: round(each.values[second], 2) for each in lines if second in each.values}
 
 
 @pytest.mark.parametrize(

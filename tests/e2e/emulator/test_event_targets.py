@@ -12,6 +12,7 @@ from aws_cdk import aws_events_targets as targets
 from ecs_emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, GpuCluster, GpuTaskDefinition
 
+from tests.e2e.deployed_jobs import until
 from tests.synthesis import synthesized
 
 _IMAGE = "example/segment:1"
@@ -51,9 +52,7 @@ def test_an_event_submits_a_job_whose_target_replaces_how_its_definition_retries
     for name in ("as-defined", "replaced"):
         cloud.switch(f"jobs/{name}", "1")
         arn = _sent(cloud, name).removeprefix("started ")
-        while (job := batch.describe_jobs(jobs=[arn])["jobs"][0])["status"] != "FAILED":
-            pass
-        attempts[name] = len(job["attempts"])
+        attempts[name] = len(until(cloud.account, arn, 60)["attempts"])
 
     assert attempts == {"as-defined": 1, "replaced": 3}
     cloud.switch("due", "replaced")

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,7 @@ def built_ones() -> tuple[Combination, ...]:
 
 
 def _case(combination: Combination) -> Case:
-    return Case(
-        combination.name,
-        lambda cluster, name: _add(combination, cluster, name),
-    )
+    return Case(combination.name, partial(_add, combination))
 
 
 def _add(combination: Combination, cluster: GpuCluster, name: str) -> None:

@@ -29,10 +29,7 @@ RULES = rules_of(user_data)
 
 SHELL = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"),))
 DRAINING = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
-
-
-def _setting(variable: str, value: object) -> UserData:
-    return replace(SHELL, agent=(*SHELL.agent, (variable, value)))  # type: ignore[arg-type]
+NOT_DRAINED = replace(SHELL, agent=(*SHELL.agent, (DRAINING, "false")))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +146,7 @@ def test_hosts_that_are_told_a_cluster_or_may_be_are_fine() -> None:
 
 
 @pytest.mark.parametrize("purchase", [PurchaseOption.SPOT, PurchaseOption.MIXED])
-@pytest.mark.parametrize(("user_data", "words"), [(SHELL, "not set"), (_setting(DRAINING, "false"), "off")])
+@pytest.mark.parametrize(("user_data", "words"), [(SHELL, "not set"), (NOT_DRAINED, "off")])
 def test_spot_hosts_that_do_not_drain_lose_their_tasks(
     purchase: PurchaseOption, user_data: UserData, words: str
 ) -> None:
@@ -250,10 +247,16 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
 ) -> None:
     found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines))).get("GPU273")
     assert (found and found.severity) == severity
-    with_dnf = [line.replace("amazon-linux-extras", "dnf") for line in lines]  # of Amazon Linux 2 no page says it
-    for written, expected in ((lines, None), (with_dnf, severity and Severity.WARNING)):
-        on_al2 = asked(RULES, a_pool(cluster="gpu", user_data=read(*written), image=of_image("al2-gpu"))).get("GPU273")
-        assert (on_al2 and on_al2.severity) == expected
+    assert "GPU273" not in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines), image=of_image("al2-gpu")))
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"), [("yum install -y jq", Severity.WARNING), ("yum install -y dnf", None)]
+)
+def test_amazon_linux_2_has_no_dnf(before: str, severity: Severity | None) -> None:
+    lines = read("set -e", before, "dnf install -y lustre-client", NAMES)
+    found = asked(RULES, a_pool(cluster="gpu", user_data=lines, image=of_image("al2-gpu"))).get("GPU273")
+    assert (found and found.severity) == severity
 
 
 STARTS = ["enable --now ecs.service  # now", "enable docker ecs --now", "--now enable ecs", "-q restart docker ecs"]
