@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts.budget import DIGITS
+from gpu_constructs.facts.declared import whole_number
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.purchase import moment
 
-_LARGEST = 10**DIGITS
+_whole_number = whole_number(1 - 10**DIGITS, 10**DIGITS - 1)
 
 Thing: TypeAlias = Mapping[str, Any]
 """One thing that an answer describes, as JSON has it."""
@@ -87,9 +88,7 @@ def text(of: Thing, name: str) -> str:
 
 def number(of: Thing, name: str) -> int | None:
     """A whole number of a thing; None where it has none, or one that no answer can have."""
-    value = of.get(name)
-    is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
-    return value if is_number else None
+    return _whole_number(of.get(name))
 
 
 def things(of: Thing, name: str) -> tuple[Thing, ...]:

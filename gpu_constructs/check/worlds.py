@@ -15,7 +15,7 @@ from gpu_constructs.check.presenting import order
 from gpu_constructs.check.report import Asked, Report, Seen, reported
 from gpu_constructs.check.repository import World
 from gpu_constructs.errors import shown
-from gpu_constructs.facts.budget import STEPS, one_call
+from gpu_constructs.facts.budget import STEPS, Work, one_call
 from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
@@ -50,14 +50,13 @@ def check_worlds(worlds: Sequence[World], asked: Asked) -> Report:
     Raises:
         UndeclaredError: No template of any world declares a parameter that has a value.
     """
-    left = STEPS * _WHOLE_CALLS
+    whole = Work(STEPS * _WHOLE_CALLS)
 
     def answered(world: World) -> _Answer:
-        nonlocal left
-        steps = max(_LEAST, min(STEPS, left))
+        steps = max(_LEAST, min(STEPS, whole.left))
         with one_call(steps) as work:
             found = _answer(world, asked)
-        left -= steps - min(work.left, steps)
+        whole.spend(steps - work.left)
         return found
 
     answers = [answered(each) for each in worlds]

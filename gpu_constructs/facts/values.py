@@ -151,12 +151,8 @@ def _text(self: Any) -> str:  # noqa: ANN401 - an instance of any class made her
     return f"{type(self).__qualname__}({values})"
 
 
-def _refuse_value(_: object, name: str, __: object) -> None:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_deletion(_: object, name: str) -> None:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse(_: object, name: str, *value: object) -> None:
+    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
 
 
 def _state(self: Any) -> list[Any]:  # noqa: ANN401
@@ -169,8 +165,8 @@ def _restore(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - copies and 
 
 
 _FROZEN: Mapping[str, Callable[..., Any]] = {
-    "__setattr__": _refuse_value,
-    "__delattr__": _refuse_deletion,
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
     "__getstate__": _state,
     "__setstate__": _restore,
 }

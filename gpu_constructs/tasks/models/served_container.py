@@ -118,11 +118,10 @@ def served_container(
     container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
     task = Task(name=name, containers=(container,))
     raise_first(check(alone_on(pools, task), rules=(still_compiled,)), {"Image": "server"})
-    storage, directory = None, ""
-    if cache is not None:
-        storage = cache.storage
+    storage = None if cache is None else cache.storage
+    if storage is not None:
         storage.require_on(capacity)
-        directory = _directory(server, storage)
+    directory = "" if storage is None else _directory(server, storage)
     return ServedContainer(
         name=name,
         server=server,
