@@ -30,9 +30,6 @@ _WORD = "[A-Z][a-z0-9]*"
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _A_SLIP = 0.9  # max_instance is max_instances, though it begins max_instance_lifetime
-_BOUND = frozenset({"self", "cls"})
-_IDS = frozenset({"construct_id", "id"})
-_OF_CDK = frozenset({"aws_cdk", "constructs"})
 
 _IMAGE = "ecs.ContainerImage.from_registry({})"
 _DURATION = "cdk.Duration.seconds({})"
@@ -153,7 +150,7 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
 
 def _require_names(function: Callable[..., object], named: Mapping[str, object]) -> None:
     for argument, value in named.items():
-        if argument not in _BOUND and argument not in _hints_of(function):
+        if argument not in {"self", "cls"} and argument not in _hints_of(function):
             nearest = _nearest(argument, function) or _of_others(argument, named.get("self"))
             raise UnknownNameError(
                 f"{called(function, named.get('self'))} has no such argument",
@@ -239,7 +236,7 @@ def _alternatives(hint: object) -> tuple[object, ...]:
 def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     if value is None and type(None) in kinds:
         return
-    if argument in _IDS:
+    if argument in {"construct_id", "id"}:
         require_construct_id(value)
     known = [each for each in kinds if each is not type(None) and get_origin(each) is not dict]
     if len(known) != 1:
@@ -314,7 +311,7 @@ def _makes(struct: type, value: Mapping[str, object]) -> bool:
 
 
 def _is_of_cdk(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _OF_CDK
+    return kind.__module__.partition(".")[0] in {"aws_cdk", "constructs"}
 
 
 def _is_interface(kind: type) -> bool:

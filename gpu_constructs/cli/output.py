@@ -19,7 +19,6 @@ Line = Sequence[tuple[str, str]]
 
 _WIDE = 100
 _NARROW = 40
-_COMMANDS = ("aws ", "gpu-constructs why ")
 _GOES_ON = " \\"
 _QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
 # Select Graphic Rendition of ECMA-48: bold red, yellow, cyan, green, bold and dim.
@@ -102,7 +101,7 @@ def hanging(
 
 def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:
     """What to do as lines without their indent; a command that goes on in the next line can still be pasted."""
-    if not text.startswith(_COMMANDS):
+    if not text.startswith(("aws ", "gpu-constructs why ")):
         yield from wrapped(text, width=width, indent=indent)
         return
     held = _QUOTED.sub(lambda found: found[0].replace(" ", _HELD), text)

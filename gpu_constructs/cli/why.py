@@ -15,8 +15,6 @@ from gpu_constructs.cli.output import Line, fix_lines, headed, pieces, write_rep
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 
-_COUNTS = ("desired", "running", "pending")
-
 EXAMPLES = """\
 examples:
   gpu-constructs why Chat --cluster demo                with calls that only read
@@ -79,7 +77,7 @@ def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
 
 def _facts(diagnosis: Diagnosis, found: Answers) -> dict[str, object]:
     progress = diagnosis.progress
-    counts = {} if progress is None else {key: getattr(progress, key) for key in _COUNTS}
+    counts = {} if progress is None else {key: getattr(progress, key) for key in ("desired", "running", "pending")}
     return {
         diagnosis.subject.kind: diagnosis.subject.name,
         "kind": diagnosis.subject.kind,

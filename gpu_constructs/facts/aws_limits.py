@@ -288,12 +288,10 @@ SETTINGS_REFUSED = {
     **CONTAINER_SETTINGS_REFUSED,
 }
 
-_TOO_SMALL = frozenset({"nano", "micro"})
-
 
 def is_managed_size(instance_type: InstanceType) -> bool:
     """Whether a type is large enough: "More than 1 vCPU", and "not nano or micro"."""
-    return instance_type.vcpus > 1 and instance_type.size not in _TOO_SMALL
+    return instance_type.vcpus > 1 and instance_type.size not in {"nano", "micro"}
 
 
 def may_be_managed(instance_type: InstanceType) -> bool:

@@ -20,7 +20,6 @@ PIECE = "\ue000"
 
 _PROXY = r"(?i)https?[_-]proxy"
 _LEAST_ROOM = 2  # on a network card, with the primary interface
-_OFF = frozenset({"false", "0", "f"})
 
 
 class UserDataFormat(Enum):
@@ -93,7 +92,7 @@ class UserData:
     def turns_off(self, variable: str) -> bool:
         """Whether it gives an agent variable a value that the ECS agent takes for false."""
         value = self.get(variable)
-        return isinstance(value, str) and value.strip().lower() in _OFF
+        return isinstance(value, str) and value.strip().lower() in {"false", "0", "f"}
 
 
 NO_USER_DATA = UserData()

@@ -23,7 +23,6 @@ from gpu_constructs.rules import check, one_of
 from gpu_constructs.tasks.gpu_ask import NEEDS
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
-_FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
 
 GPU_LIMITS: Mapping[str, int] = {"memlock": -1, "stack": 67108864}
 """What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
@@ -40,7 +39,7 @@ def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
     largest where it fits on none.
     """
     types = pool.instance_types
-    if pool.kind not in _FITTING or not types:
+    if pool.kind not in {PoolKind.BATCH, PoolKind.MANAGED_INSTANCES} or not types:
         return types
     fitting = tuple(each for each in types if not refusals(task, each, pool))
     return fitting or (max(types, key=lambda each: (each.gpus, each.memory_mib)),)

@@ -32,7 +32,6 @@ _MOST_REASONS = 3
 _AS_WANTED = "Scaling activity initiated by"
 """Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""
 
-_STARTS = ("PENDING", "ACTIVATING")
 
 _NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2})")
 """Of the NVIDIA container runtime, which holds NVIDIA_REQUIRE_CUDA of an image against the driver of the host
@@ -280,7 +279,7 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
     hosts = {each.arn: each for each in registered_hosts(answers)}
     for each in tasks:
         arn = text(each, "containerInstanceArn")
-        if text(each, "lastStatus") in _STARTS and arn:
+        if text(each, "lastStatus") in {"PENDING", "ACTIVATING"} and arn:
             yield Cause(
                 layer=Layer.STARTING,
                 where=str(hosts.get(arn, short_name(arn))),

@@ -50,7 +50,6 @@ def _members(group: object, ask: Ask) -> list[str]:
 
 
 _ACTIVE = "active"
-_ALIVE = {_ACTIVE, "scheduled"}
 # The other platforms are those of images with a licence: of RHEL, SUSE, SQL Server, Ubuntu Pro and Windows.
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 _LINUX, _WINDOWS = "Linux/UNIX", "Windows"
@@ -187,7 +186,7 @@ def _unusable(row: Thing, pool: Pool) -> str:
     end, start, needed = when(row.get("EndDate")), when(row.get("StartDate")), _starts(pool)
     is_late = needed is not None and start is not None and start > needed
     reasons = (
-        (state not in _ALIVE, f"is {state or 'in no known state'}"),
+        (state not in {_ACTIVE, "scheduled"}, f"is {state or 'in no known state'}"),
         (pool.types_are_known and kind not in type_names(pool), f"is of {kind}"),
         (bool(zones) and None not in zones and zone not in zones, f"is in {zone}, where the pool has no subnet"),
         (platform != _LINUX and not isinstance(pool.image, Unknown), f"is for {platform}"),

@@ -54,7 +54,6 @@ _SUBJECT_CHARACTERS = NAME_CHARACTERS | {":"}
 _WORDS = {each.word: each for each in Operator}
 # Longer ones first, so that `>=` is not read as `>`.
 _SYMBOLS = sorted((each for each in Operator if not each.value.isalpha()), key=lambda each: -len(each.value))
-_CONNECTIVE_SYMBOLS = {"&&": "and", "||": "or"}
 _SUBJECTS = f"attribute:<name>, {', '.join(each.value for each in Field)}"
 _A_VALUE = "a value, in quotes if it has spaces, quotes, commas, brackets or parentheses"
 _SHOWN = 20
@@ -288,7 +287,7 @@ class _Reader:
         self._skip_space()
         symbol = self._text[self._at : self._at + 2]
         end = self._at + len(wanted)
-        if _CONNECTIVE_SYMBOLS.get(symbol) == wanted:
+        if {"&&": "and", "||": "or"}.get(symbol) == wanted:
             self._at += len(symbol)
             return True
         if self._text.startswith(wanted, self._at) and self._text[end : end + 1] not in _SUBJECT_CHARACTERS:

@@ -83,8 +83,8 @@ def counted(context: Context) -> tuple[Copies, ...]:
     return tuple(
         Copies(
             assignment=each,
-            certain=_slots(each, Assumption.WORST),
-            possible=_slots(each, Assumption.BEST),
+            certain=tuple(_slots_of(there, Assumption.WORST) for there in each.destinations),
+            possible=tuple(_slots_of(there, Assumption.BEST) for there in each.destinations),
         )
         for each in context.assignments
         if each.workload.is_service
@@ -181,11 +181,6 @@ def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool
     """
     larger = {each.pool.name for each in destinations if each.fit.answer is False and each.fit.hosts}
     return bool(larger) and not larger.isdisjoint(started_by_strategies(context.fleet))
-
-
-def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:
-    """Copies on each pool."""
-    return tuple(_slots_of(each, assumption) for each in assignment.destinations)
 
 
 def _slots_of(there: Destination, assumption: Assumption) -> int | Unknown:

@@ -28,7 +28,6 @@ _OTHER_START = r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi"
 _OPENING = r"(?s)-p\d*|--uds|--allow-.*|.*\bports?\b.*"
 _NUMBER = r"[0-9]{1,5}"
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
 _OTHER_PORT = "PORT|SAGEMAKER"
 # "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
@@ -170,7 +169,7 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     if port not in bound.ports:
         at, fix = bound.ports[0], bound.to_move.format(port=port)
         return Elsewhere(f"listens at port {at}", f"{fix}, or ContainerPort {at}", bound.property_name)
-    is_alone = port == bound.ports[0] and bound.address in _LOOPBACK
+    is_alone = port == bound.ports[0] and bound.address in {"127.0.0.1", "localhost", "::1"}
     return Elsewhere(f"listens at {bound.address} alone", bound.to_open, bound.property_name) if is_alone else None
 
 

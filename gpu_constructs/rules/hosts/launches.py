@@ -54,7 +54,6 @@ _ON_LINUX = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023]
 _ON_BOTTLEROCKET = IMAGE_VOLUMES[OperatingSystem.BOTTLEROCKET]
 _LEAST_GIB = 50
 _IN_RANGE = "a throughput in that range"
-_PROVISIONED = frozenset({"io1", "io2"})
 _AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
 # Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
 _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
@@ -76,7 +75,7 @@ _MOVES_IMAGES = re.compile(
 )
 def volumes_exist(context: Context) -> Problems:
     for pool, volume in ((pool, each) for pool, there in context.once(_volumes).items() for each in there):
-        if volume.type in _PROVISIONED and not volume.settings.has("Iops"):
+        if volume.type in {"io1", "io2"} and not volume.settings.has("Iops"):
             yield Problem(
                 about=pool,
                 property_name="BlockDeviceMappings.Ebs.Iops",

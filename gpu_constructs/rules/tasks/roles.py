@@ -16,7 +16,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Roles
 from gpu_constructs.template.resources.section import Section
 
-_TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
 _OF_TASKS = (_EXECUTION, "TaskRoleArn", "JobRoleArn")
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
@@ -100,7 +99,7 @@ def _with_roles(context: Context) -> Iterator[tuple[Task | Workload, Section, st
     for task, definition in _definitions(context):
         of_job = definition.section("EcsProperties").sections("TaskProperties")
         for section in (definition, *of_job, *containers_in(definition)):
-            yield from ((task, section, name, _TASKS) for name in _OF_TASKS if section.has(name))
+            yield from ((task, section, name, "ecs-tasks.amazonaws.com") for name in _OF_TASKS if section.has(name))
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshoot-ebs-volumes-scenarios.html
     for service in context.once(accelerated_workloads):
         found = context.section(service)

@@ -36,7 +36,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
 _OF_ECR = r"[0-9*]+\.dkr[.-]ecr\."
-_REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = r"([0-9]{1,3})\.([0-9]{1,2})([af]?)"
 _NO_NAME = "unknown"
@@ -217,7 +216,7 @@ def _is_used(section: Section, setting: str) -> bool:
 
 
 def _requirement(section: Section) -> ResourceRequirement:
-    beyond = unknown_keys(section, _REQUIREMENT_KEYS)
+    beyond = unknown_keys(section, {"SharingStrategy", "Type", "Value"})
     mps = None
     if section.has("SharingStrategy"):
         sharing = section.section("SharingStrategy")

@@ -33,8 +33,6 @@ _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
 _OF_DOCKER_HUB = {"amd64": Architecture.X86_64, "arm64v8": Architecture.ARM64}
 _OF_DOCKER = {"linux/amd64": Architecture.X86_64, "linux/arm64": Architecture.ARM64}
 _AMOUNT = r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})"
-_CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
-_MIB = {"": 1, "GB": 1024}
 
 
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
@@ -106,8 +104,8 @@ def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
 
 def task_size_of(section: Section) -> tuple[int | Unknown | None, int | Unknown | None]:
     """CPU units and MiB of a whole task, as its definition or its overrides set them; None where they do not."""
-    cpu = amount_of(section, "Cpu", section.text("Cpu"), _CPU_UNITS)
-    return cpu, amount_of(section, "Memory", section.text("Memory"), _MIB)
+    cpu = amount_of(section, "Cpu", section.text("Cpu"), {"": 1, "vCPU": CPU_UNITS_PER_VCPU})
+    return cpu, amount_of(section, "Memory", section.text("Memory"), {"": 1, "GB": 1024})
 
 
 def amount_of(
