@@ -32,12 +32,6 @@ LOST_NODE = 113
 On Linux it is the number of EHOSTUNREACH. A program that ends with it ends with 1 here.
 """
 
-OWN_CODE = 1
-"""The exit code of an exception in Python, which is how torchrun ends whatever its processes ended with."""
-
-FIRST_OF_SHELL = 126
-"""The first exit code of a shell and of signals: of what happens to torchrun itself."""
-
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +78,6 @@ class BatchRetries:
             )
         for each in codes:
             exit_code("exit_codes", each, fix="exit_codes=[75]")
-
-    @property
-    def hidden_by_torchrun(self) -> list[int]:
-        """Those of its exit codes that a job whose program is torchrun never ends with."""
-        return [each for each in self.exit_codes if OWN_CODE < each < FIRST_OF_SHELL]
 
     def conditions(self, *, of_gang: bool = False) -> list[batch.RetryStrategy]:
         """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything."""

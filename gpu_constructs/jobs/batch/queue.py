@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import aws_cdk as cdk
@@ -29,10 +28,11 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.jobs.batch.environment_plan import plan_environment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import OWN_CODE, FairShares, JobOptions
+from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions
 from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.jobs.batch.watch import BatchWatch
 from gpu_constructs.jobs.job_task import warn_of_lost_hours
+from gpu_constructs.rules.evidence import torchrun
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
@@ -40,7 +40,6 @@ _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
 _STUCK = 1800
 _REASONS = batch.JobStateTimeLimitActionsReason
-_TORCHRUN = re.compile(r"(?:\S*/)?(?:torchrun|python[0-9.]* -m torch\.distributed\.run)(?:\s|$)")
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
 
@@ -69,13 +68,12 @@ class GpuBatchJob(BatchWork):
         super().__init__(queue, construct_id, queue=queue, plan=plan, image=image, command=command)
         if plan.places.checkpoints is None:
             warn_of_lost_hours(self, plan.pools, plan.task.attempt_seconds)
-        lost = plan.retries.hidden_by_torchrun if _TORCHRUN.match(" ".join(command or ())) else []
-        if lost:
+        if torchrun.is_program_of(command or ()) and (lost := torchrun.hidden_exit_codes(plan.retries.exit_codes)):
             warn(
                 self,
                 "exit-codes",
-                f"torchrun ends with {OWN_CODE} whatever its script ends with, so that exit_codes={lost} never repeat "
-                f"the job; exit_codes=[{OWN_CODE}], which repeats mistakes as well",
+                f"{torchrun.ENDS_AS_ITSELF}, so that exit_codes={lost} never repeat the job; "
+                f"exit_codes=[{torchrun.EXIT_CODE}], which repeats mistakes as well",
             )
         self.job_definition: batch.EcsJobDefinition = self._define(
             batch.EcsJobDefinition, plan, container=self.container

@@ -19,10 +19,11 @@ from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.fleet.purchase import moment
 from gpu_constructs.jobs.batch.environment import BatchEnvironment
 from gpu_constructs.jobs.batch.job import BatchWork
-from gpu_constructs.jobs.batch.job_options import FIRST_OF_SHELL, OWN_CODE, BatchRetries, JobOptions
+from gpu_constructs.jobs.batch.job_options import BatchRetries, JobOptions
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.training.training_launcher import START_PYTHON, Tool, TrainingLauncher
+from gpu_constructs.rules.evidence import torchrun
 from gpu_constructs.rules.finding import and_list, or_list
 
 # As GPU294 says it.
@@ -192,13 +193,13 @@ def _require_launch(
             allowed=f"less than {attempt_seconds} seconds",
             fix="a shorter join_within, or a longer timeout",
         )
-    if launcher.tool is Tool.TORCHRUN and (lost := retries.hidden_by_torchrun):
+    if launcher.tool is Tool.TORCHRUN and (lost := torchrun.hidden_exit_codes(retries.exit_codes)):
         raise IncompatibleError(
-            f"torchrun ends with {OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
+            f"{torchrun.ENDS_AS_ITSELF}, so that {lost[0]} never repeats a training",
             argument="exit_codes",
             value=lost[0],
-            allowed=f"{OWN_CODE}, or {FIRST_OF_SHELL} to 255",
-            fix=f"exit code {OWN_CODE}, which repeats mistakes as well, or another launcher",
+            allowed=f"{torchrun.EXIT_CODE}, or {torchrun.FIRST_SIGNAL_CODE} to 255",
+            fix=f"exit code {torchrun.EXIT_CODE}, which repeats mistakes as well, or another launcher",
         )
 
 

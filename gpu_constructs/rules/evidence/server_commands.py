@@ -26,21 +26,12 @@ SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 _OTHER_START = r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi"
 # Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
 _OPENING = r"(?s)-p\d*|--uds|--allow-.*|.*\bports?\b.*"
-_NUMBER = r"[0-9]{1,5}"
+NUMBER = r"[0-9]{1,5}"
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
 _OTHER_PORT = "PORT|SAGEMAKER"
-# "If used for GPU training, this number needs to be less or equal to the number of GPUs"; behind the program, options
-# are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
-# --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
-_OPTION = r"\s+-(?!(?:m|-module)\s+[^-])[^\s;&|]+(?:(?<!standalone)(?<!no.python)\s+(?!-|\S*\.py\b)[^\s;&|]+)?"
-_TORCHRUN = r"\btorchrun\s(?!.*--nproc)"
-_PROCESSES = (
-    rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
-    r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
-)
 # With these, a command of a shell may be a text or a comment, one of several, run elsewhere or not at all.
-_UNREAD = r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s"
+UNREAD = r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s"
 # $(NAME) is a form of Kubernetes; ECS replaces none in Command.
 _REFERENCE = r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)"
 _BOUND = r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?"  # an address, a port or both, without a scheme
@@ -69,25 +60,13 @@ def words_of(server: ServerFacts, container: Container) -> tuple[str, ...] | Non
         return None
     words = tuple(map(str, written))
     if words and words[0] in SHELLS:
-        words = ("$",) if re.search(_UNREAD, " ".join(words)) else tuple(" ".join(words).split())
+        words = ("$",) if re.search(UNREAD, " ".join(words)) else tuple(" ".join(words).split())
     if any(re.search(_VARIABLE, each) or each.partition("=")[0] in _OPEN for each in words):
         return None
     # Without an entry point of its own, the image decides; what another one makes of its command is not known.
     by_image = not container.entry_point and (server.entry_point or not words)
     in_shell = words[:1] and words[0] in SHELLS and any(map(_is_server, words))
     return words if by_image or in_shell or _starts_server(server, words) else None
-
-
-def processes_of_torchrun(container: Container) -> int:
-    """Processes that torchrun starts on each host, the most of several commands; 0 where no number says it.
-
-    Its options have defaults in variables: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py
-    """
-    text = " ".join(map(str, (*container.entry_point, *container.command)))
-    variable = str(dict(container.environment).get("PET_NPROC_PER_NODE", ""))
-    is_default = re.search(_TORCHRUN, text) and re.fullmatch(_NUMBER, variable)
-    found = [int(each[1]) for each in re.finditer(_PROCESSES, text)]
-    return 0 if re.search(_UNREAD, text) else max(found, default=int(variable) if is_default else 0)
 
 
 def arguments_of(server: ServerFacts, container: Container, words: tuple[str, ...]) -> Mapping[str, str | Unknown]:
@@ -204,7 +183,7 @@ def _bound_by(container: Container) -> _Bound | None:
     if may_open or not (server.entry_point or _starts_server(server, words)):
         return None
     ports = [str(said.get(each, default)) for each, default in defaults.items()]
-    if not all(re.fullmatch(_NUMBER, each) for each in ports):
+    if not all(re.fullmatch(NUMBER, each) for each in ports):
         return None
     to_move, to_open = f"{of_port} {{port}}", f"{of_address} {_EVERYWHERE}"
     return _Bound([*map(int, ports)], said.get(of_address, server.address), to_move, to_open, "Command")

@@ -37,11 +37,11 @@ from gpu_constructs.rules.evidence.server_commands import (
     longer_than_model,
     model_of,
     not_replaced,
-    processes_of_torchrun,
     refused_at,
     server_of_entry_point,
     words_of,
 )
+from gpu_constructs.rules.evidence.torchrun import processes_of_torchrun
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
