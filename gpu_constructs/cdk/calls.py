@@ -40,7 +40,6 @@ _IN_A_STACK = "self, where a Stack defines it"
 _WRONG_TYPE = r"(?s)type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead"
 # What jsii says of a value inside an argument before anything is made of it.
 _NOT_SENT = "SerializationError"
-_NOT_OF_JSII = "__jsii_type__"
 _KEY = r"Key '(?P<key>[^']+)'"
 _MODULE = r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])"
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
@@ -123,7 +122,7 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
             fix=_IN_A_STACK if wrong["argument"] == _SCOPE else None,
         ) from None
     except AttributeError as error:
-        if _NOT_OF_JSII not in str(error):
+        if "__jsii_type__" not in str(error):
             raise
         raise InvalidValueError("a value has a type that CDK cannot take") from None
     except RuntimeError as error:

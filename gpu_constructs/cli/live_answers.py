@@ -70,7 +70,6 @@ def deadline() -> object:
     return import_module("gpu_constructs.account.deadline").Deadline(told=say if watched else None)
 
 
-_PLACES = {True: 0, None: 1, False: 2}
 _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 
 
@@ -79,7 +78,7 @@ def lines_of(
 ) -> Iterator[Line]:
     """The checks of a cluster, for people to read; those that fail last, where a terminal ends."""
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
-    for check in sorted(checks, key=lambda each: _PLACES[each.passed]):
+    for check in sorted(checks, key=lambda each: {True: 0, None: 1, False: 2}[each.passed]):
         if check.passed and not passed:
             continue
         word, style = _WORDS[check.passed]

@@ -220,7 +220,6 @@ def _require_alike(types: Sequence[InstanceType]) -> None:
 
 
 _PROVIDER = "ManagedInstancesProvider"
-_LAUNCH_TEMPLATE = "InstanceLaunchTemplate"
 _OPTIONS: Mapping[PurchaseOption | Unknown, str] = {
     PurchaseOption.ON_DEMAND: "ON_DEMAND",
     PurchaseOption.SPOT: "SPOT",
@@ -310,7 +309,7 @@ class ManagedGpuCapacity(ProviderCapacity):
             "InstanceMetadataTagsPropagation": False,
         }
         # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
-        resource.add_property_override(_PROVIDER, {_LAUNCH_TEMPLATE: launch_template, **run.provider_data()})
+        resource.add_property_override(_PROVIDER, {"InstanceLaunchTemplate": launch_template, **run.provider_data()})
         if any(each.declared for each in pool.instance_types):
             resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(pool.instance_types))
         # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes

@@ -46,7 +46,6 @@ command -v all_reduce_perf >/dev/null && all_reduce_perf -b 256M -e 2G -f 2 -g G
 echo "END"
 """
 
-_GPU = "<gpu id="
 _MEMORY = re.compile(r"<fb_memory_usage>\s*<total>(\d{1,8}) MiB</total>")
 _LINKS = re.compile(r"^GPU\d{1,3}\t(.+)$", re.MULTILINE)
 _ITSELF = "X"
@@ -227,7 +226,7 @@ def read_self_test(log: str) -> SelfTest:
     """
     if len(log) > BYTES:
         raise InvalidValueError(f"the log has more than {BYTES >> 20} MiB", fix="give the log of the one task")
-    gpus = log.split(_GPU)[1:]
+    gpus = log.split("<gpu id=")[1:]
     memory = [int(found[1]) for each in gpus if (found := _MEMORY.search(each.partition("</gpu>")[0]))]
     if not memory:
         raise InvalidValueError("the log has no GPU of nvidia-smi -q -x", fix="run nvidia-smi -q -x in the task")

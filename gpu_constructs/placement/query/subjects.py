@@ -161,7 +161,7 @@ def argument_problem(subject: Subject, operator: Operator, argument: str) -> str
     return problem
 
 
-_PIECE = r"""(?x)
+_LEXEME = r"""(?x)
     (?P<part>
         \((?!\?) | \) | \|
       | [\^$] (?![*+?{])                      # Java repeats these, Python does not
@@ -229,7 +229,7 @@ def _tokens(pattern: str) -> tuple[list[tuple[str, str]], int]:
     """Parts with their repetitions, as far as the two languages are alike, and where that ends."""
     tokens: list[tuple[str, str]] = []
     at = 0
-    while found := re.compile(_PIECE).match(pattern, at):
+    while found := re.compile(_LEXEME).match(pattern, at):
         part, repeat = found["part"], found["repeat"] or ""
         is_possessive = part == "+" and tokens and re.fullmatch(_GREEDY, tokens[-1][1])
         if is_possessive or (part == ")" and repeat not in {"", "?", "??"}) or (part in "(|" and repeat[:1] == "{"):

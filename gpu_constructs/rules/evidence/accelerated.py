@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from gpu_constructs.errors import counted
 from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
 from gpu_constructs.placement.destinations import by_hand, unassigned
@@ -118,3 +119,8 @@ def devices_of(task: Task) -> str:
     """What a task with accelerators asks for, in words."""
     asked = (each for container in task.containers for each in container.requirements)
     return "GPUs" if any(map(is_gpu, asked)) else "Neuron devices"
+
+
+def gpus_in_words(container: Container, gpus: int) -> str:
+    """The GPUs of a container that has so many devices, or what it has of one."""
+    return "a part of one GPU" if container.mps or container.gpu_part else counted(gpus, "GPU")

@@ -135,22 +135,28 @@ def docker_option_that_is_gone(data: UserData) -> str:
 
 def _calls(script: str) -> Iterator[_Call]:
     for command in commands(script):
-        line, is_certain = re.sub(_NO_WORDS, "", command.line), command.is_certain
-        waiting: list[_Call] = []
-        simple = list(re.finditer(_SIMPLE, line)) if "ecs" in line else []
-        starts = [*(each.start() for each in simple[1:]), len(line)]
-        for found, after in zip(simple[:1] if re.search(_COMPOUND, line) else simple, starts, strict=False):
-            words, operator = re.sub(_REDIRECTION, "", found[0]).split(), line[found.end() : after]
-            call = _call(words, command.at + found.end(), certain=is_certain)
-            waiting += [] if call is None else [call]
-            if operator == "&":
-                waiting.clear()
-            if operator in {";", "&"}:
+        if "ecs" in command.line:
+            yield from _calls_of_line(command)
+
+
+def _calls_of_line(command: Command) -> Iterator[_Call]:
+    """The calls about the agent for which one line waits; those before ``&`` it leaves in the background."""
+    line, is_certain = re.sub(_NO_WORDS, "", command.line), command.is_certain
+    simple = list(re.finditer(_SIMPLE, line))
+    starts = [*(each.start() for each in simple[1:]), len(line)]
+    waiting: list[_Call] = []
+    for found, after in zip(simple[:1] if re.search(_COMPOUND, line) else simple, starts, strict=False):
+        words, operator = re.sub(_REDIRECTION, "", found[0]).split(), line[found.end() : after]
+        call = _call(words, command.at + found.end(), certain=is_certain)
+        if call is not None:
+            waiting.append(call)
+        if operator in {";", "&"}:
+            if operator == ";":
                 yield from waiting
-                waiting, is_certain = [], command.is_certain
-            elif operator != "|":
-                is_certain &= operator == "&&" and re.fullmatch(_SUCCEEDS, " ".join(words)) is not None
-        yield from waiting
+            waiting, is_certain = [], command.is_certain
+        elif operator != "|" and (operator != "&&" or not re.fullmatch(_SUCCEEDS, " ".join(words))):
+            is_certain = False
+    yield from waiting
 
 
 def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:

@@ -348,7 +348,6 @@ _FROM_VARIABLE = rf"(?m)^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w
 # Commands that give variables values which the script does not show.
 _SETS_VARIABLES = r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s"
 _SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
-_EXIT = r"(?m)^exit\b[ \t\d]*$"
 # A word and something that is neither "=" nor the next part of a key.
 _COMMAND = r"(?a)[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?"
 # A value that is a word without quotes; a name of the deploy never is in quotes.
@@ -382,7 +381,7 @@ def not_toml(data: UserData) -> str:
 def ends_early(data: UserData) -> bool:
     """Whether a script that sets no cluster has one behind its end."""
     before, named, _ = without_comments(data.text).partition(f"{_CLUSTER}=")
-    return bool(named) and re.search(_EXIT, before) is not None
+    return bool(named) and re.search(r"(?m)^exit\b[ \t\d]*$", before) is not None
 
 
 def without_value(data: UserData) -> str:

@@ -29,7 +29,7 @@ from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_inste
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
-from gpu_constructs.rules.evidence.accelerated import failing_pairs
+from gpu_constructs.rules.evidence.accelerated import failing_pairs, gpus_in_words
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.server_commands import (
@@ -45,7 +45,6 @@ from gpu_constructs.rules.evidence.torchrun import processes_of_torchrun
 from gpu_constructs.rules.finding import Way, and_list, one_way
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
 
-_NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
 _OF_12_8 = "nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04"
 _PUBLIC = frozenset({"docker.io", "gcr.io", "ghcr.io", "nvcr.io", "public.ecr.aws", "quay.io", "registry-1.docker.io"})
@@ -71,7 +70,9 @@ def recent_driver(context: Context) -> Problems:
             f"of {each.pool.name} have {_older_drivers(found, each)}",
             fix=f"{newer}, or {_OLDER}",
             ways=(
-                *one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)),
+                *one_way(
+                    f"{newer}, such as al2023-gpu", replace(each.pool, image=HostImage(image=image("al2023-gpu")))
+                ),
                 (Way(text=_OLDER),),
             ),
             property_name="Image",
@@ -308,19 +309,20 @@ def can_be_pulled(context: Context) -> Problems:
 )
 def all_used(context: Context) -> Problems:
     for task, container in ((one, each) for one in context.tasks_as_run for each in one.containers):
-        gpus = 1 if (is_part := bool(container.mps or container.gpu_part)) else container.gpus
+        gpus = 1 if container.mps or container.gpu_part else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
-        has = "a part of one GPU" if is_part else counted(gpus, "GPU")
-        if processes := processes_of_torchrun(container):
-            if processes > gpus:
-                what = f"starts {processes} processes with torchrun, and has {has}"
-                yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
-        elif (server := server_of_image(container.image) if isinstance(container.image, str) else None) is not None:
-            yield from _used_by_server(task, container, server, gpus, has)
+        processes = processes_of_torchrun(container)
+        server = server_of_image(container.image) if isinstance(container.image, str) else None
+        if processes > gpus:
+            what = f"starts {processes} processes with torchrun, and has {gpus_in_words(container, gpus)}"
+            yield _problem(task, container, what, f"--nproc-per-node {gpus} in Command")
+        elif server is not None and not processes:
+            yield from _used_by_server(task, container, server, gpus)
 
 
-def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus: int, has: str) -> Problems:
+def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus: int) -> Problems:
+    """Whether a server uses the GPUs of its container, no more and no fewer."""
     if server.max_gpus is not None and gpus > server.max_gpus:
         what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
         yield _problem(task, container, what, f"{server.max_gpus} GPU")
@@ -336,8 +338,8 @@ def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus:
     most = gpus * size // max(used, 1)
     divided = _divided(container, said, most) if kind == "tensor" else most
     if used > gpus:
-        of = f" ({and_list(' '.join(map(str, each)) for each in sizes.values())})" * (len(sizes) > 1)
-        what = f"is told to use {used} GPUs{of} and has {has}, so that it does not start"
+        of = f" ({and_list(f'{each} {size}' for each, size in sizes.values())})" if len(sizes) > 1 else ""
+        what = f"is told to use {used} GPUs{of} and has {gpus_in_words(container, gpus)}, so that it does not start"
         enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
         # With the privileges of its host it sees all GPUs.
         is_alone = container.privileged is not True and all(
@@ -349,8 +351,8 @@ def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus:
         is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
         is_told = bool(sizes or (words and server.parallel))
         if is_told and not is_open and not server.has_other_copies(said):
-            fix = f"{option} {most} in Command, or " * (divided == most) + counted(used, "GPU")
-            yield _problem(task, container, f"uses {used} of its {gpus} GPUs", fix)
+            more = f"{option} {most} in Command, or " if divided == most else ""
+            yield _problem(task, container, f"uses {used} of its {gpus} GPUs", f"{more}{counted(used, 'GPU')}")
 
 
 def _divided(container: Container, said: Mapping[str, object], most: int) -> int:

@@ -3,7 +3,7 @@
 ``echo`` and ``printf`` with ``>>`` or ``| tee -a``, and here-documents, each on a path that every host takes. A setting
 in a branch, a loop or a function, or behind a command that may fail is unknown, and so is every setting that a script
 mentions in any other form. A script is complete if each of its commands is known to do nothing else to the agent.
-Nothing is executed, and each character is looked at once, in three passes: characters to words (`_PIECE`), words to
+Nothing is executed, and each character is looked at once, in three passes: characters to words (`_LEXEME`), words to
 commands with their redirections (`_commands`), commands to settings (`_Reader`). A command that does nothing to the
 agent is in `_HARMLESS`, or in `_ASKS` where only some of its options do nothing.
 """
@@ -31,7 +31,7 @@ _LINE = rf"({_NAME})=(.*)"
 _MENTIONED = rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)"
 _COMMENT = r"(?m)^[ \t]*#.*$"
 
-_PIECE = (
+_LEXEME = (
     r"(?s)[ \t\r]+|(?<![^\s;&|(])#[^\n]*|(?P<redirect>[0-9]?(?:&>>?|>>|>\||[<>]&|<<<|<<-?|[<>](?!\()))"
     r"|(?P<operator>&&|\|\||\|&|;;|[;&|()\n])"
     r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[$<>]\([^()]*\)|`[^`]*`|[^\s;&|()<>'\"`\\])+)"
@@ -149,7 +149,7 @@ def _commands(text: str) -> Iterator[_Command]:
     """The commands of a script in order, brackets among them; a quote that nothing closes is an open bracket."""
     here, position, redirect, brackets = _Command(), 0, "", 0
     waiting: list[tuple[_Command, str, bool]] = []
-    while found := re.compile(_PIECE).match(text, position):
+    while found := re.compile(_LEXEME).match(text, position):
         position = found.end()
         if found.lastgroup == "redirect":
             redirect = found[0]
