@@ -113,7 +113,6 @@ _OF_THE_ACCOUNT = (
     (re.compile(r"\b(?:AKIA|ASIA|AIDA|AROA)[A-Z0-9]{12,}\b"), "(a key)"),
 )
 _ANOTHER = "an endpoint of AWS, or an emulator that has it"
-_MARKUP = re.compile(r"\s*<")
 
 
 class _Kind(NamedTuple):
@@ -185,7 +184,7 @@ def _refused(error: ClientError, permission: str, where: str, if_denied: str) ->
 
 def _said(message: str) -> str:
     """What AWS wrote of an error, on one line and without whose account it is; nothing of a page for a browser."""
-    text = "" if _MARKUP.match(message) else " ".join(brief(message, MESSAGE).split())
+    text = "" if re.match(r"\s*<", message) else " ".join(brief(message, MESSAGE).split())
     for found, word in _OF_THE_ACCOUNT:
         text = found.sub(word, text)
     return text

@@ -28,6 +28,7 @@ from gpu_constructs.fleet.host import LocalDiskUse as LocalDiskUse
 from gpu_constructs.fleet.host import NetworkInterface as NetworkInterface
 from gpu_constructs.fleet.host import UserData as UserData
 from gpu_constructs.fleet.host import UserDataFormat as UserDataFormat
+from gpu_constructs.fleet.host import without_comments as without_comments
 from gpu_constructs.fleet.keys import DECLARED_IMAGE as DECLARED_IMAGE
 from gpu_constructs.fleet.keys import DECLARED_TYPES as DECLARED_TYPES
 from gpu_constructs.fleet.keys import EXISTS as EXISTS

@@ -18,8 +18,14 @@ NAME_OF_DEPLOY = "…"
 PIECE = "\ue000"
 """Stands in the text of user data for a piece of which nothing is known."""
 
+_COMMENT = r"(?m)^[ \t]*#.*$"
 _PROXY = r"(?i)https?[_-]proxy"
 _LEAST_ROOM = 2  # on a network card, with the primary interface
+
+
+def without_comments(text: str) -> str:
+    """A text without the lines that are comments."""
+    return re.sub(_COMMENT, "", text)
 
 
 class UserDataFormat(Enum):
@@ -78,6 +84,11 @@ class UserData:
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable such as ``ECS_ENABLE_GPU_SUPPORT``; None if it is not set."""
         return dict(self.agent).get(variable)
+
+    @property
+    def commands(self) -> str:
+        """Its text without comments."""
+        return without_comments(self.text)
 
     @property
     def names_proxy(self) -> bool:

@@ -122,7 +122,6 @@ _LOG_DRIVERS: Final = "ECS_AVAILABLE_LOGGING_DRIVERS"
 # takes where it reads no list (DefaultConfig in agent/config/config_unix.go).
 _OF_INIT: Final = '["json-file","syslog","awslogs","fluentd","none"]'
 _OF_AGENT = ["json-file", "none"]
-_DECODER = json.JSONDecoder()
 # Which value of which variable leaves out what an agent can do: `capabilities` in agent/app/agent_capability.go of
 # github.com/aws/amazon-ecs-agent. What user data says goes before what ecs-init sets.
 _SWITCHES = {
@@ -168,7 +167,7 @@ def left_out(
 def _listed(written: str | Unknown | None) -> list[object]:
     """The first value of a text where it is a list in JSON, as the agent reads it; an empty list counts as none."""
     with suppress(ValueError, RecursionError):
-        read = _DECODER.raw_decode(written.lstrip())[0] if isinstance(written, str) else None
+        read = json.JSONDecoder().raw_decode(written.lstrip())[0] if isinstance(written, str) else None
         return read if isinstance(read, list) else []
     return []
 

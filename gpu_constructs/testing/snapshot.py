@@ -47,7 +47,6 @@ _CONTENT_SUFFIX = re.compile(r"(?<=[0-9A-F]{8})(?:[0-9a-f]{32})+$")
 _LONGEST_WORD = 4096
 
 _WORD = re.compile(r"[0-9A-Za-z]+")
-_SECTIONS_WITH_IDS = ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings")
 
 
 def normalized(template: HasTemplate | Stack | Stage | Mapping[str, Any] | str | Path) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def _without_metadata(resource: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def _ids(template: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for section in _SECTIONS_WITH_IDS:
+    for section in ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings"):
         content = template.get(section)
         if isinstance(content, Mapping):
             yield from ((key, value) for key, value in content.items() if isinstance(key, str))

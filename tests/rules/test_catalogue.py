@@ -65,7 +65,7 @@ def test_what_reads_sections_is_asked_where_there_are_files() -> None:
         if re.search(r"^from gpu_constructs\.template", file.read_text(), re.MULTILINE)
     }
     # Constructors ask rules of these files as well, and load the readers with them.
-    asked_without = {"batch.jobs", "hosts.efa", "hosts.joining", "hosts.launches", "hosts.user_data"}
+    asked_without = {"batch.jobs", "hosts.efa", "hosts.joining", "hosts.launches"}
     of_rules = {each for each in reads if not each.startswith("evidence.")}
     assert of_rules - asked_without == catalogue._READ_SECTIONS
 

@@ -17,8 +17,6 @@ from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool
 from gpu_constructs.rules.hosts.user_data import not_run
 
-_ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
-
 
 def of_group(
     answers: Answers,
@@ -172,7 +170,7 @@ def _launches(answers: Answers, group: Thing) -> list[Thing]:
         for each in answers.of("Activities")
         if text(each, "AutoScalingGroupName") in {name, ""}
         and not text(each, "Description").startswith("Terminating")
-        and text(each, "StatusCode") in _ANSWERED
+        and text(each, "StatusCode") in {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
     ]
     # The newest comes first, as the API documents; where times are written, they decide.
     return sorted(of_group, key=lambda each: str(each.get("StartTime", "")), reverse=True)

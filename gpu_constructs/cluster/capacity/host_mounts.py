@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
 
 _PATH = rf"(?!{MOUNT_POINT})/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}){{1,4}}"
-_MOUNT_NAME = r"[A-Za-z0-9_-]{1,8}"
 # A command takes what begins with - for an option.
 _PREFIX = r"(?!/*-)[A-Za-z0-9._=/-]{0,512}"
 # The known parts of a name that goes into the script, which root runs.
@@ -87,7 +86,7 @@ class HostMount:
         name, host = (system.mount_name if mount_name is None else mount_name), system.dns_name
         printed = "the MountName that aws fsx describe-file-systems prints"
         what, allowed = "the mount name of a file system", "1 to 8 letters, digits, _ and -"
-        of_form("mount_name", name, _MOUNT_NAME, what, allowed=allowed, fix=printed)
+        of_form("mount_name", name, r"[A-Za-z0-9_-]{1,8}", what, allowed=allowed, fix=printed)
         _require_name("mount_name", name, "the mount name of a file system")
         _require_name("file_system", host, "the DNS name of a file system")
         command = f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {path}"

@@ -19,7 +19,6 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.jobs.data import DataOptions
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
-_IDENTIFIER = r"[A-Za-z0-9]{1,255}"
 _LARGEST_SHARE = 1000
 _SHARES = "shares={'research': 3, 'nightly': 1}"
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html
@@ -134,7 +133,7 @@ class FairShares:
             )
         for name, share in self.shares.items():
             what, allowed = "a share identifier", "letters and digits, up to 255"
-            of_form("shares", name, _IDENTIFIER, what, allowed=allowed, fix=_SHARES, at_synth=True)
+            of_form("shares", name, r"[A-Za-z0-9]{1,255}", what, allowed=allowed, fix=_SHARES, at_synth=True)
             known_number(
                 "shares",
                 share,

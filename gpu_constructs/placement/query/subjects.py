@@ -33,7 +33,6 @@ NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html#attributes
 """
-_COUNT = r"[0-9]{1,9}"
 _VERSION = r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}"
 # The page's "valid date formats": 2018-06-18T22:28:28+00:00, 2018-06-18T22:28:28Z, 2018-06-18T22:28:28, 2018-06-18
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html).
@@ -129,7 +128,7 @@ def is_date(argument: str) -> bool:
 
 def count_of(argument: str) -> int | None:
     """Read a number of tasks; None if it is none."""
-    return int(argument) if re.fullmatch(_COUNT, argument) else None
+    return int(argument) if re.fullmatch(r"[0-9]{1,9}", argument) else None
 
 
 def version_of(argument: str) -> tuple[int, ...] | None:

@@ -20,7 +20,6 @@ from gpu_constructs.facts.servers import is_large
 from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.finding import or_list
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.agent_script import without_comments
 from gpu_constructs.template.resources.section import Section
 
 _IN_CDK = "in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig makes one"
@@ -212,7 +211,7 @@ def _volume_of(pool: Pool) -> ImageVolume:
 
 def _moves_images(pool: Pool) -> bool:
     data = pool.user_data
-    return data.local_disks is LocalDiskUse.IMAGES or _MOVES_IMAGES.search(without_comments(data.text)) is not None
+    return data.local_disks is LocalDiskUse.IMAGES or _MOVES_IMAGES.search(data.commands) is not None
 
 
 def _gib_for_images(pool: Pool, volumes: Collection[_Volume]) -> int | None:

@@ -33,7 +33,6 @@ from gpu_constructs.rules.evidence.scripts import (
 )
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
-from gpu_constructs.template.resources.agent_script import without_comments
 
 # Commands that a system does not have, and what does: https://docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html
 # and https://docs.aws.amazon.com/linux/al2023/ug/package-management.html
@@ -319,7 +318,7 @@ def has_local_disks(pool: Pool) -> Problems:
 
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
     what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
-    if near := re.search(_NOT_READ, without_comments(pool.user_data.text)):
+    if near := re.search(_NOT_READ, pool.user_data.commands):
         what = f"has {shown(near[0].strip())}, which the agent does not read as {_CLUSTER}"
     return Problem(
         about=pool,
@@ -380,7 +379,7 @@ def not_toml(data: UserData) -> str:
 
 def ends_early(data: UserData) -> bool:
     """Whether a script that sets no cluster has one behind its end."""
-    before, named, _ = without_comments(data.text).partition(f"{_CLUSTER}=")
+    before, named, _ = data.commands.partition(f"{_CLUSTER}=")
     return bool(named) and re.search(r"(?m)^exit\b[ \t\d]*$", before) is not None
 
 
@@ -388,7 +387,7 @@ def without_value(data: UserData) -> str:
     """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
     if data.format is not UserDataFormat.SHELL:
         return ""
-    named, plain = re.findall(_FROM_VARIABLE, data.text), without_comments(data.text)
+    named, plain = re.findall(_FROM_VARIABLE, data.text), data.commands
     is_only = len(named) == 1 == plain.count(f"{_CLUSTER}=") and not re.search(_SETS_VARIABLES, plain)
     variable = named[0] if is_only else ""
     is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))

@@ -20,7 +20,6 @@ _EXECUTION = "ExecutionRoleArn"
 _OF_TASKS = (_EXECUTION, "TaskRoleArn", "JobRoleArn")
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
 _SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
-_OF_SECRETS = ":(ssm|secretsmanager):"
 _OF_VOLUMES, _VOLUMES_POLICY = "ecs.amazonaws.com", "AmazonECSInfrastructureRolePolicyForVolumes"
 
 
@@ -203,7 +202,7 @@ def _store(source: Value, index: Index) -> _Store | None:
     if index.find(source, "AWS::SSM::Parameter") is not None:
         return _Store("ssm", is_closed=True)
     pieces, written = pieces_of(source), pattern_of(source)
-    is_arn, found = written.startswith("arn:"), re.search(_OF_SECRETS, written)
+    is_arn, found = written.startswith("arn:"), re.search(":(ssm|secretsmanager):", written)
     if not written or not isinstance(pieces[0], str) or (is_arn and found is None):
         return None
     if found is not None and found[1] == "secretsmanager":

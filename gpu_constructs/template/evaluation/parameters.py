@@ -18,7 +18,6 @@ from gpu_constructs.template.documents.node import Node, decimal, integer, items
 from gpu_constructs.template.model import DynamicReference, Reference, Text, UndeclaredError, UnreadableError, Value
 from gpu_constructs.template.texts import resolvable, separated, written
 
-_INTEGER = r"[-+]?\d+"
 _DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
@@ -89,7 +88,7 @@ def _number(given: Value) -> Value:
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return given
     text = (written(given) or "").strip()
-    if re.fullmatch(_INTEGER, text):
+    if re.fullmatch(r"[-+]?\d+", text):
         return integer(text)
     return decimal(text) if re.fullmatch(_DECIMAL, text) else UNKNOWN
 

@@ -16,7 +16,7 @@ from dataclasses import field
 
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown, without_comments
 
 _Files = Sequence[tuple[str, bool]]  # each with whether it is written anew
 _Lines = Iterable[tuple[str, "str | Unknown"]]
@@ -29,7 +29,6 @@ _FILE = r"/+(?:etc|var/+lib)/+ecs/+ecs\.config"
 _NAME = r"ECS_[A-Z0-9_]{1,60}"
 _LINE = rf"({_NAME})=(.*)"
 _MENTIONED = rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)"
-_COMMENT = r"(?m)^[ \t]*#.*$"
 
 _LEXEME = (
     r"(?s)[ \t\r]+|(?<![^\s;&|(])#[^\n]*|(?P<redirect>[0-9]?(?:&>>?|>>|>\||[<>]&|<<<|<<-?|[<>](?!\()))"
@@ -104,11 +103,6 @@ def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
 def mentioned(text: str) -> list[str]:
     """The agent variables that a text gives a value in any way, outside of comments."""
     return re.findall(_MENTIONED, without_comments(text))
-
-
-def without_comments(text: str) -> str:
-    """A text without the lines that are comments."""
-    return re.sub(_COMMENT, "", text)
 
 
 def with_mentioned(settings: Settings, text: str) -> Settings:

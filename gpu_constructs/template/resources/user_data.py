@@ -30,6 +30,7 @@ from gpu_constructs.fleet import (
     UserData,
     UserDataFormat,
     is_resolved_later,
+    without_comments,
 )
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value, pieces_of
 from gpu_constructs.template.resources.agent_script import (
@@ -40,7 +41,6 @@ from gpu_constructs.template.resources.agent_script import (
     settings_of_script,
     unquoted,
     with_mentioned,
-    without_comments,
 )
 from gpu_constructs.template.texts import HOLE, joined, with_holes, without_holes
 
