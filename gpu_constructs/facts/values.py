@@ -7,7 +7,7 @@ package are made with it. For the same reason a room has some names as `loaded_l
 
 `by_identity` is a memory of what was derived from such values, found again by the objects themselves. Comparing or
 hashing a pool of twenty instance types takes longer than what is asked about it; whether it is the same object takes no
-time. The values are frozen, so what was derived from one stays true.
+time. The values are frozen, so what was derived from one stays true. `kept` is a method's memory for each object.
 
 `grouped` puts values with the same key together. `Named` and `StrEnum` are enumerations that are printed as AWS writes
 their values.
@@ -20,12 +20,12 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from enum import Enum
-from functools import wraps
+from functools import cache, cached_property, wraps
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped", "loaded_later"]
+__all__ = ["Identical", "Named", "StrEnum", "by_identity", "dataclass", "grouped", "kept", "loaded_later"]
 
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -179,6 +179,7 @@ else:
 
 _Value = TypeVar("_Value")
 _Derived = TypeVar("_Derived")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class Identical(Generic[_Value]):
@@ -219,6 +220,11 @@ def by_identity(maxsize: int) -> Callable[[Callable[[_Value], _Derived]], Callab
         return of
 
     return kept
+
+
+def kept(find: _Method) -> _Method:
+    """A method of which each object keeps the results; its memory is made when it is first asked: few are."""
+    return cast("_Method", cached_property(lambda self: cache(find.__get__(self))))
 
 
 def loaded_later(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
-from gpu_constructs.facts.values import by_identity, dataclass, grouped
+from gpu_constructs.facts.values import dataclass, grouped
 from gpu_constructs.fleet import EXISTS, UNKNOWN, Container, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads
 from gpu_constructs.placement.proof import Proof
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _Derived = TypeVar("_Derived")
-_KEPT = 1 << 16  # sections of things
 
 
 class Context:
@@ -41,7 +40,6 @@ class Context:
         self.fleet = fleet
         self.now = now
         self.files = files
-        self.section = by_identity(maxsize=_KEPT)(self._section)
         self._known: dict[object, object] = {}
 
     @cached_property
@@ -55,7 +53,7 @@ class Context:
         runs = grouped((each.task.name, each) for each in self.fleet.workloads if each.task is not None)
         return tuple(as_run(each, runs.get(each.name, ())) for each in self.tasks)
 
-    def _section(self, thing: Pool | Task | Workload) -> Section | None:
+    def section(self, thing: Pool | Task | Workload) -> Section | None:
         """The properties of the resource that defines a thing; None where no file that was read does."""
         return None if self.files is None else self.files.section(thing)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import work
+from gpu_constructs.facts.values import kept
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules.finding import Way, changed
 from gpu_constructs.rules.rule import Problem, Rule
@@ -114,13 +115,13 @@ class _Parts:
             for each in (("cluster", workload.cluster), *named, *run):
                 self._join(_key(workload), each)
         self._run = {each.task.name for each in fleet.workloads if each.task is not None}
-        self._part = cache(self._find_part)
 
     def around(self, things: Iterable[Pool | Task | Workload]) -> Fleet:
         """The part that some things are in."""
         return self._part(frozenset(self._root(_key(each)) for each in things))
 
-    def _find_part(self, roots: frozenset[Hashable]) -> Fleet:
+    @kept
+    def _part(self, roots: frozenset[Hashable]) -> Fleet:
         fleet = self._fleet
         return replace(
             fleet,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 
-from gpu_constructs.facts.values import by_identity, grouped
+from gpu_constructs.facts.values import grouped, kept
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path, items, members, of_any_case, referred, under
 from gpu_constructs.template.evaluation import Stacks
@@ -48,7 +48,6 @@ _BESIDE = frozenset(
 # Texts that are JSON, with what a run has in place of its definition: a change is made there, not in the definition.
 _TEXTS = frozenset({"DefinitionString", "Input"})
 _OVERRIDES = frozenset({"ContainerOverrides", "EcsPropertiesOverride"})
-_KEPT = 1 << 16  # resources of which is known what they refer to
 # What each resource says of itself alone.
 _OWN = frozenset({"DependsOn"})
 # Where a property is to be written that no resource has yet.
@@ -89,11 +88,6 @@ class Places:
     def __init__(self, stacks: Stacks) -> None:
         self._stacks = stacks
         self._by_stack = {each.name: each.resources for each in stacks.stacks}
-        self._beyond = cache(self._find_beyond)
-        self._values = cache(self._find_values)
-        self._paths = cache(self._find_paths)
-        self._parts = cache(self._find_parts)
-        self._referred = by_identity(_KEPT)(self._find_referred)
 
     def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
         """Where a property is written, or is to be written, with its line and its column.
@@ -143,7 +137,8 @@ class Places:
     def _declared(self, spot: tuple[str, Path]) -> Mapping[str, Node]:
         return members(_at(self._document(spot[0]), spot[1][:2]) if spot[1][:1] == ("Parameters",) else None)
 
-    def _find_beyond(
+    @kept
+    def _beyond(
         self, file: str | None, resource: str, steps: tuple[str, ...]
     ) -> tuple[Origin | None, Origin | None, Origin | None]:
         """The part that a property names, the first one that has it, and the one that is to get it."""
@@ -166,7 +161,8 @@ class Places:
         parameter = self._parameter(_at(self._node(start), path), start.file)
         return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
 
-    def _find_paths(self, start: Origin, steps: tuple[str, ...]) -> Sequence[Path]:
+    @kept
+    def _paths(self, start: Origin, steps: tuple[str, ...]) -> Sequence[Path]:
         """The paths of a property below a place, those of the fewest steps first."""
         resource = self._by_place.get((start.file, start.resource))
         above = "" if resource is None else resource.type.rpartition("::")[2]
@@ -185,7 +181,8 @@ class Places:
             if not wanted or _has_in_order([str(each).lower() for each in (above, *start.path[2:], *path[:-1])], wanted)
         ]
 
-    def _find_values(self, start: Origin, steps: tuple[str, ...]) -> Mapping[str, tuple[int, Path]]:
+    @kept
+    def _values(self, start: Origin, steps: tuple[str, ...]) -> Mapping[str, tuple[int, Path]]:
         """Which of the values of a property comes first where."""
         top, found = self._node(start), dict[str, tuple[int, Path]]()
         for number, path in enumerate(self._paths(start, steps)):
@@ -223,7 +220,8 @@ class Places:
         beside = [each for each in self._by_place.values() if each.type in _BESIDE]
         return grouped((id(other), each) for each in beside for other in self._named_in(each.properties))
 
-    def _find_parts(self, file: str | None, logical_id: str) -> tuple[Resource, ...]:
+    @kept
+    def _parts(self, file: str | None, logical_id: str) -> tuple[Resource, ...]:
         """The resource that something was written in, those that it is made of, and those that say more about them."""
         first = self._by_place.get((file, logical_id))
         found = {} if first is None else {id(first): first}
@@ -234,7 +232,8 @@ class Places:
             waiting += new
         return tuple((found | {id(more): more for each in found for more in self._beside.get(each, ())}).values())
 
-    def _find_referred(self, resource: Resource) -> Sequence[Resource]:
+    @kept
+    def _referred(self, resource: Resource) -> Sequence[Resource]:
         """The parts that a resource refers to, first those that take the place of others."""
         overrides = under(resource.properties, "ComputeResources", "LaunchTemplate", "Overrides")
         named = (*self._named_in(overrides), *self._named_in(resource.properties))

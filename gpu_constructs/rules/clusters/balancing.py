@@ -6,11 +6,11 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
 from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
-from gpu_constructs.facts.values import dataclass, grouped
+from gpu_constructs.facts.values import dataclass, grouped, kept
 from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Context
@@ -82,8 +82,6 @@ class Balancing:
         self._context = context
         self._index = context.index
         self._security = context.of_files(SecurityGroups)
-        self._of_hosts = cache(self._groups_of_hosts)
-        self._before = cache(self._groups_before)
 
     @cached_property
     def targets(self) -> Sequence[Target]:
@@ -108,7 +106,7 @@ class Balancing:
         if group is None or ports is None or _of(group).text("Protocol") not in _OVER_TCP:
             return None
         targets = self._groups_of_tasks(target.workload, target.task)
-        sources = self._before(group)
+        sources = self._groups_before(group)
         from_addresses = not sources and self._comes_from_addresses(group)
         if not targets or not (sources or from_addresses):
             return None
@@ -177,6 +175,7 @@ class Balancing:
             balancers[balancer.reference] = balancer
         return tuple(balancers.values())
 
+    @kept
     def _groups_before(self, target_group: Resource) -> Groups:
         balancers = self._balancers_before(target_group)
         return self._security.together(self._security.listed(_of(each), "SecurityGroups") for each in balancers)
@@ -185,8 +184,9 @@ class Balancing:
         if task.network_mode == "awsvpc":
             service = self._context.section(workload)
             return () if service is None else self._security.of_tasks(service)
-        return self._security.together(self._of_hosts(each.pool) for each in workload.strategy)
+        return self._security.together(self._groups_of_hosts(each.pool) for each in workload.strategy)
 
+    @kept
     def _groups_of_hosts(self, pool: Pool | None) -> Groups:
         data = None if pool is None else self._context.launch(pool)
         # Hosts may set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE.

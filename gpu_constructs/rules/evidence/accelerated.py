@@ -16,7 +16,6 @@ from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.rule import Context, Problems, Rule, as_run
 
 _Found = TypeVar("_Found")
-_KEPT = 1 << 16  # tasks and containers of which a result is kept
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
@@ -67,11 +66,10 @@ def failing_pairs(
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
-    know = by_identity(maxsize=_KEPT)(known)
-    for route in context.routed(lambda task: any(map(know, task.containers))):
+    for route in context.routed(lambda task: any(map(known, task.containers))):
         hosts = [each for each in route.destinations if each.types]
         run = as_run(route.task, () if route.workload is None else (route.workload,))
-        for container, found in zip(route.task.containers, map(know, run.containers), strict=True):
+        for container, found in zip(route.task.containers, map(known, run.containers), strict=True):
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
                 key = (id(route.task), container.name, id(each.pool))
@@ -98,7 +96,7 @@ def has_several_nodes(task: Task) -> bool:
     return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_accelerator
 
 
-@by_identity(maxsize=_KEPT)
+@by_identity(maxsize=1 << 16)
 def asks_for_accelerator(asking: Task | Container) -> bool:
     """Whether it wants an accelerator, or asks for GPUs in a spelling that ECS refuses, such as ``gpu``."""
     containers = asking.containers if isinstance(asking, Task) else (asking,)

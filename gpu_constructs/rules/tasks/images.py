@@ -26,7 +26,7 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.model_memory import may_split
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import ServerFacts, server_of_image, tag_instead_of, uses_other_hosts
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import by_identity, grouped
 from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs, gpus_in_words
@@ -148,6 +148,7 @@ class _Target(NamedTuple):
     architectures: tuple[Architecture, ...] = (*Architecture,)
 
 
+@by_identity(maxsize=1 << 16)
 def _targets_of(container: Container) -> list[_Target]:
     """What its image needs of GPUs, the most first."""
     image = container.image if isinstance(container.image, str) and container.wants_gpu else ""

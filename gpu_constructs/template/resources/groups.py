@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache, cached_property, reduce
+from functools import cached_property, reduce
 from typing import Any
 
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import grouped, kept
 from gpu_constructs.fleet import (
     UNKNOWN,
     Block,
@@ -69,7 +69,6 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
-        self.of = cache(self._read)  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all("AWS::AutoScaling::WarmPool"):
             properties = Section.of(each, notes)
@@ -77,8 +76,9 @@ class Groups:
             if group is not None:
                 self._warm_pools[group.reference] = _warm_pool(properties)
 
-    def _read(self, resource: Resource) -> Pool:
-        """The hosts of a group, with every type of it."""
+    @kept
+    def of(self, resource: Resource) -> Pool:
+        """The hosts of a group, which capacity providers may share, with every type of it."""
         properties = Section.of(resource, self._notes)
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:

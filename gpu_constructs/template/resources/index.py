@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import grouped, kept
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import (
     DynamicReference,
@@ -75,8 +75,6 @@ class Index:
                 self._by_key[resource.stack, resource.logical_id] = placed
                 self._by_type.setdefault(resource.type, []).append(placed)
         self._places = frozenset(each.origin.place for each in self._by_key.values())
-        self._after = cache(self._find_after)
-        self._names = cache(self._find_names)
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -102,15 +100,13 @@ class Index:
         in_region = f" in {place.region}" if place.region else ""
         return of_account + in_region if is_alone else ""
 
+    @kept
     def after(self, *some: Reference) -> frozenset[Reference]:
         """Some resources, and those that are certainly created after one of them.
 
         CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
         https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
         """
-        return self._after(some)
-
-    def _find_after(self, some: tuple[Reference, ...]) -> frozenset[Reference]:
         found = dict.fromkeys(some)
         waiting = list(found)
         for each in waiting:
@@ -181,7 +177,8 @@ class Index:
         places = self._names(resource_type).get(last_step(name) if begin_of(name).startswith("arn:") else name, {})
         return places.get(near) or next((each for place, each in places.items() if place.may_be(near)), None)
 
-    def _find_names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
+    @kept
+    def _names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
         names: dict[str | Text, dict[Place, Resource]] = {}
         for resource in self.all(resource_type):
             given = self._written(resource.properties.get(_NAMED_BY.get(resource_type, "Name")))

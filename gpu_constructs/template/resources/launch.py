@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import Architecture, images_by_folder
 from gpu_constructs.facts.names import parameter_resolved
 from gpu_constructs.facts.own_image import own_image_of
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import dataclass, kept
 from gpu_constructs.fleet import (
     DECLARED_IMAGE,
     METADATA_KEY,
@@ -142,26 +141,23 @@ class Launches:
         self._notes = notes
         self._cluster_named = cluster_named
         self._runs_on_hosts = any(index.all("AWS::SSM::Association", "AWS::SSM::Document"))
-        self._once = cache(self._read)
-        # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
-        self._settings = cache(lambda place, value: agent_settings(value, self._named(place)))
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
         resource = template_of(specification, self._index)
-        return UNKNOWN_LAUNCH if resource is None else self._once(resource)
+        return UNKNOWN_LAUNCH if resource is None else self._read(resource)
 
     def configured(self, group: Section) -> Launch:
         """What the ``LaunchConfigurationName`` of an Auto Scaling group points at."""
         resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION, group.resource.place)
         if resource is None:
             return replace(UNKNOWN_LAUNCH, setup=replace(UNKNOWN_LAUNCH.setup, launch_configuration=True))
-        return self._once(resource)
+        return self._read(resource)
 
     def instance(self, resource: Resource) -> Launch:
         """What a single instance is made from."""
         properties = Section.of(resource, self._notes)
-        own = self._once(resource)
+        own = self._read(resource)
         if properties.get("LaunchTemplate") is None:
             return own
         # What the instance says itself goes before its template.
@@ -198,10 +194,16 @@ class Launches:
         is_readable = value is None or isinstance(value, (str, Text))
         return self._settings(section.resource.place, value if is_readable else UNKNOWN)
 
+    @kept
+    def _settings(self, place: Place, value: Value) -> AgentSettings:
+        # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
+        return agent_settings(value, self._named(place))
+
     def _named(self, place: Place) -> ClusterNamed:
         """What a cluster is called that user data of a place names."""
         return lambda value: self._cluster_named(value, place)
 
+    @kept
     def _read(self, resource: Resource) -> Launch:
         section = Section.of(resource, self._notes)
         data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section

@@ -6,13 +6,12 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from math import inf
 from typing import NamedTuple
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import grouped
+from gpu_constructs.facts.values import grouped, kept
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
@@ -67,8 +66,6 @@ class SecurityGroups:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._work = work()
-        self._alone = cache(self._written_alone)
-        self._rules_of = cache(self._read_rules)
 
     def listed(self, section: Section, key: str) -> Groups:
         """The security groups of a list."""
@@ -130,12 +127,14 @@ class SecurityGroups:
         found = [self._rules_of(each, direction) for each in groups]
         return list(chain.from_iterable(found)) if self._work.takes(1 + sum(map(len, found))) else None
 
-    def _written_alone(self, direction: str) -> Mapping[Reference | None, Sequence[Section]]:
+    @kept
+    def _alone(self, direction: str) -> Mapping[Reference | None, Sequence[Section]]:
         """Rules that are resources of their own, by their group; None for one that is not known."""
         rules = (Section.of(each, []) for each in self._index.all(f"AWS::EC2::{direction}"))
         return grouped((self._index.reference(each.get("GroupId"), _GROUP), each) for each in rules)
 
-    def _read_rules(self, group: Resource, direction: str) -> Sequence[_Rule]:
+    @kept
+    def _rules_of(self, group: Resource, direction: str) -> Sequence[_Rule]:
         alone = self._alone(direction).get(group.reference, ())
         return tuple(dict.fromkeys(self._read((*Section.of(group, []).sections(direction), *alone), direction)))
 

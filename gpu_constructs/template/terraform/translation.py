@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 
 from gpu_constructs.facts.image_table import ROOT_DEVICE
+from gpu_constructs.facts.values import kept
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.documents.document import LATER, Document, Source
 from gpu_constructs.template.documents.node import Node, Path, Position, items, listed, members, nodes_in, under
@@ -79,7 +79,6 @@ class _Translation:
             by_id=_by_id(self._made.values()),
             by_name=_by_name(self._made.values()),
         )
-        self._written = cache(self._write)
 
     def in_words(self, text: str, address: str, *, is_marked: bool) -> str:
         """A piece of a finding about a resource in the words of Terraform, with why hosts may be missing."""
@@ -175,7 +174,8 @@ class _Translation:
                 return of if text is None else (*of, *keys_behind(path[length:], text))
         return ()
 
-    def _write(self, address: str) -> Writer:
+    @kept
+    def _written(self, address: str) -> Writer:
         writer = Writer(self._known, self._plan.instances[address])
         writer.resource()
         return writer
