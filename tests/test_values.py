@@ -73,6 +73,7 @@ def _outcome(seen: Callable[[Any], object], made: type[Any]) -> object:
         lambda made: hasattr(made("a"), "__dict__"),
         lambda made: setattr(made("a"), "name", "b"),
         lambda made: delattr(made("a"), "name"),
+        lambda made: dataclasses.is_dataclass(dataclasses.dataclass(frozen=True)(type("Own", (made,), {}))),
     ],
 )
 def test_a_class_is_as_python_makes_it(seen: Callable[[Any], object], kind: dict[str, bool]) -> None:

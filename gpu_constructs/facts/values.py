@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from enum import Enum
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, partial, wraps
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -56,11 +56,13 @@ class StrEnum(str, Enum):
 def _dataclass(
     *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True
 ) -> Callable[[type[Any]], type[Any]]:
-    with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
+    with_fields = partial(dataclasses.dataclass, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
 
     def made(cls: type[Any]) -> type[Any]:
         written = {name for name, value in vars(cls).items() if value is not None}
-        value: type[Any] = with_fields(cls)
+        # Python writes two functions for what is frozen, and wants to be told where a class inherits from a frozen one.
+        value: type[Any] = with_fields(frozen=frozen and dataclasses.is_dataclass(cls))(cls)
+        value.__dataclass_params__.frozen = frozen
         when_asked = _WhenAsked(value, frozen=frozen, slots=slots)
         methods = {"__init__": when_asked, "__repr__": _text, **(_FROZEN if frozen else {})}
         methods |= _comparison(value, frozen=frozen) if eq else {}
