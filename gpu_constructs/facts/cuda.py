@@ -101,7 +101,6 @@ _OF_AWS = (
     r"(?:public\.ecr\.aws/deep-learning-containers|[0-9]{12}\.dkr\.ecr\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?)/"
     r"(?:huggingface-|djl-)?(?:pytorch|tensorflow|inference|vllm|sglang)(?:-(?:training|inference|tgi-inference))?"
 )
-_WITH_LIBRARIES = r"-(?:runtime|devel)(?![a-z])"
 _LEADING = r"(\d{1,2})\.(\d{1,2})(?![0-9])"
 _SUFFIX = r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])"
 
@@ -135,7 +134,7 @@ def cuda_image(image: str) -> CudaImage | None:
         leading = re.match(_LEADING, tag)
         if leading is None:
             return None
-        has_libraries = re.search(_WITH_LIBRARIES, tag) is not None
+        has_libraries = re.search(r"-(?:runtime|devel)(?![a-z])", tag) is not None
         return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
     releases = _RELEASES.get(repository)
     is_of_aws = re.fullmatch(_OF_AWS, repository) is not None

@@ -24,8 +24,6 @@ from gpu_constructs.facts.values import StrEnum, dataclass
 _COMFYUI = r"(?i)(?:^|/)[^/:@]{0,64}comfy-?ui"
 _VERSION = r"v?([0-9]{1,3})\.([0-9]{1,3})"
 _PART = "--gpu-memory-utilization"  # gt=0, le=1 in https://github.com/vllm-project/vllm/blob/main/vllm/config/cache.py
-_OPTION = r"--[^=]+"
-_DECIMAL = r"[0-9]{0,8}\.?[0-9]{1,8}"
 # vLLM and SGLang read options with argparse, and end with "expected one argument"
 # (https://docs.vllm.ai/en/stable/cli/serve.html); SGLang has neither of these.
 _ALWAYS_WITH_VALUE = (_PART, "--max-model-len")
@@ -179,7 +177,7 @@ class ServerFacts:
     def refuses(self, words: tuple[str, ...]) -> tuple[str, str] | None:
         """What it ends at in the words of its command, with a fix; None where that is nothing that is known here."""
         part = arguments_in(words).get(_PART, "")
-        if re.fullmatch(_DECIMAL, part) and not 0 < float(part) <= 1:
+        if re.fullmatch(r"[0-9]{0,8}\.?[0-9]{1,8}", part) and not 0 < float(part) <= 1:
             return f"{_PART} {part}, which is not above 0 and at most 1", f"{_PART} 0.9"
         if not self.is_strict:
             return None
@@ -189,7 +187,7 @@ class ServerFacts:
             if option in with_value and value.startswith("--"):
                 return f"{option} without a value", f"a value after {option}"
         for option, _, value in (each.partition(" ") for each in words):
-            if value and re.fullmatch(_OPTION, option):
+            if value and re.fullmatch(r"--[^=]+", option):
                 return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
         return None
 

@@ -159,7 +159,6 @@ def _is_whole(value: Value) -> bool:
 
 # A text in quotes, be it one that is not closed, so that each character is looked at once; or a piece outside of one.
 _QUOTED_OR_HOLE = rf'(?s)("(?:[^"\\]|\\.)*(?:"|\\?\Z))|({HOLE})'
-_SURROGATE = r"\\u[dD][89a-fA-F]"
 _VARIABLE = r"\$\{([A-Za-z0-9_]{1,255})\}"
 _CHARACTERS_OF_STEP = 10
 
@@ -186,7 +185,7 @@ def _parsed(pieces: Iterable[Value]) -> Value:
     quoted = re.sub(_QUOTED_OR_HOLE, lambda found: found[1] or f'"{found[2]}"', flat)
     try:
         data: Value = json.loads(quoted, parse_constant=str)
-        if re.search(_SURROGATE, flat):
+        if re.search(r"\\u[dD][89a-fA-F]", flat):
             json.dumps(data, ensure_ascii=False).encode()  # half a character cannot be written into any report
     except (ValueError, RecursionError):
         return None

@@ -187,16 +187,13 @@ def script_ends_at(lacking: str, data: UserData) -> bool | None:
     return ends
 
 
-_IN_QUOTES = r"([\"']).*\1"
-
-
 def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
     """Lines with which an agent joins no cluster, each with why and what to write instead.
 
     https://github.com/aws/amazon-ecs-agent, agent/config/parse.go
     """
     name = data.get("ECS_CLUSTER")
-    if isinstance(name, str) and re.fullmatch(_IN_QUOTES, name):
+    if isinstance(name, str) and re.fullmatch(r"([\"']).*\1", name):
         yield (
             f"ECS_CLUSTER={name}",
             "where the quotes are a part of the name",

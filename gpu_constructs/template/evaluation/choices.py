@@ -44,7 +44,6 @@ class Choice:
 _TWO = 2
 _WITHOUT_DEFAULT = 3  # steps of Fn::FindInMap; DefaultValue of AWS::LanguageExtensions is a fourth
 _PARTS = ("Condition", "Metadata", "Properties", "UpdatePolicy")
-_VARIABLE = r"\$\{([^${}!]+)\}"
 
 # CDK's condition for its own metadata names every region, and nothing else depends on it.
 _CDK_METADATA = "CDKMetadataAvailable"
@@ -168,7 +167,7 @@ class _Uses:
         if key == "Ref" and isinstance(child, str):
             self.reached.add(child)
         elif key == "Fn::Sub" and isinstance(first, str):
-            self.reached.update(name.strip() for name in re.findall(_VARIABLE, first))
+            self.reached.update(name.strip() for name in re.findall(r"\$\{([^${}!]+)\}", first))
         elif key == "Fn::If" and isinstance(first, str):
             self._condition(first)
         elif key == "Condition" and isinstance(child, str):

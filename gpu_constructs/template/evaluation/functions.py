@@ -18,8 +18,6 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, No
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value, is_open
 from gpu_constructs.template.texts import joined, same, separated, written
 
-_VARIABLE = r"\$\{([^${}]*)\}"
-
 
 def _misused(name: str, takes: str, at: Evaluator) -> Unknown:
     at.remark(f"{name} takes {takes}")
@@ -49,7 +47,7 @@ def _sub(argument: Node, at: Evaluator) -> Value:
 def _substituted(text: str, variables: Mapping[str, Node], at: Evaluator) -> Iterator[Value]:
     known: dict[str, Value] = {}
     position = 0
-    for match in re.finditer(_VARIABLE, text):
+    for match in re.finditer(r"\$\{([^${}]*)\}", text):
         yield text[position : match.start()]
         position = match.end()
         name = match[1].strip()

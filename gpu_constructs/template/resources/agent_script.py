@@ -36,7 +36,6 @@ _LEXEME = (
     r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[$<>]\([^()]*\)|`[^`]*`|[^\s;&|()<>'\"`\\])+)"
 )
 _UNQUOTED = r"(?s)'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|\$\([^()]*\)|`[^`]*`"
-_ESCAPED = r"\\([\\\"`$])"
 _VARIABLE = r"(?a)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"
 _ASSIGNED = r"(?as)([A-Za-z_]\w*)=(.*)"
 
@@ -292,7 +291,7 @@ class _Reader:
         single, double, escaped = found.groups()
         if double is not None:
             text = re.sub(_UNQUOTED, "$", double) if "$(" in double else double
-            return re.sub(_ESCAPED, r"\1", self._expanded(text))
+            return re.sub(r"\\([\\\"`$])", r"\1", self._expanded(text))
         return (single if single is not None else escaped) if single is not None or escaped else "$"
 
     def _expanded(self, text: str) -> str:

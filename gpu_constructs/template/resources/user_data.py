@@ -82,9 +82,7 @@ _ATTRIBUTES = "instance-attributes."
 _TABLE = r"\[([^\[\]]+)\]\s*(?:#.*)?"
 _PAIR = r"(?a)([\w.\"/-]+)\s*=\s*(.*)"
 _VALUE = r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?"
-_PATH = r"(?:-\s+)?path:\s*(\S+)"
 _LAST_OF_LIST = r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*\]$"
-_ESCAPED = r"\\([\"\\/])"
 
 
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
@@ -299,7 +297,7 @@ def _settings_of_lines(text: str) -> Settings:
     commands: list[str] = []
     is_certain, keeps_quotes = True, False  # which the lines of the configuration do, and others may not
     for line in map(str.strip, text.splitlines()):
-        path = re.fullmatch(_PATH, line)
+        path = re.fullmatch(r"(?:-\s+)?path:\s*(\S+)", line)
         found = list(settings_in([line]))
         if path:
             is_certain = keeps_quotes = is_configuration(unquoted(path[1]))
@@ -327,7 +325,7 @@ def _item(line: str) -> str:
     item = last[1] if last else item
     if item == unquoted(item):
         return item
-    return re.sub(_ESCAPED, r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
+    return re.sub(r"\\([\"\\/])", r"\1", item[1:-1]) if item[0] == '"' else item[1:-1].replace("''", "'")
 
 
 def _settings_of_toml(text: str) -> Settings:

@@ -16,7 +16,7 @@ from gpu_constructs.rules.tasks.containers import (
     shared_memory,
     stop_in_time,
 )
-from gpu_constructs.rules.tasks.images import all_used, started_once
+from gpu_constructs.rules.tasks.server_commands import all_used, started_once
 from tests.rules.changed import severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 

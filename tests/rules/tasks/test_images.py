@@ -9,7 +9,8 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Blocked, Fleet, Pool, Task, UserData, WayOut
 from gpu_constructs.rules import Rule, Severity
-from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, started_once, still_compiled
+from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
+from gpu_constructs.rules.tasks.server_commands import started_once
 from tests.rules.changed import endpoint, severities
 from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
 
