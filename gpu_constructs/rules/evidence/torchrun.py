@@ -21,7 +21,7 @@ _STARTS = r"(?:\S*/)?(?:torchrun|python[0-9.]* -m torch\.distributed\.run)(?:\s|
 # are its own: https://docs.pytorch.org/docs/stable/elastic/run.html. Accelerate lets processes share a GPU, so that its
 # --num_processes may be any: https://github.com/huggingface/accelerate/pull/2916
 _OPTION = r"\s+-(?!(?:m|-module)\s+[^-])[^\s;&|]+(?:(?<!standalone)(?<!no.python)\s+(?!-|\S*\.py\b)[^\s;&|]+)?"
-_WITHOUT_PROCESSES = r"\btorchrun\s(?!.*--nproc)"
+_ALONE = rf"(?:\S*sh -c )?{_STARTS}(?!(?s:.*)(?i:nproc))"  # its own words, which do not say how many
 _PROCESSES = (
     rf"\b(?:torchrun|torch\.distributed\.(?:run|launch))(?:{_OPTION}){{0,30}}?"
     r"\s+--nproc[-_]per[-_]node[\s=]([0-9]{1,4})(?![^\s;&|])"
@@ -43,8 +43,8 @@ def processes_of_torchrun(container: Container) -> int:
 
     Its options have defaults in variables: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py
     """
-    text = " ".join(map(str, (*container.entry_point, *container.command)))
+    text = " ".join(map(str, (*container.entry_point, *container.command))).replace("\\\n", " ")
     variable = str(dict(container.environment).get("PET_NPROC_PER_NODE", ""))
-    is_default = re.search(_WITHOUT_PROCESSES, text) and re.fullmatch(NUMBER, variable)
+    is_default = re.match(_ALONE, text) and re.fullmatch(NUMBER, variable)
     found = [int(each[1]) for each in re.finditer(_PROCESSES, text)]
     return 0 if re.search(UNREAD, text) else max(found, default=int(variable) if is_default else 0)
