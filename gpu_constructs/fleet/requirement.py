@@ -11,7 +11,6 @@ GPU = "GPU"
 NEURON_DEVICE = "NeuronDevice"
 
 _WHOLE = re.compile(r"[1-9][0-9]{0,5}")
-_PART = re.compile(r"0?\.[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +59,7 @@ class ResourceRequirement:
     @property
     def part(self) -> float | None:
         """The part of a GPU, where the value is a decimal between 0 and 1 (hosts of G6f and Gr6f)."""
-        if not isinstance(self.value, str) or not _PART.fullmatch(self.value):
+        if not isinstance(self.value, str) or not re.fullmatch(r"0?\.[0-9]{1,9}", self.value):
             return None
         return float(self.value) or None
 

@@ -15,7 +15,7 @@ from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.values import grouped
 from gpu_constructs.fleet import Pool
-from gpu_constructs.rules.hosts.user_data import not_run
+from gpu_constructs.rules.evidence.user_data import not_run
 
 
 def of_group(

@@ -18,18 +18,21 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     Unknown,
-    UserData,
     UserDataFormat,
     Workload,
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.evidence.scripts import (
+from gpu_constructs.rules.evidence.user_data import (
     docker_option_that_is_gone,
+    ends_early,
     keeps_agent_off,
     kept_from_joining,
+    not_run,
+    not_toml,
     script_ends_at,
     waits_for_agent,
+    without_value,
 )
 from gpu_constructs.rules.finding import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, warning
@@ -319,7 +322,7 @@ def has_local_disks(pool: Pool) -> Problems:
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
     what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
     if near := re.search(_NOT_READ, pool.user_data.commands):
-        what = f"has {shown(near[0].strip())}, which the agent does not read as {_CLUSTER}"
+        what = f"has {shown(near[0].strip())}, which the agent does not read as ECS_CLUSTER"
     return Problem(
         about=pool,
         message=f"the user data {what}, so its hosts join the cluster default and not {cluster}",
@@ -335,60 +338,6 @@ def _says_nothing_about(pool: Pool, variable: str) -> bool:
     return pool.runs_launch_type_ec2 and pool.never_sets(variable)
 
 
-_CLUSTER = "ECS_CLUSTER"
 _INTERPRETER = "#!/bin/bash as the first characters"
 # A line that a shell or systemd may read, and ecs-init does not.
-_NOT_READ = rf"(?<!\$)\b(?:export[ \t]+{_CLUSTER}=|{_CLUSTER}[ \t]+=(?!=))[^\n;>|\"']*"
-# What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
-_STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)
-_HEADER = 4096
-# The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
-_FROM_VARIABLE = rf"(?m)^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)"
-# Commands that give variables values which the script does not show.
-_SETS_VARIABLES = r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s"
-_SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
-# A word and something that is neither "=" nor the next part of a key.
-_COMMAND = r"(?a)[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?"
-# A value that is a word without quotes; a name of the deploy never is in quotes.
-_BARE = rf"(?a)[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z{NAME_OF_DEPLOY}][^\s\"'=#]*[ \t]*(?:#.*)?"
-# What begins a value of several lines, which are not looked at.
-_GOES_ON = r"(?m)\"\"\"|'''|[\[{,][ \t]*$"
-
-
-def not_run(data: UserData) -> str:
-    """Why cloud-init does not run user data as a script; empty if it does, or may.
-
-    It looks for what a part begins with behind blanks, writes it into a file as it is, and has the kernel run that
-    (https://github.com/canonical/cloud-init, handlers/__init__.py and shell_script.py). Old releases do not look behind
-    blanks, and run nothing. Line ends of Windows are replaced.
-    """
-    if data.format is UserDataFormat.SHELL and data.text[:1].isspace() and data.text.lstrip().startswith("#!"):
-        return "has a blank before #!"
-    start = data.text.lstrip().lower()
-    is_known = start.startswith(_STARTS) or "mime-version:" in start[:_HEADER]
-    return "" if data.format is not UserDataFormat.OTHER or is_known else "does not begin with #!"
-
-
-def not_toml(data: UserData) -> str:
-    """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
-    if data.format is not UserDataFormat.TOML or not data.complete or re.search(_GOES_ON, data.text):
-        return ""
-    lines = map(str.strip, data.text.splitlines())
-    return next((line for line in lines if re.fullmatch(_COMMAND, line) or re.fullmatch(_BARE, line)), "")
-
-
-def ends_early(data: UserData) -> bool:
-    """Whether a script that sets no cluster has one behind its end."""
-    before, named, _ = data.commands.partition(f"{_CLUSTER}=")
-    return bool(named) and re.search(r"(?m)^exit\b[ \t\d]*$", before) is not None
-
-
-def without_value(data: UserData) -> str:
-    """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
-    if data.format is not UserDataFormat.SHELL:
-        return ""
-    named, plain = re.findall(_FROM_VARIABLE, data.text), data.commands
-    is_only = len(named) == 1 == plain.count(f"{_CLUSTER}=") and not re.search(_SETS_VARIABLES, plain)
-    variable = named[0] if is_only else ""
-    is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
-    return "" if variable in _SET_ANYWAY or is_set else variable
+_NOT_READ = r"(?<!\$)\b(?:export[ \t]+ECS_CLUSTER=|ECS_CLUSTER[ \t]+=(?!=))[^\n;>|\"']*"

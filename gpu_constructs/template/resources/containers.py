@@ -35,7 +35,6 @@ from gpu_constructs.template.model import Reference, Resource, pattern_of, piece
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
-_OF_ECR = r"[0-9*]+\.dkr[.-]ecr\."
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = r"([0-9]{1,3})\.([0-9]{1,2})([af]?)"
 _NO_NAME = "unknown"
@@ -103,7 +102,7 @@ def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> d
     """
     pieces, logs = pieces_of(container.get("Image")), container.section("LogConfiguration")
     named = (isinstance(each, Reference) and index.find(each, "AWS::ECR::Repository") for each in pieces)
-    is_of_ecr = re.match(_OF_ECR, pattern_of(container.get("Image"))) or any(named)
+    is_of_ecr = re.match(r"[0-9*]+\.dkr[.-]ecr\.", pattern_of(container.get("Image"))) or any(named)
     found = dict.fromkeys(("ecr.api", "ecr.dkr", "s3") if is_of_ecr else (), True)
     is_blocking = logs.section("Options").text("mode") == "blocking"
     driver = logs.text("LogDriver") if logs.has("LogDriver") or not is_job else "awslogs"

@@ -59,7 +59,6 @@ _RUNS_OTHERS = (
 )
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
 _LOCAL_DISKS = r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\""
-_HOLDS_PARTS = r"(?i)(?:multipart|message)/"
 _IMAGES = r"/var/lib/(?:docker|containerd)\b|\bdata-root\b"
 _DECLARED = "text/x-shellscript"
 _NO_PROGRAM = rf"\s*(?!#!|## template:|{_GZIPPED}|{HOLE})\S"  # jinja and base64 may hide the line with #!
@@ -259,7 +258,7 @@ def _parts(text: str) -> list[str] | None:
     """A text, or those of an archive; None if it cannot be read. The parser goes as deep as parts hold parts."""
     if not _is_archive(text):
         return [text]
-    if len(re.findall(_HOLDS_PARTS, text)) > DEPTH:
+    if len(re.findall(r"(?i)(?:multipart|message)/", text)) > DEPTH:
         return None
     found: list[str] = []
     try:

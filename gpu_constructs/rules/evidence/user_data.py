@@ -1,4 +1,4 @@
-"""Shell scripts of user data: which lines are commands, which hosts come to them, and what do they do to the agent?"""
+"""User data: is it run, which lines are commands, which hosts come to them, and what do they do to the agent?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpu_constructs.facts.values import by_identity
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UserData
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, NAME_OF_DEPLOY, PIECE, UserData, UserDataFormat
 from gpu_constructs.placement.pool_profile import is_object_of_texts
 
 _HERE_DOCUMENT = r"<<-?[ \t]*[\"']?(\w+)"
@@ -204,3 +204,58 @@ def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
         if isinstance(written, str) and not is_object_of_texts(written):
             why = "which is no object of texts in JSON, with which the agent does not start"
             yield f"{variable}={written}", why, f"""'{variable}={{"name":"value"}}' in single quotes of the shell"""
+
+
+# What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
+_KNOWN_BY = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)
+_HEADER = 4096
+# The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
+_FROM_VARIABLE = r"(?m)^[^#\n]*\bECS_CLUSTER=[\"']?\$\{?([A-Za-z_][\w.]*(?:::\w+)?)\}?[\"']?(?=[\s;>|\"']|$)"
+# Commands that give variables values which the script does not show.
+_SETS_VARIABLES = r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s"
+_SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
+# A word and something that is neither "=" nor the next part of a key.
+_COMMAND = r"(?a)[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?"
+# A value that is a word without quotes; a name of the deploy never is in quotes.
+_BARE = rf"(?a)[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z{NAME_OF_DEPLOY}][^\s\"'=#]*[ \t]*(?:#.*)?"
+# What begins a value of several lines, which are not looked at.
+_GOES_ON = r"(?m)\"\"\"|'''|[\[{,][ \t]*$"
+
+
+def not_run(data: UserData) -> str:
+    """Why cloud-init does not run user data as a script; empty if it does, or may.
+
+    It looks for what a part begins with behind blanks, writes it into a file as it is, and has the kernel run that
+    (https://github.com/canonical/cloud-init, handlers/__init__.py and shell_script.py). Old releases do not look behind
+    blanks, and run nothing. Line ends of Windows are replaced.
+    """
+    if data.format is UserDataFormat.SHELL and data.text[:1].isspace() and data.text.lstrip().startswith("#!"):
+        return "has a blank before #!"
+    start = data.text.lstrip().lower()
+    is_known = start.startswith(_KNOWN_BY) or "mime-version:" in start[:_HEADER]
+    return "" if data.format is not UserDataFormat.OTHER or is_known else "does not begin with #!"
+
+
+def not_toml(data: UserData) -> str:
+    """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
+    if data.format is not UserDataFormat.TOML or not data.complete or re.search(_GOES_ON, data.text):
+        return ""
+    lines = map(str.strip, data.text.splitlines())
+    return next((line for line in lines if re.fullmatch(_COMMAND, line) or re.fullmatch(_BARE, line)), "")
+
+
+def ends_early(data: UserData) -> bool:
+    """Whether a script that sets no cluster has one behind its end."""
+    before, named, _ = data.commands.partition("ECS_CLUSTER=")
+    return bool(named) and re.search(r"(?m)^exit\b[ \t\d]*$", before) is not None
+
+
+def without_value(data: UserData) -> str:
+    """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
+    if data.format is not UserDataFormat.SHELL:
+        return ""
+    named, plain = re.findall(_FROM_VARIABLE, data.text), data.commands
+    is_only = len(named) == 1 == plain.count("ECS_CLUSTER=") and not re.search(_SETS_VARIABLES, plain)
+    variable = named[0] if is_only else ""
+    is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
+    return "" if variable in _SET_ANYWAY or is_set else variable
