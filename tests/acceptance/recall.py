@@ -89,9 +89,7 @@ def judged(expected: Expected) -> Judged:
 
 
 def _why_missed(expected: Expected, said: list[Finding]) -> str:
-    if not said:
-        return "not said"
-    return f"{said[0].rule} says it as {said[0].severity.value}, not as {expected.severity}"
+    return f"{said[0].rule} says it as {said[0].severity.value}, not as {expected.severity}" if said else "not said"
 
 
 def _where(named: list[Finding]) -> str:

@@ -197,8 +197,7 @@ def test_after_forty_whole_calls_a_directory_has_a_part_of_one_though_it_is_judg
 ) -> None:
     given: list[int] = []
 
-    def takes_all(world: World, asked: Asked) -> worlds._Answer:
-        del world, asked
+    def takes_all(*_: object) -> worlds._Answer:
         given.append(work().left)
         work().spend(STEPS)
         return worlds._Answer(report=worlds._NOTHING, beyond=frozenset({str(here / "nested")}))

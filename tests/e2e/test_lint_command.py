@@ -14,8 +14,10 @@ import pytest
 from cfnlint.config import ConfigMixIn
 from cfnlint.runner import Runner
 
+from tests.acceptance.recall import BROKEN, FOUND_BY_CFN_LINT
 from tests.checked_templates import BAD, GOOD
 from tests.cli.templates import template, written
+from tests.linting import found_by
 from tests.synthesis import ROOT
 
 PACK = "gpu_constructs.lint"
@@ -46,6 +48,15 @@ def test_a_configuration_file_may_name_the_pack(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "template.yaml").write_text(BAD)
     monkeypatch.chdir(tmp_path)
     assert "E9560" in {each.rule.id for each in Runner(ConfigMixIn(["template.yaml"])).run()}
+
+
+def test_it_finds_the_same_without_what_makes_it_faster_in_tests() -> None:
+    files = [*(BROKEN / each for each in FOUND_BY_CFN_LINT), *sorted(BROKEN.parent.glob("good/*.yaml"))[::40]]
+    command = (str(Path(sys.executable).with_name("cfn-lint")), "--format", "json", *map(str, files))
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    alone = [(each["Filename"], each["Rule"]["Id"], each["Message"]) for each in json.loads(ended.stdout)]
+    here = [(str(file), each.rule.id, each.message) for file in files for each in found_by(file.read_text())]
+    assert sorted(alone) == sorted(here)
 
 
 def test_the_line_of_the_page_says_what_each_of_the_two_leaves_to_the_other(tmp_path: Path) -> None:

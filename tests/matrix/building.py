@@ -200,8 +200,7 @@ def _batches(cases: Sequence[Case], *, is_deployed: bool) -> Iterator[list[Case]
 
 
 def _is_known(message: str) -> bool:
-    found = _REFUSED_TYPE.search(message)
-    return found is not None and found["type"] in NOT_OFFERED.get(found["region"], {})
+    return any(found["type"] in NOT_OFFERED.get(found["region"], {}) for found in _REFUSED_TYPE.finditer(message))
 
 
 def _shortened(message: str) -> str:

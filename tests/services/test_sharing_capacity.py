@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpu_constructs import GpuService, GpuTaskDefinition
 from gpu_constructs.fleet import Pool, StrategyItem, Unknown, Workload, known, total
 from gpu_constructs.placement.rollout import pool_needs, task_slots
-from gpu_constructs.services.deployment import Percentages, Sharer
+from gpu_constructs.services.deployment import Sharer
 from tests.examples import times
 from tests.placement.given import a_pool, a_task
 from tests.services.scaled_services import queue_of
@@ -38,12 +38,8 @@ class Service:
         needs = pool_needs(Workload(name="s", task=task, strategy=strategy))
         room = total(task_slots(task, each) for each in self.pools)
         self.sharer = Sharer(
-            needs=needs, copies=self.most, room=room, given=(None, None), least=self.least, write=_ignore
+            needs=needs, copies=self.most, room=room, given=(None, None), least=self.least, write=lambda _: None
         )
-
-
-def _ignore(percent: Percentages) -> None:
-    """Nothing is written anywhere."""
 
 
 def met(services: list[Service]) -> list[Service]:

@@ -126,7 +126,7 @@ def answered_client(service: str, config: Config) -> tuple[Any, list[Answering]]
     return made, answers
 
 
-QUOTA, SUBNETS, ROLE = "servicequotas:GetServiceQuota", "ec2:DescribeSubnets", "iam:GetRole"
+QUOTA, ROLE = "servicequotas:GetServiceQuota", "iam:GetRole"
 MINE = "123456789012"
 ARGUMENTS = {"ServiceCode": "ec2", "QuotaCode": "L-DB2E81BA"}
 

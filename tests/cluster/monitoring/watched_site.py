@@ -49,7 +49,8 @@ class Watched:
     def alarms(self) -> dict[str, dict[str, Any]]:
         """By their ids."""
         assert all(each.node.id == key for key, each in self.monitoring.alarms.items())
-        logical = {key: _logical_id(each) for key, each in self.monitoring.alarms.items()}
+        name_of: Any = cdk.Stack.of(self.monitoring).get_logical_id
+        logical = {key: name_of(each.node.default_child) for key, each in self.monitoring.alarms.items()}
         return {key: self.resources[each]["Properties"] for key, each in logical.items()}
 
     @property
@@ -74,10 +75,6 @@ class Watched:
 def watched() -> Watched:
     """The one that all files of tests read."""
     return Watched()
-
-
-def _logical_id(alarm: Any) -> str:
-    return str(cdk.Stack.of(alarm).get_logical_id(alarm.node.default_child))
 
 
 _CLUSTER = re.compile("ClusterC[0-9A-F]{7}")
