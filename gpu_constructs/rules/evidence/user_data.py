@@ -10,7 +10,9 @@ from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, NAME_OF_DEPLOY, PIECE, UserData, UserDataFormat
 from gpu_constructs.placement.pool_profile import is_object_of_texts
 
-_HERE_DOCUMENT = r"<<-?[ \t]*[\"']?(\w+)"
+_HERE_DOCUMENT = r"(?<!<)<<-?[ \t]*[\\\"']?(\w+)"
+# All of a line but the quote that it leaves open.
+_NO_QUOTE = r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|\s)#.*|[^'"]"""
 _OPENS = r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$"
 _CLOSES = r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]"
 _EXIT = r"exit\b[ \t\d]*(?:#.*)?"
@@ -35,8 +37,8 @@ class Command(NamedTuple):
 def commands(script: str) -> Sequence[Command]:
     """The commands of a script up to its end that it waits for, each character looked at once."""
     found: list[Command] = []
-    depth, opened, at, end = 0, 0, 0, ""
-    quoted = goes_on = stops = False
+    depth, opened, at, end, quote = 0, 0, 0, "", ""
+    goes_on = stops = False
     for line in script.splitlines(keepends=True):
         written, start, at = line.rstrip(), at, at + len(line)
         if end:
@@ -46,18 +48,18 @@ def commands(script: str) -> Sequence[Command]:
         stops = stops and re.match(_GOES_ON_AFTER_ERRORS, written) is None
         if not written or written.lstrip().startswith("#"):
             continue
-        here = re.search(_HERE_DOCUMENT, written)
-        end = here[1] if here and "<<<" not in written else ""
-        before = depth
+        end = "".join(re.findall(_HERE_DOCUMENT, written)[:1])
+        before, quoted = depth, quote
+        quote = re.sub(_NO_QUOTE, "", quote + written)[:1]
         depth = max(0, depth - len(re.findall(_CLOSES, written)) + len(re.findall(_OPENS, written)))
         opened = opened if before else len(found)
-        is_certain = not (depth or quoted or goes_on or line[0].isspace())
+        is_certain = not (depth or quoted or quote or goes_on or line[0].isspace())
         if is_certain and re.fullmatch(_EXIT, written):
             break
         found.append(Command(written, start, is_certain, stops and is_certain))
         if before and not depth and re.search(_IN_BACKGROUND, written):
             del found[opened:]
-        quoted, goes_on = quoted != written.count("'") % 2, written.endswith(("\\", "&&", "||", "|"))
+        goes_on = written.endswith(("\\", "&&", "||", "|"))
     return found
 
 
@@ -86,7 +88,7 @@ _NO_WORDS = r"(?:^|\s)#.*"
 _AGENT = r"(?:amazon-)?ecs(?:\.service)?"
 _PROGRAM = r"(?:/usr)?(?:/s?bin/)?(systemctl|service)"
 _CHANGE_NOTHING = frozenset({"--now", "-q", "--quiet", "-f", "--force", "--no-pager", "--no-ask-password"})
-_MAY_START = r"\b(?:enable|init|preset|reboot|shutdown|(?:re)?start|unmask)\b"
+_MAY_START = r"\b(?:enable|(?:tel)?init|isolate|kexec|preset|reboot|shutdown|(?:re)?start|unmask)\b"
 # Units of the agent that do not wait for cloud-init: changed ones, and those of the packages for other systems
 # (https://github.com/aws/amazon-ecs-agent, packaging/generic-deb-integrated and generic-rpm-integrated).
 _OTHER_UNIT = (
@@ -122,15 +124,16 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
 
 
 # https://docs.docker.com/engine/deprecated/: both are gone since Docker 23.0, and the images of AWS have 25.
-_GONE = r"(?:^|[\s\"'])(-g|--graph)[ =]"
+_GONE = (
+    r"(?m)^[ \t]*(?:sudo )?(?:echo|printf)[ \t][^#\n;&|\"]*\"?\bOPTIONS=\\?\"(?:[^\"\n]{0,500}\s)?(-g|--graph)[\s=]"
+    r"[^\"\n]{0,500}\"[^\n;&/]*(?:>|\btee(?: -a)?)[ \t]*/etc/sysconfig/docker(?=[\s;&]|$)"
+)
 
 
 def docker_option_that_is_gone(data: UserData) -> str:
     """An option that a script gives Docker, which it restarts, and with which it does not start; empty without one."""
     restarts = (each for each in data.scripts if "docker restart" in each or "restart docker" in each)
-    lines = (line for each in restarts if "sysconfig/docker" in each for line in each.splitlines())
-    options = (rest for before, _, rest in (line.partition("OPTIONS=") for line in lines) if "#" not in before)
-    return next((found[1] for each in options if (found := re.search(_GONE, each))), "")
+    return next((found[1] for each in restarts if (found := re.search(_GONE, each))), "")
 
 
 def _calls(script: str) -> Iterator[_Call]:
@@ -194,11 +197,8 @@ def kept_from_joining(data: UserData) -> Iterator[tuple[str, str, str]]:
     """
     name = data.get("ECS_CLUSTER")
     if isinstance(name, str) and re.fullmatch(r"([\"']).*\1", name):
-        yield (
-            f"ECS_CLUSTER={name}",
-            "where the quotes are a part of the name",
-            "ECS_CLUSTER without quotes around the name",
-        )
+        why = "where the quotes are a part of the name"
+        yield f"ECS_CLUSTER={name}", why, "ECS_CLUSTER without quotes around the name"
     for variable in (INSTANCE_ATTRIBUTES, "ECS_CONTAINER_INSTANCE_TAGS"):
         written = data.get(variable)
         if isinstance(written, str) and not is_object_of_texts(written):

@@ -240,7 +240,7 @@ def runs_to_its_end(pool: Pool) -> Problems:
             message=f"after {command} in the user data the agent does not start, {what}",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service at the end",
             property_name="UserData",
-            is_certain=is_stopped and _is_of_cloud_init(pool),
+            is_certain=is_stopped and pool.user_data.complete and _is_of_cloud_init(pool),
         )
     if pool.has_image_of_aws and (option := docker_option_that_is_gone(pool.user_data)):
         yield Problem(

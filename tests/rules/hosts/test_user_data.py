@@ -262,6 +262,7 @@ def test_amazon_linux_2_has_no_dnf(before: str, severity: Severity | None) -> No
 STARTS = ["enable --now ecs.service  # now", "enable docker ecs --now", "--now enable ecs", "-q restart docker ecs"]
 CALLS = ["/usr/bin/systemctl start", "sudo -E systemctl start >> /var/log/own 2>&1", "systemctl reload-or-restart"]
 DOCKER = ">> /etc/sysconfig/docker"
+OF_OTHERS = [f"echo 'A_OPTIONS=\"-g x\"' {DOCKER}", f"grep 'OPTIONS=\"-g x\"' {DOCKER}", "systemctl restart docker"]
 WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
 
 
@@ -273,28 +274,22 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         ([WAITS], Severity.ERROR),
         (["sleep 300 && systemctl start ecs"], Severity.WARNING),
         (["systemctl start docker || systemctl start ecs"], Severity.WARNING),
-        (
-            [
-                "systemctl mask ecs",
-                "(",
-                "  set +e",
-                "  systemctl unmask ecs",
-                "  systemctl start ecs",
-                ") > /log 2>&1 &",
-            ],
-            None,
-        ),
+        (["systemctl mask ecs", "(", "  systemctl unmask ecs", "  systemctl start ecs", ") > /log 2>&1 &"], None),
         ([f"{WAITS} &", "(sleep 9; systemctl start ecs; true) &", "systemctl start ecs --no-block"], None),
         (["systemctl is-active ecs; echo 'a; systemctl start ecs'; systemctl try-restart ecs"], None),
         (["dpkg -i amazon-ecs-init-latest.amd64.deb", "systemctl start ecs"], None),
+        (["apt-get install -y ecs-init", "systemctl start ecs"], None),
         (["systemctl mask ecs"], Severity.ERROR),
+        (["systemctl mask --now ecs"], Severity.ERROR),
         ([f"echo 'OPTIONS=\"-g /data\"' {DOCKER}", "service docker restart"], Severity.WARNING),
-        ([f"echo 'OPTIONS=\"--data-root /data-g -gx\"' {DOCKER}", "systemctl restart docker"], None),
+        ([f"echo 'OPTIONS=\"--data-root /data-g -gx\"' {DOCKER}; usermod -g a b", *OF_OTHERS], None),
         (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
         (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
         (["later() {", "  systemctl start ecs", "}"], Severity.WARNING),
         (["nohup bash -c '", "systemctl start ecs", "' &"], Severity.WARNING),
+        (['echo "#!/bin/bash', "# it's", "systemctl start ecs", '" > again.sh'], Severity.WARNING),
         (["cat > /usr/bin/again <<'EOF'", "systemctl restart ecs", "EOF"], None),
+        (["cat > /usr/bin/again <<\\EOF", "systemctl restart ecs", "EOF"], None),
         (["exit 0", "systemctl start ecs"], None),
         (["sed -i /cloud-final/d /usr/lib/systemd/system/ecs.service", "systemctl start ecs"], None),
         (["systemctl stop ecs docker"], Severity.ERROR),
@@ -303,6 +298,8 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         (["systemctl disable ecs.service"], Severity.WARNING),
         (["systemctl stop ecs", "mount /dev/nvme1n1 /data", "systemctl start --no-block ecs"], None),
         (["systemctl stop ecs", "reboot"], None),
+        (["systemctl stop ecs", "telinit 6"], None),
+        (["systemctl stop ecs", "bash /opt/configure.sh"], Severity.WARNING),
         (["if [ -f /golden ]; then", "systemctl stop ecs", "fi"], None),
         (["systemctl enable ecs"], None),
     ],
