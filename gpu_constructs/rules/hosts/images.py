@@ -31,7 +31,7 @@ from gpu_constructs.rules.hosts.undriven_types import (
 from gpu_constructs.rules.rule import Context, Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
-_OVERCOMMIT = "vm.overcommit_memory"
+_OVERCOMMIT = "overcommit_memory"
 
 
 @info(
@@ -111,12 +111,12 @@ def confirmed(pool: Pool) -> Problems:
             property_name=_PROPERTY,
         )
     needing = [each for each in pool.instance_types if each.name in NEED_OVERCOMMIT]
-    told = pool.user_data.text if pool.user_data.complete else ""
+    told = pool.user_data.commands.replace(f"vm.{_OVERCOMMIT}=0", "") if pool.user_data.complete else ""
     if needing and pool.operating_system is OperatingSystem.AMAZON_LINUX_2023 and told and _OVERCOMMIT not in told:
         yield Problem(
-            message=f"{or_list(needing)} runs tasks with GPUs on image {image.name} only with {_OVERCOMMIT}=1, which "
-            "the user data does not set",
-            fix=f"sysctl -w {_OVERCOMMIT}=1 in the user data, and in a file of /etc/sysctl.d for the next start",
+            message=f"{or_list(needing)} runs tasks with GPUs on image {image.name} only with vm.{_OVERCOMMIT}=1, "
+            "which the user data does not set",
+            fix=f"sysctl -w vm.{_OVERCOMMIT}=1 in the user data, and in a file of /etc/sysctl.d for the next start",
             property_name="UserData",
         )
 

@@ -89,16 +89,18 @@ def test_an_image_that_the_other_types_do_not_run_on_is_no_fix(
 
 
 @pytest.mark.parametrize(
-    ("type_name", "line", "rules"),
+    ("lines", "rules"),
     [
-        ("g6f.large", "echo ready", ["GPU004"]),
-        ("g6f.large", "sysctl -w vm.overcommit_memory=1", []),
-        ("g6f.large", "bash /opt/setup.sh", []),
+        ("echo ready", ["GPU004"]),
+        ("sysctl -w vm.overcommit_memory=0\n# vm.overcommit_memory=1", ["GPU004"]),
+        ("sysctl -w vm/overcommit_memory=1", []),
+        ("echo 1 > /proc/sys/vm/overcommit_memory", []),
+        ("bash /opt/setup.sh", []),
     ],
 )
-def test_the_smallest_host_with_a_part_of_a_gpu_overcommits_memory(type_name: str, line: str, rules: list[str]) -> None:
-    data = agent_settings(f"#!/bin/bash\n{line}\n", lambda _: None).data
-    assert list(asked(RULES, a_pool(type_name, user_data=data))) == rules
+def test_the_smallest_host_with_a_part_of_a_gpu_overcommits_memory(lines: str, rules: list[str]) -> None:
+    data = agent_settings(f"#!/bin/bash\n{lines}\n", lambda _: None).data
+    assert list(asked(RULES, a_pool("g6f.large", user_data=data))) == rules
 
 
 def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
