@@ -72,7 +72,7 @@ def test_a_deployment_that_failed_says_why() -> None:
         (cluster(host={"agentConnected": False}), False, "i-1 has an ECS agent that is not connected"),
         (cluster(host={"status": "DRAINING"}), False, "i-1 is DRAINING"),
         (cluster(host={"ec2InstanceId": "i-2"}), False, "0 of 1 hosts joined the cluster; i-1 did not"),
-        (cluster(group={"DesiredCapacity": None}), None, "the size of its group was not described"),
+        (cluster(group={"DesiredCapacity": "2"}), None, "the size of its group was not described"),
         (cluster(), True, "1 of 1 hosts joined the cluster"),
     ],
 )
