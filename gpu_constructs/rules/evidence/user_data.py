@@ -15,9 +15,7 @@ _HERE_DOCUMENT = r"(?<!<)<<-?[ \t]*[\\\"']?(\w+)"
 _NO_QUOTE = r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|\s)#.*|[^'"]"""
 _OPENS = r"^\s*(?:if|for|while|until|case|select)\b|[{(]\s*$"
 _CLOSES = r"(?:^|;)\s*(?:fi|done|esac)\b|^\s*[})]"
-_EXIT = r"exit\b[ \t\d]*(?:#.*)?"
 _STOPS_AT_ERRORS = r"#!\S*sh[ \t]+-[a-df-z]*e|set[ \t]+(?:-[a-df-z]*e|-o[ \t]+errexit)"
-_GOES_ON_AFTER_ERRORS = r"\s*set[ \t]+(?:\+[a-df-z]*e|\+o[ \t]+errexit)"
 
 
 class Command(NamedTuple):
@@ -45,7 +43,7 @@ def commands(script: str) -> Sequence[Command]:
             end = "" if written.strip() == end else end
             continue
         stops = stops or (not depth and re.match(_STOPS_AT_ERRORS, written) is not None)
-        stops = stops and re.match(_GOES_ON_AFTER_ERRORS, written) is None
+        stops = stops and re.match(r"\s*set[ \t]+\+(?:[a-df-z]*e|o[ \t]+errexit)", written) is None
         if not written or written.lstrip().startswith("#"):
             continue
         end = "".join(re.findall(_HERE_DOCUMENT, written)[:1])
@@ -54,10 +52,10 @@ def commands(script: str) -> Sequence[Command]:
         depth = max(0, depth - len(re.findall(_CLOSES, written)) + len(re.findall(_OPENS, written)))
         opened = opened if before else len(found)
         is_certain = not (depth or quoted or quote or goes_on or line[0].isspace())
-        if is_certain and re.fullmatch(_EXIT, written):
+        if is_certain and re.fullmatch(r"exit\b[ \t\d]*(?:#.*)?", written):
             break
         found.append(Command(written, start, is_certain, stops and is_certain))
-        if before and not depth and re.search(_IN_BACKGROUND, written):
+        if before and not depth and re.search(r"(?<!&)&$", written):
             del found[opened:]
         goes_on = written.endswith(("\\", "&&", "||", "|"))
     return found
@@ -83,12 +81,12 @@ _SUCCEEDS = (
     r"(?:sudo )?(?:true|systemctl (?:daemon-reload|(?:enable|(?:re)?start|stop|unmask) (?:docker|ecs)(?:\.service)?)"
     r"|service (?:docker|ecs) (?:re)?start)"
 )
-_IN_BACKGROUND = r"(?<!&)&$"
-_NO_WORDS = r"(?:^|\s)#.*"
 _AGENT = r"(?:amazon-)?ecs(?:\.service)?"
 _PROGRAM = r"(?:/usr)?(?:/s?bin/)?(systemctl|service)"
 _CHANGE_NOTHING = frozenset({"--now", "-q", "--quiet", "-f", "--force", "--no-pager", "--no-ask-password"})
-_MAY_START = r"\b(?:enable|(?:tel)?init|isolate|kexec|preset|reboot|shutdown|(?:re)?start|unmask)\b"
+# What starts the agent, or the host again, and base64, which may hold both; and what runs after the lines behind it.
+_MAY_START = r"\b(?:base64|enable|(?:tel)?init[ \t]+\d|isolate|kexec|preset|reboot|shutdown|(?:re)?start|unmask)\b"
+_RUNS_LATER = r"\btrap\b|\(\)|\bfunction\b|<<|\bcron|/systemd/|(?<![&>])&(?![&>])"
 # Units of the agent that do not wait for cloud-init: changed ones, and those of the packages for other systems
 # (https://github.com/aws/amazon-ecs-agent, packaging/generic-deb-integrated and generic-rpm-integrated).
 _OTHER_UNIT = (
@@ -101,11 +99,11 @@ _OTHER_UNIT = (
 def waits_for_agent(data: UserData) -> tuple[str, bool] | None:
     """The command of a script that starts the ECS agent and waits for it, and whether every host comes to it.
 
-    Scripts after which the unit of the agent may wait for nothing are left out.
+    None where the unit of the agent may wait for nothing after any part of the user data.
     """
-    scripts = (each for each in data.scripts if not re.search(_OTHER_UNIT, each))
-    found = [(each.said, each.is_certain) for script in scripts for each in _calls(script) if each.verb in _STARTS]
-    return min(found, key=lambda each: not each[1], default=None)
+    is_other = any(re.search(_OTHER_UNIT, each) for each in (data.text, *data.scripts))
+    calls = (each for script in data.scripts for each in _calls(script) if each.verb in _STARTS and not is_other)
+    return min(((each.said, each.is_certain) for each in calls), key=lambda each: not each[1], default=None)
 
 
 @by_identity(maxsize=1024)
@@ -113,12 +111,14 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
     """The command after which the ECS agent certainly does not start, and whether it does not even once.
 
     Its start is a job that waits for cloud-init, and one that conflicts with it takes its place (systemctl(1),
-    ``--job-mode=replace``).
+    ``--job-mode=replace``). Other parts, or the end of cloud-config, may start it whatever their place.
     """
+    everywhere = len(re.findall(_MAY_START, data.text))
     for script in data.scripts:
-        last_start = max((each.start() for each in re.finditer(_MAY_START, script)), default=0)
-        for each in _calls(script):
-            if each.is_certain and each.verb in _STOPS | {"disable"} and each.end > last_start:
+        starts = [each.start() for each in re.finditer(_MAY_START, script)]
+        is_in_order = len(starts) == everywhere and not (starts and re.search(_RUNS_LATER, script))
+        for each in _calls(script) if is_in_order else ():
+            if each.is_certain and each.verb in _STOPS | {"disable"} and each.end > max(starts, default=0):
                 return each.said, each.verb in _STOPS
     return None
 
@@ -144,7 +144,7 @@ def _calls(script: str) -> Iterator[_Call]:
 
 def _calls_of_line(command: Command) -> Iterator[_Call]:
     """The calls about the agent for which one line waits; those before ``&`` it leaves in the background."""
-    line, is_certain = re.sub(_NO_WORDS, "", command.line), command.is_certain
+    line, is_certain = re.sub(r"(?:^|\s)#.*", "", command.line), command.is_certain
     simple = list(re.finditer(_SIMPLE, line))
     starts = [*(each.start() for each in simple[1:]), len(line)]
     waiting: list[_Call] = []
