@@ -125,8 +125,8 @@ def keeps_agent_off(data: UserData) -> tuple[str, bool] | None:
 
 # https://docs.docker.com/engine/deprecated/: both are gone since Docker 23.0, and the images of AWS have 25.
 _GONE = (
-    r"(?m)^[ \t]*(?:sudo )?(?:echo|printf)[ \t][^#\n;&|\"]*\"?\bOPTIONS=\\?\"(?:[^\"\n]{0,500}\s)?(-g|--graph)[\s=]"
-    r"[^\"\n]{0,500}\"[^\n;&/]*(?:>|\btee(?: -a)?)[ \t]*/etc/sysconfig/docker(?=[\s;&]|$)"
+    r"(?m)^[ \t]*(?:sudo )?(?:(?:echo|printf) [^#\n;&|\"]*|sed -i [^#\n;&\"]*)\"?\bOPTIONS=\\?\"(?:[^\"\n]{0,500}\s)?"
+    r"(-g|--graph)[\s=][^\"\n]{0,500}\"(?:[^\n;&/]*(?:>|\btee(?: -a)?)|[|/,]g?')[ \t]*/etc/sysconfig/docker(?=[\s;&]|$)"
 )
 
 

@@ -287,6 +287,7 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         (["dpkg -i amazon-ecs-init-latest.amd64.deb", "systemctl start ecs"], None),
         (["apt-get install -y ecs-init", "systemctl start ecs"], None),
         ([f"echo 'OPTIONS=\"-g /data\"' {DOCKER}", "service docker restart"], Severity.WARNING),
+        (["sed -i 's|.*|OPTIONS=\"-g /a\"|' /etc/sysconfig/docker", "service docker restart"], Severity.WARNING),
         ([f"echo 'OPTIONS=\"--data-root /data-g -gx\"' {DOCKER}; usermod -g a b", *OF_OTHERS], None),
         (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
         (["if [ -d /scratch ]; then", "systemctl start ecs", "fi"], Severity.WARNING),
@@ -318,8 +319,6 @@ def test_a_script_that_waits_for_the_agent_or_after_which_it_never_starts_is_an_
 
 OF_DISKS = (user_data.has_local_disks,)
 
-PREPARES = UserData(local_disks=LocalDiskUse.SCRATCH)
-
 
 @pytest.mark.parametrize("changes", [{"has_unknown_types": True}, {"unknown_type_names": ("g9.xlarge",)}])
 def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
@@ -328,5 +327,6 @@ def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
 
 
 def test_disks_of_a_type_that_no_region_offers_are_not_known() -> None:
-    found = asked(OF_DISKS, a_pool("p3.2xlarge", "g3.4xlarge", "g6.xlarge", user_data=PREPARES))
+    prepares = UserData(local_disks=LocalDiskUse.SCRATCH)
+    found = asked(OF_DISKS, a_pool("p3.2xlarge", "g3.4xlarge", "g6.xlarge", user_data=prepares))
     assert "whether p3.2xlarge or g3.4xlarge has any is not in the recorded data" in found["GPU174"].message
