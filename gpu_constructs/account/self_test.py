@@ -84,7 +84,6 @@ _POLL_SECONDS = 10
 _LOG_SECONDS = 60
 """Seconds that the last lines of a log may take to arrive."""
 
-_LOG_PAGES = 100
 _DAYS_KEPT = 7
 _IF_DENIED = "gpu-constructs run-self-test --policy prints the policy"
 _NEEDED = frozenset({"ecs:ListContainerInstances", "ecs:DescribeContainerInstances"})
@@ -335,7 +334,7 @@ class _Run:
     def _events(self, stream: str) -> Iterator[str]:
         following: dict[str, Any] = {}
         size = 0
-        for _ in range(_LOG_PAGES):
+        for _ in range(100):
             token = following
             asked = {"logGroupName": FAMILY, "logStreamName": stream, "startFromHead": True, **token}
             try:

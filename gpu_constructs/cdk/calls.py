@@ -40,7 +40,6 @@ _IN_A_STACK = "self, where a Stack defines it"
 _WRONG_TYPE = r"(?s)type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead"
 # What jsii says of a value inside an argument before anything is made of it.
 _NOT_SENT = "SerializationError"
-_KEY = r"Key '(?P<key>[^']+)'"
 _MODULE = r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])"
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
 
@@ -127,7 +126,7 @@ def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[Non
         raise InvalidValueError("a value has a type that CDK cannot take") from None
     except RuntimeError as error:
         if _NOT_SENT in f"{error}{error.__cause__}":
-            wrong = re.search(_KEY, str(error))
+            wrong = re.search(r"Key '(?P<key>[^']+)'", str(error))
             where = f"{wrong['key']}: " if wrong else ""
             raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
         if _OUTSIDE in str(error):

@@ -25,7 +25,6 @@ from gpu_constructs.rules.finding import and_list, or_list
 from gpu_constructs.rules.scaling.managed_scaling import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
 
-_EXAMPLE_TYPES = 3
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -161,7 +160,7 @@ def _lines(
     fitting = alternatives(task)
     yield [("no hosts are defined for it in what was read", "warning")]
     if fitting:
-        yield [(f"instance types that it fits on: {or_list(fitting[:_EXAMPLE_TYPES])}", "")]
+        yield [(f"instance types that it fits on: {or_list(fitting[:3])}", "")]
 
 
 def _summary(answer: Answer, pools: Sequence[PoolAnswer]) -> str:

@@ -41,8 +41,6 @@ COMMANDS = {
 _UNREADABLE = 2
 _OPTION = methodcaller("startswith", "-")
 _NARROW = 80  # columns of a help text that is read in no terminal
-_INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
-_PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 _EXAMPLES = """\
 examples:
@@ -91,13 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         _leave_unwritten(sys.stdout)
-        return _PIPE_CLOSED
+        return 141  # 128 + SIGPIPE
     except OSError as error:
         _leave_unwritten(sys.stdout)
         say(f"cannot write the output: {error.strerror}")
         return _UNREADABLE
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return 130  # 128 + SIGINT, as a shell says it
     finally:
         try:
             sys.stderr.flush()

@@ -260,7 +260,6 @@ _FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("
 MOST_DEVICES = 1000
 """More GPUs or Neuron devices than any host has."""
 
-_CAPABILITY = r"([1-9][0-9]?)\.([0-9])"
 _MODEL = rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}"
 
 
@@ -344,7 +343,7 @@ def _capability(value: object) -> tuple[int, int] | None:
     match value:
         case [int(major), int(minor)] if whole_number(1, 99)(major) and whole_number(0, 9)(minor) is not None:
             return major, minor
-    written = re.fullmatch(_CAPABILITY, str(value)) if isinstance(value, (str, float)) else None
+    written = re.fullmatch(r"([1-9][0-9]?)\.([0-9])", str(value)) if isinstance(value, (str, float)) else None
     return (int(written[1]), int(written[2])) if written else None
 
 

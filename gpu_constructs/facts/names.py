@@ -51,7 +51,6 @@ https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 _DOCKER_HUB = r"(?:index\.|registry-1\.)?docker\.io/"
 _LETTERS_AND_GENERATION = r"([a-z]{1,20})([0-9]{0,3})"
 _MOST = 3
-_ALIKE = 0.8
 
 
 class ImageName(NamedTuple):
@@ -124,7 +123,7 @@ def nearest_types(wanted: str, families: Mapping[str, Sequence[str]]) -> tuple[s
         families_near = nearest_families(before, families)
         near = {each: get_close_matches(f"{each}.{size}", families[each], n=1) for each in families_near}
         return tuple((found or families[each])[0] for each, found in near.items())
-    return tuple(get_close_matches(wanted, [each for names in families.values() for each in names], cutoff=_ALIKE))
+    return tuple(get_close_matches(wanted, [each for names in families.values() for each in names], cutoff=0.8))
 
 
 def _distance(wanted: str, family: str) -> tuple[float, int, str]:

@@ -20,7 +20,6 @@ from gpu_constructs.facts.values import dataclass
 _DAY = r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60}"
 _NUMBER = r"(0|[1-9][0-9]{0,3})"
 _BOTTLEROCKET = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-[0-9a-f]{{1,40}})?"
-_KERNEL = r"-kernel-[0-9.]{1,8}-"
 
 Number = tuple[int, ...]
 """A release as numbers that are in order: (20260922,) or (1, 66, 0)."""
@@ -141,7 +140,7 @@ def _is_named_as(known: str, release: str) -> bool:
     if day is None:
         return False
     before, after = known[: day.start(1)], known[day.end(1) :]
-    others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, re.split(_KERNEL, after)))
+    others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, re.split(r"-kernel-[0-9.]{1,8}-", after)))
     return re.fullmatch(f"{re.escape(before)}20[0-9]{{6}}{others}", release) is not None
 
 

@@ -188,7 +188,7 @@ class ServerFacts:
                 return f"{option} without a value", f"a value after {option}"
         for option, _, value in (each.partition(" ") for each in words):
             if value and re.fullmatch(r"--[^=]+", option):
-                return f"{option} and its value as one text", f"two texts, {option!r} and {value!r}"
+                return f"{option} and its value as one text", f"two texts, {option!r} and its value"
         return None
 
 

@@ -18,14 +18,12 @@ NAME_OF_DEPLOY = "…"
 PIECE = "\ue000"
 """Stands in the text of user data for a piece of which nothing is known."""
 
-_COMMENT = r"(?m)^[ \t]*#.*$"
-_PROXY = r"(?i)https?[_-]proxy"
 _LEAST_ROOM = 2  # on a network card, with the primary interface
 
 
 def without_comments(text: str) -> str:
     """A text without the lines that are comments."""
-    return re.sub(_COMMENT, "", text)
+    return re.sub(r"(?m)^[ \t]*#.*$", "", text)
 
 
 class UserDataFormat(Enum):
@@ -93,7 +91,7 @@ class UserData:
     @property
     def names_proxy(self) -> bool:
         """Whether it speaks of a proxy, through which its hosts reach what they have no route to."""
-        return re.search(_PROXY, self.text) is not None
+        return re.search(r"(?i)https?[_-]proxy", self.text) is not None
 
     def lacks_attribute(self, name: str) -> bool:
         """Whether it certainly does not set a custom attribute, which only a call of PutAttributes may then."""

@@ -83,7 +83,6 @@ class Origin:
         return replace(self, path=(*self.path, *path), line=self.line if line is None else line)
 
 
-_ID = r"subnet-[0-9a-f]{8,17}"
 # What CDK writes until its command line has looked the zones up: ``dummy1a`` and so on (aws-cdk-lib/core/lib/stack.ts).
 _NOT_LOOKED_UP = "dummy"
 
@@ -141,7 +140,7 @@ class WayOut:
 
 def written_subnet_id(text: object) -> str | None:
     """The id of a subnet as written; None for anything else, such as what stands for one until it is looked up."""
-    return text if isinstance(text, str) and re.fullmatch(_ID, text) else None
+    return text if isinstance(text, str) and re.fullmatch(r"subnet-[0-9a-f]{8,17}", text) else None
 
 
 def written_zone(text: object) -> str | None:

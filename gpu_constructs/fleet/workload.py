@@ -90,7 +90,8 @@ class Workload:
             written; only templates say so.
         variables: What its overrides set: the container, the variable and its value, which is the part that is known
             where a state of Step Functions adds to it; only templates say so.
-        commands: Containers whose command it overrides; only templates say so.
+        commands: Containers whose command it overrides, or may; only templates say so.
+        defined: The task definition that it runs with overrides, also where `task` is not known; only templates say so.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Workload:
     overrides_others: tuple[tuple[str, Origin], ...] = ()
     variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
     commands: frozenset[str] = field(default=frozenset(), compare=False)
+    defined: Task | None = field(default=None, compare=False, repr=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -253,7 +255,6 @@ _Thing = TypeVar("_Thing", Pool, Task)
 # The hash of the construct's path that CDK appends to a logical id, and what constructs call their own parts.
 _SUFFIX = r"(?:(?:Provider|Group|ASG|TaskDef|Resource)*[0-9A-F]{8})?$"
 _MOST_NAMED = 5
-_MOST_NEAR = 3
 
 
 def find_task(tasks: Sequence[Task], name: str, *, argument: str = "task") -> Task:
@@ -295,7 +296,7 @@ def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
         known = (*_names(thing), *(each.name for each in held))
         return max(SequenceMatcher(None, wanted, each.lower()[:LABEL]).ratio() for each in known)
 
-    return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:_MOST_NEAR])
+    return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:3])
 
 
 def _ends_with(thing: Pool | Task, name: str) -> bool:

@@ -47,9 +47,6 @@ HELD_SECONDS = 12 * 3600
 """How long SQS keeps a message from others after it was received:
 https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-visibility-timeout.html"""
 
-_KEPT_DAYS = 14
-_QUIET_MINUTES = 5
-_QUIET_PERIODS = 3
 _MARGIN_SECONDS = 600
 # Until ListExecutions has what began before.
 _SETTLE_SECONDS = 5
@@ -187,7 +184,7 @@ def require_queue(scope: Construct, queue: sqs.IQueue, failed: sqs.IQueue | None
 
 def kept(scope: Construct, construct_id: str) -> sqs.Queue:
     """Defines a queue that keeps for two weeks what went wrong."""
-    return sqs.Queue(scope, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
+    return sqs.Queue(scope, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(14))
 
 
 def from_queue(
@@ -241,7 +238,7 @@ def from_queue(
 
 def _alarm(scope: Construct, name: str, queue: sqs.IQueue, max_age: cdk.Duration | None) -> cloudwatch.Alarm:
     """For messages that wait while no job runs; with an age, for one that is older, its job included."""
-    period = cdk.Duration.minutes(_QUIET_MINUTES)
+    period = cdk.Duration.minutes(5)
     counted: dict[str, cloudwatch.IMetric] = {
         "waiting": queue.metric_approximate_number_of_messages_visible(period=period, statistic="Minimum"),
         "held": queue.metric_approximate_number_of_messages_not_visible(period=period, statistic="Maximum"),
@@ -255,7 +252,7 @@ def _alarm(scope: Construct, name: str, queue: sqs.IQueue, max_age: cdk.Duration
         alarm_description="Messages wait, and no job is started for them",
         metric=idle if max_age is None else queue.metric_approximate_age_of_oldest_message(),
         threshold=0 if max_age is None else max_age.to_seconds(),
-        evaluation_periods=_QUIET_PERIODS if max_age is None else 1,
+        evaluation_periods=3 if max_age is None else 1,
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )

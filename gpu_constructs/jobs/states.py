@@ -40,7 +40,6 @@ https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
 _GROUP = "States.Format('job:{}', $$.Execution.Name)"
 # A task's description has some 3 KB, and up to 8,192 characters of overrides, with quotes that are escaped again.
 _TASKS_OF_PAGE = 16
-_SOON_SECONDS = 5
 # The long one where the cluster has no room for one more task that waits: 500 may (quota L-B7718569).
 _PAUSES = {"Pause": 60, "LongPause": 600}
 # Stopping the task, and the states in between.
@@ -212,7 +211,7 @@ def _stop_tasks(run: JobRun) -> State:
             "Next": "FindOthers",
         },
         # From the first page: what was stopped is in the list no more, and pages are others than they were.
-        "FindOthers": {"Type": "Wait", "Seconds": _SOON_SECONDS, "Next": "FindTasks"},
+        "FindOthers": {"Type": "Wait", "Seconds": 5, "Next": "FindTasks"},
         failed: fail_state(failed, f"{words}, and its tasks could not be stopped: {{}}", "$.notStopped.Cause"),
     }
 

@@ -44,14 +44,13 @@ def cost_of(pool: Pool, hosts: int) -> Cost | None:
     return Cost(usd_per_hour, f"{text} ({hosts} {price.instance_type}, {what}, {price.region}, {price.day})")
 
 
-_NEVER_ABOVE = "BEST_FIT"
 _TYPE_EC2 = BOUGHT_IN_ADVANCE | {PurchaseOption.ON_DEMAND}
 """How hosts are bought whose Type is ``EC2``, and not ``SPOT``."""
 
 
 def may_exceed_limit(pool: Pool) -> bool:
     """Whether its last host may go above MaxvCpus: with every strategy but ``BEST_FIT``, and on Spot with that too."""
-    return pool.allocation != _NEVER_ABOVE or pool.bought.option not in _TYPE_EC2
+    return pool.allocation != "BEST_FIT" or pool.bought.option not in _TYPE_EC2
 
 
 def full_hosts(pool: Pool) -> int | Unknown:

@@ -50,7 +50,8 @@ class Context:
     @cached_property
     def tasks_as_run(self) -> tuple[Task, ...]:
         """Every task once, as all that runs it leaves it."""
-        runs = grouped((each.task.name, each) for each in self.fleet.workloads if each.task is not None)
+        run = ((each.task or each.defined, each) for each in self.fleet.workloads)
+        runs = grouped((task.name, each) for task, each in run if task is not None)
         return tuple(as_run(each, runs.get(each.name, ())) for each in self.tasks)
 
     def section(self, thing: Pool | Task | Workload) -> Section | None:

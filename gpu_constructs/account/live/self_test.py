@@ -48,7 +48,6 @@ echo "END"
 
 _MEMORY = re.compile(r"<fb_memory_usage>\s*<total>(\d{1,8}) MiB</total>")
 _LINKS = re.compile(r"^GPU\d{1,3}\t(.+)$", re.MULTILINE)
-_ITSELF = "X"
 _PAIR = 2
 _MEMORY_MIB = 4096
 _SHARED_MIB = 1024
@@ -237,7 +236,7 @@ def read_self_test(log: str) -> SelfTest:
     return SelfTest(
         memory_mib=tuple(memory),
         cuda=int(cuda[1]) if cuda else None,
-        links=tuple(each for each in cells if each and each != _ITSELF),
+        links=tuple(each for each in cells if each and each != "X"),
         bus_gbps=max((float(each[name]) for each in rows for name in ("out", "into")), default=None),
         wrong=sum(int(float(each[name])) for each in rows for name in ("wrong", "wrong_in") if each[name] != "N/A"),
         failure=found[0] if (found := _FAILED.search(log)) else "",

@@ -11,8 +11,6 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.rules.finding import or_list
 
 _MOST_NAMES = 3
-_COMPARED = 1_000
-_ALIKE = 0.6
 _LEAST_LETTERS = 3
 _ENDS = {"RUNNING": 1, "STOPPED": 2}
 _COMPUTED = "computedDesiredCount"
@@ -76,7 +74,7 @@ def described_as(answers: Answers, name: str) -> Thing:
         there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
         there = [brief(each, NAME) for each in there if each]
-        nearest = tuple(get_close_matches(name[:NAME], there[:_COMPARED], n=_MOST_NAMES, cutoff=_ALIKE))
+        nearest = tuple(get_close_matches(name[:NAME], there[:1_000], n=_MOST_NAMES))
         raise UnknownNameError(
             f"no service and no task is called {shown(name)}",
             argument="NAME",

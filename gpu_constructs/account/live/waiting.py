@@ -27,8 +27,6 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.finding import and_list
 
-_MOST_EVENTS = 3
-_MOST_REASONS = 3
 _AS_WANTED = "Scaling activity initiated by"
 """Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""
 
@@ -117,7 +115,7 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
             replace(each, fix=in_region(each.fix, region))
             for each in sorted(causes, key=lambda each: _ORDER[each.layer])
         ),
-        events=tuple(text(each, "message") for each in things(subject.described, "events")[:_MOST_EVENTS]),
+        events=tuple(text(each, "message") for each in things(subject.described, "events")[:3]),
         not_looked_at=tuple(_without_group(answers, subject)),
     )
 
@@ -291,7 +289,7 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
         if text(each, "lastStatus") == "STOPPED"
         and not (subject.kind == "service" and text(each, "stoppedReason").startswith(_AS_WANTED))
     ]
-    for reason, count in Counter(map(why_stopped, stopped)).most_common(_MOST_REASONS):
+    for reason, count in Counter(map(why_stopped, stopped)).most_common(3):
         if reason:
             of_reason = [each for each in stopped if why_stopped(each) == reason]
             on = [hosts[arn] for each in of_reason if (arn := text(each, "containerInstanceArn")) in hosts]

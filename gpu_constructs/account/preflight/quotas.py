@@ -32,7 +32,6 @@ _WAYS = {"": _ON_DEMAND, "spot": "spot"}
 # CloudFormation tags what it makes, and a group passes its tags on to its instances.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-resource-tags.html
 _STACK, _LOGICAL_ID = "aws:cloudformation:stack-name", "aws:cloudformation:logical-id"
-_LETTERS = re.compile(r"[a-z]+")
 _NOT_COUNTED = "the hosts that run now are not counted"
 
 
@@ -180,7 +179,7 @@ def _of(name: str, counted: Counted) -> bool:
 
 
 def _letters(name: str) -> str:
-    found = _LETTERS.match(name)
+    found = re.match(r"[a-z]+", name)
     return found[0] if found else ""
 
 

@@ -20,8 +20,6 @@ from gpu_constructs.facts.values import dataclass
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns
 
-_PAGE = "docs/monitoring.md"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAlarm:
@@ -42,7 +40,7 @@ class PlannedAlarm:
     @property
     def description(self) -> str:
         """What people read when it goes off."""
-        page = f"{_PAGE}#{self.says.lower().replace(' ', '-').replace(',', '')}"
+        page = f"docs/monitoring.md#{self.says.lower().replace(' ', '-').replace(',', '')}"
         return f"{self.says} ({self.whose}). {self.runbook} More: gpu_constructs, {page}.{self.where}"
 
 

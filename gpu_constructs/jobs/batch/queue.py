@@ -37,8 +37,6 @@ from gpu_constructs.rules.evidence import torchrun
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
-_UPDATE_MINUTES = 30
-_STUCK = 1800
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
@@ -161,7 +159,7 @@ class GpuBatchQueue(Construct):
         super().__init__(scope, construct_id)
         self.hosts: QueueHosts = QueueHosts(self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
         _ = self.hosts.instance_profile, self.hosts.security_group
-        minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
+        minutes = 30 if update_timeout is None else update_timeout.to_minutes()
         self.environments: tuple[BatchEnvironment, ...] = tuple(
             BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
         )
@@ -262,7 +260,7 @@ class GpuBatchQueue(Construct):
             stuck_after: How long a job may be first while none has a host, five minutes to a day. By default 30
                 minutes, in which the hosts of every type start. The alarm goes off up to as long after that.
         """
-        number = whole_seconds("stuck_after", stuck_after or seconds_of(_STUCK), smallest=300, largest=_LONGEST_WAIT)
+        number = whole_seconds("stuck_after", stuck_after or seconds_of(1800), smallest=300, largest=_LONGEST_WAIT)
         if isinstance(number, Unknown) or number % 60:
             raise InvalidValueError(
                 "the looks at a queue are so many whole minutes apart, which is written at synth",

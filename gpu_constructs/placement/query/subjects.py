@@ -172,7 +172,6 @@ _LEXEME = r"""(?x)
     )
     (?P<repeat> (?: [*+?] | \{[0-9]{1,3}(?:,[0-9]{0,3})?\} ) \?? )?
     """
-_GREEDY = r"[*+?]|\{.*\}"
 _MOST_GROUPS = 40
 _MOST_WAYS = 1 << 17
 """Ways to match one value, at most: two repetitions without end, and some alternatives. Each takes some 10 ns."""
@@ -230,7 +229,7 @@ def _tokens(pattern: str) -> tuple[list[tuple[str, str]], int]:
     at = 0
     while found := re.compile(_LEXEME).match(pattern, at):
         part, repeat = found["part"], found["repeat"] or ""
-        is_possessive = part == "+" and tokens and re.fullmatch(_GREEDY, tokens[-1][1])
+        is_possessive = part == "+" and tokens and re.fullmatch(r"[*+?]|\{.*\}", tokens[-1][1])
         if is_possessive or (part == ")" and repeat not in {"", "?", "??"}) or (part in "(|" and repeat[:1] == "{"):
             break
         tokens.append((part, repeat))

@@ -110,7 +110,7 @@ def has_one_type(context: Context) -> Problems:
 def _on_small_nodes(task: Task, named: InstanceType) -> Problems:
     """A job on nodes of a type that has less than they ask for, where no file says more of its hosts."""
     asked = (
-        ("GPUs", task.least_gpus, named.gpus),
+        (f"GPU{'s' * (task.least_gpus > 1)}", task.least_gpus, named.gpus or int(named.is_fractional)),
         ("vCPUs", known(task.cpu, otherwise=0) // CPU_UNITS_PER_VCPU, named.vcpus),
         ("MiB of memory", known(task.memory_mib, otherwise=0), named.memory_mib),
     )
@@ -216,7 +216,8 @@ def says_what_ends_a_job(context: Context) -> Problems:
             )
     for run in context.fleet.submissions:
         is_repeated = run.starter in _BY_TARGET and isinstance(run.attempts, int) and run.attempts > 1
-        if is_repeated and run.task is not None and _conditions(context, run.task):
+        conditions = _conditions(context, run.task) if is_repeated and run.task is not None else ()
+        if run.task is not None and any(str(each.text("Action")).upper() == "EXIT" for each in conditions):
             # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_BatchParameters.html
             yield Problem(
                 about=run,

@@ -198,7 +198,7 @@ def _of_path(target: Target) -> Problems:
     """A health check of a path that the server of the container answers with an error."""
     container, group = target.container, None if target.group is None else Section.of(target.group, [])
     server = None if container is None else server_of_entry_point(container)
-    if container is None or server is None or group is None:
+    if container is None or server is None or group is None or "--middleware" in f"{container.command}":
         return
     path, matched = group.text("HealthCheckPath") or "/", group.section("Matcher").get("HttpCode")
     is_http = (group.text("HealthCheckProtocol") or group.text("Protocol")) in {"HTTP", "HTTPS"}

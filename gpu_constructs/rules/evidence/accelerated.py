@@ -66,9 +66,11 @@ def failing_pairs(
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
+    as_they_run = {each.name: each for each in context.tasks_as_run}
     for route in context.routed(lambda task: any(map(known, task.containers))):
         hosts = [each for each in route.destinations if each.types]
-        run = as_run(route.task, () if route.workload is None else (route.workload,))
+        by_none = as_they_run.get(route.task.name, route.task)  # of its definition, or as it is submitted
+        run = by_none if route.workload is None else as_run(route.task, (route.workload,))
         for container, found in zip(route.task.containers, map(known, run.containers), strict=True):
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from gpu_constructs.facts.model_memory import ModelMemory, served
@@ -24,9 +24,10 @@ _VARIABLE = r"\$|^Ref::"  # of a shell, of ECS or of a job of AWS Batch: it may 
 SHELLS = frozenset({"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env"})
 # Tags of these repositories that start something else, such as trtllm of TGI and sagemaker of AWS, at other ports.
 _OTHER_START = r"sagemaker|rayserve|trtllm|llamacpp|neuron|gaudi"
-# Any other port, as -p of text-generation-inference; a socket of vLLM; Triton for Vertex AI or SageMaker, at port 8080.
-_OPENING = r"(?s)-p\d*|--uds|--allow-.*|.*\bports?\b.*"
+# Another port, as -p of text-generation-inference; a socket of vLLM or no HTTP; Triton for Vertex AI, SageMaker: 8080.
+_OPENING = r"(?s)-p\d*|--uds|--headless|--grpc|--help|--version|--allow-.*|.*\bports?\b.*"
 NUMBER = r"[0-9]{1,5}"
+_LOOPBACK = ("127.", "localhost", "::1")  # how such addresses begin
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - as commands of servers in containers have it
 # Of NIM: NIM_HEALTH_PORT opens another port, and SageMaker, at 8080, may be served instead.
 _OTHER_PORT = "PORT|SAGEMAKER"
@@ -34,6 +35,7 @@ _OTHER_PORT = "PORT|SAGEMAKER"
 UNREAD = r"[#'\"`<(\[{]|\|\||(?<![&>])&(?![&>])|\b(?:case|echo|exit|for|if|printf|ray|ssh|until|while)\s"
 # $(NAME) is a form of Kubernetes; ECS replaces none in Command.
 _REFERENCE = r"(?:--[\w-]+=)?\$(?:\{\w+\}|\(\w+\)|[A-Za-z_]\w*)"
+_CONCEALED = r"(?i)--[\w-]*(?:key|token|secret|password)"  # what follows may begin with $ itself, and is never printed
 _BOUND = r"([A-Za-z0-9.-]{0,255})(?::([0-9]{1,5}))?"  # an address, a port or both, without a scheme
 # What any image has: Triton starts with a directory that is empty, and ends where there is none ("failed to stat file",
 # https://github.com/triton-inference-server/server/issues/1931); its own is in /opt, as build.py there says.
@@ -104,7 +106,8 @@ def refused_at(container: Container) -> Mistake | None:
         return Mistake(what, f"no {first}, or another entry point for it")
     if refused := server.refuses(words):
         return Mistake(f"has in Command {refused[0]}, and ends at it", refused[1])
-    if directory and not re.fullmatch(_OF_IMAGES, directory) and not container.relations.may_mount(directory):
+    is_there = container.relations.may_mount(directory) or "--exit-on-error" in arguments_in(words)
+    if directory and not re.fullmatch(_OF_IMAGES, directory) and not is_there:
         other = "an s3:// address" if f"{server.model}".startswith("/") else "a model of Hugging Face"
         what = f"names in Command the model {directory}, where no volume is mounted, and ends"
         return Mistake(what, f"a volume that is mounted at {directory}, or {other}")
@@ -113,9 +116,12 @@ def refused_at(container: Container) -> Mistake | None:
 
 def not_replaced(container: Container) -> Mistake | None:
     """A variable in Command of a server that is started without a shell; None without one."""
-    server, words = server_of_entry_point(container), [*map(str, container.command)]
-    found = next((each for each in words if re.fullmatch(_REFERENCE, each)), "")
-    if not found or server is None or not server.is_strict or words[0] in SHELLS:
+    server, words = server_of_entry_point(container), tuple(map(str, container.command))
+    if server is None or not server.is_strict or not (server.entry_point or _starts_server(server, words)):
+        return None
+    named = (each for each in pairwise(("", *words)) if not any(re.match(_CONCEALED, word) for word in each))
+    found = next((each for _, each in named if re.fullmatch(_REFERENCE, each)), "")
+    if not found or words[0] in SHELLS:
         return None
     what = f"has in Command {found}, which no shell replaces: the server gets it as it is"
     return Mistake(what, "the value itself, or EntryPoint sh -c and the whole command as one text")
@@ -148,14 +154,14 @@ def listens_elsewhere(container: Container, port: int) -> Elsewhere | None:
     if port not in bound.ports:
         at, fix = bound.ports[0], bound.to_move.format(port=port)
         return Elsewhere(f"listens at port {at}", f"{fix}, or ContainerPort {at}", bound.property_name)
-    is_alone = port == bound.ports[0] and bound.address in {"127.0.0.1", "localhost", "::1"}
+    is_alone = port == bound.ports[0] and f"{bound.address}".startswith(_LOOPBACK)
     return Elsewhere(f"listens at {bound.address} alone", bound.to_open, bound.property_name) if is_alone else None
 
 
 def port_of(container: Container) -> int | None:
-    """The port at which its server listens, the first of several; None where that is not certain."""
+    """The port at which others reach its server, the first of several; None where that is not certain."""
     bound = _bound_by(container)
-    return None if bound is None else bound.ports[0]
+    return None if bound is None or f"{bound.address}".startswith(_LOOPBACK) else bound.ports[0]
 
 
 class _Bound(NamedTuple):

@@ -46,7 +46,6 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
 _ASKED = "no constraint: a task that asks for GPUs is placed on hosts that have them"
 _FAMILY = r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?"
 _NEAR = 0.6
-_ONE_LETTER = 0.95
 _MOST_DOUBTS = 5
 """Doubts about one expression that are reported at once."""
 
@@ -208,7 +207,7 @@ def _slips(expression: str) -> tuple[str, ...]:
     """Attributes of no host that about one letter tells from a built-in one, which every host has to have."""
     names = (each for each in required_attributes(expression) if each.startswith("ecs.") and len(each) < NAME)
     others = (each for each in names if each not in BUILT_IN_ATTRIBUTES)
-    return tuple([each for each in others if get_close_matches(each, BUILT_IN_ATTRIBUTES, n=1, cutoff=_ONE_LETTER)])
+    return tuple([each for each in others if get_close_matches(each, BUILT_IN_ATTRIBUTES, n=1, cutoff=0.95)])
 
 
 def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
 from gpu_constructs.facts.values import grouped
-from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown, known, total
+from gpu_constructs.fleet import RESERVED_TCP, UNKNOWN, Task, Unknown, known, total
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.reach import Share, readings
@@ -218,7 +218,7 @@ def _of_copies(context: Context) -> Problems:
             )
 
 
-_ENDED = frozenset({"COMPLETE", "SUCCESS"})  # conditions of a container that waits for another to end
+_ENDED = frozenset({"COMPLETE", "SUCCESS", UNKNOWN})  # conditions of a container that may wait for another to end
 
 
 @error(

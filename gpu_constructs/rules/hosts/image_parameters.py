@@ -44,8 +44,6 @@ _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _PLAIN_BOTTLEROCKET = rf"{_BOTTLEROCKET}\d+(?:-fips)?/"
-_NEAR = 0.6
-_MOST_NAMES = 5
 _OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
 _WINDOWS = "a Windows image, and the ECS agent hands out GPUs on Linux only"
 # By how their names begin, the public parameters of images that have neither the ECS agent nor what GPU tasks need.
@@ -187,7 +185,7 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
-    names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
+    names = get_close_matches(folder[:LABEL], images_by_folder(), n=5)
     images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool), *filter(is_supported, IMAGES)]
     # The user data of Bottlerocket is TOML, which Amazon Linux does not read.
     system = _BOTTLEROCKET if folder.startswith(_BOTTLEROCKET) else ""

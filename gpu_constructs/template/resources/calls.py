@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
+from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Unknown, Workload
 from gpu_constructs.template.model import JOB_RUN, TASK_RUN, Resource, Text, Value, end_of, pieces_of
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
@@ -146,7 +146,8 @@ def _input(target: Section) -> Section:
     template = transformer.get("InputTemplate") if target.has("InputTransformer") else None
     written = target.get("Input") if template is None else template
     request = None if written is None else object_in(written, {})
-    changes: Value = {} if request is None and not _may_resize(written) else UNKNOWN
+    unread: Value = {} if written is None and not target.has("InputPath") else {"ContainerOverrides": UNKNOWN}
+    changes = UNKNOWN if request is None and _may_resize(written) else unread
     if request is not None:  # unknown is what the event says
         changes = each_text(
             request,
@@ -182,15 +183,15 @@ def workload_of(call: Call, name: str, services: Services) -> Workload:
     # EventBridge writes some words in another way than the API.
     written = network.section("AwsVpcConfiguration" if network.has("AwsVpcConfiguration") else "AwsvpcConfiguration")
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
-    task = services.task(given(request.get("TaskDefinitionArn"), request.get("TaskDefinition")), place)
-    overridden = call.overrides.sections("ContainerOverrides")
+    defined = services.task(given(request.get("TaskDefinitionArn"), request.get("TaskDefinition")), place)
     copies = request.integer("TaskCount" if request.has("TaskCount") else "Count")
     return Workload(
         name=name,
-        task=_overridden(task, call.overrides),
-        overrides_others=_others(task, call.overrides),
+        task=_overridden(defined, call.overrides),
+        defined=defined,
+        overrides_others=_others(defined, call.overrides),
         variables=tuple(_variables(call.overrides)),
-        commands=frozenset(f"{each.text('Name')}" for each in overridden if each.has("Command")),
+        commands=frozenset(_commands(defined, call.overrides)),
         starter=call.starter,
         cluster=cluster,
         strategy=strategy,
@@ -212,6 +213,14 @@ def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], 
     names = {each.name for each in task.containers}
     found = ((each.text("Name"), each.origin) for each in overrides.sections("ContainerOverrides"))
     return tuple((name, origin) for name, origin in found if isinstance(name, str) and name not in names)
+
+
+def _commands(task: Task | None, overrides: Section) -> Iterator[str]:
+    """Containers whose command it overrides, or may override; also those whose variables only the run knows."""
+    for each in overrides.sections("ContainerOverrides"):
+        name, is_open = each.text("Name"), isinstance(each.get("Environment"), Unknown)
+        names = {of.name for of in (() if task is None else task.containers) if name in {of.name, UNKNOWN}}
+        yield from names if is_open or isinstance(name, Unknown) or each.has("Command") else ()
 
 
 def _variables(overrides: Section) -> Iterator[tuple[str, str, str]]:

@@ -110,8 +110,10 @@ def needs_of_aws(container: Section, index: Index, *, is_job: bool = False) -> d
 
 
 def mount_paths_of(section: Section) -> tuple[str | Unknown, ...]:
-    """Where a container mounts volumes."""
-    return tuple(given(each.text("ContainerPath"), UNKNOWN) for each in section.sections("MountPoints"))
+    """Where a container mounts volumes, or Docker makes a directory."""
+    mounted = (*section.sections("MountPoints"), *section.section("LinuxParameters").sections("Tmpfs"))
+    made = () if section.get("WorkingDirectory") is None else (given(section.text("WorkingDirectory"), UNKNOWN),)
+    return (*(given(each.text("ContainerPath"), UNKNOWN) for each in mounted), *made)
 
 
 def container_name(section: Section) -> str:

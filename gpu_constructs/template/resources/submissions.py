@@ -88,7 +88,12 @@ class Submissions:
     def with_submissions(self, task: Task, job: Reference, suffix: str) -> Task:
         """A job, or one range of its nodes, with everything that is submitted of it; the same where that is no more."""
         runs = [self._run(task, f"{name}{suffix}", call) for name, call in self._by_job.get(job, ())]
-        return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
+        if all(each is task for each in runs):
+            return task
+        # Of a command, or of variables, that all of them override, nothing is known.
+        own, *others = ([(of.command, of.environment) for of in each.containers] for each in (task, *runs))
+        containers = tuple(each if own in others else replace(each, command=(UNKNOWN,)) for each in task.containers)
+        return replace(task, submissions=tuple(runs), containers=containers)
 
     def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
         """Everything that submits a job."""
@@ -149,7 +154,7 @@ def _containers(task: Task, request: Section) -> tuple[Container, ...]:
     is_open = only.is_unknown or nodes.is_unknown or names_a_part
     if is_open or (resizes and (len(task.containers) > 1 or any(map(only.has, _OLD_SIZES)))):
         return tuple(map(_open, task.containers))
-    return tuple(_changed(each, only) for each in task.containers) if resizes else task.containers
+    return tuple(_changed(each, only) for each in task.containers) if only.keys else task.containers
 
 
 def _changed(container: Container, override: Section) -> Container:
@@ -162,15 +167,17 @@ def _changed(container: Container, override: Section) -> Container:
         container,
         requirements=(*kept, *asked.requirements),
         cpu=asked.cpu or container.cpu,
+        command=asked.command or container.command,
+        environment=(*container.environment, *asked.environment),
         memory_limit_mib=given(asked.memory_limit_mib, container.memory_limit_mib),
         origin=override.origin,
     )
 
 
 def _open(container: Container) -> Container:
-    """The same with sizes that are only known when it is submitted."""
+    """The same with sizes and a command that are only known when it is submitted."""
     requirements = tuple(replace(each, value=UNKNOWN) for each in container.requirements)
-    return replace(container, requirements=requirements, cpu=UNKNOWN, memory_limit_mib=UNKNOWN)
+    return replace(container, requirements=requirements, cpu=UNKNOWN, memory_limit_mib=UNKNOWN, command=(UNKNOWN,))
 
 
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one

@@ -235,7 +235,7 @@ def test_gpus_that_cannot_share_the_heads_of_a_model_are_refused_with_the_number
         ("dlc_vllm", ["--model", "acme/other"], "model='acme/other'"),
         ("vllm", ["--gpu-memory-utilization=1.5"], "--gpu-memory-utilization 0.9"),
         ("vllm", ["--gpu-memory-utilization", "0"], "--gpu-memory-utilization 0.9"),
-        ("sglang", ["--context-length 8192"], "two texts, '--context-length' and '8192'"),
+        ("sglang", ["--context-length 8192"], "two texts, '--context-length' and its value"),
     ],
 )
 def test_arguments_that_the_server_ends_at_or_that_are_written_already_are_refused(
