@@ -82,7 +82,6 @@ _SUCCEEDS = (
     r"|service (?:docker|ecs) (?:re)?start)"
 )
 _AGENT = r"(?:amazon-)?ecs(?:\.service)?"
-_PROGRAM = r"(?:/usr)?(?:/s?bin/)?(systemctl|service)"
 _CHANGE_NOTHING = frozenset({"--now", "-q", "--quiet", "-f", "--force", "--no-pager", "--no-ask-password"})
 # What starts the agent, or the host again, and base64, which may hold both; and what runs after the lines behind it.
 _MAY_START = r"\b(?:base64|enable|(?:tel)?init[ \t]+\d|isolate|kexec|preset|reboot|shutdown|(?:re)?start|unmask)\b"
@@ -154,8 +153,7 @@ def _calls_of_line(command: Command) -> Iterator[_Call]:
         if call is not None:
             waiting.append(call)
         if operator in {";", "&"}:
-            if operator == ";":
-                yield from waiting
+            yield from waiting if operator == ";" else ()
             waiting, is_certain = [], command.is_certain
         elif operator != "|" and (operator != "&&" or not re.fullmatch(_SUCCEEDS, " ".join(words))):
             is_certain = False
@@ -165,7 +163,7 @@ def _calls_of_line(command: Command) -> Iterator[_Call]:
 def _call(words: list[str], end: int, *, certain: bool) -> _Call | None:
     """The words of a command as a call about the agent; None where it is none, or has options that change more."""
     at = next((at for at, word in enumerate(words) if word != "sudo" and (at == 0 or word[0] != "-")), 0)
-    program = re.fullmatch(_PROGRAM, words[at]) if words else None
+    program = re.fullmatch(r"(?:/usr)?(?:/s?bin/)?(systemctl|service)", words[at]) if words else None
     options = {word for word in words[at + 1 :] if word[0] == "-"}
     rest = [word for word in words[at + 1 :] if word[0] != "-"]
     if program is None or not rest or not options <= _CHANGE_NOTHING:

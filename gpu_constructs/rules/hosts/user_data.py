@@ -43,6 +43,7 @@ _LACKING: Mapping[object, tuple[str, str, str]] = {
     OperatingSystem.AMAZON_LINUX_2023: ("Amazon Linux 2023", "amazon-linux-extras", "dnf install, with its packages"),
     OperatingSystem.AMAZON_LINUX_2: ("Amazon Linux 2", "dnf", "yum install, or amazon-linux-extras install"),
 }
+_WITH_DOCKER_20 = r"amzn2-\S+-2\.0\.20(?:1|2[0-3]|240[1-6])"  # https://github.com/aws/amazon-ecs-ami/pull/267
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
 
@@ -242,7 +243,8 @@ def runs_to_its_end(pool: Pool) -> Problems:
             property_name="UserData",
             is_certain=is_stopped and pool.user_data.complete and _is_of_cloud_init(pool),
         )
-    if pool.has_image_of_aws and (option := docker_option_that_is_gone(pool.user_data)):
+    is_older = not isinstance(pool.image, Unknown) and re.match(_WITH_DOCKER_20, pool.image.release or "")
+    if pool.has_image_of_aws and not is_older and (option := docker_option_that_is_gone(pool.user_data)):
         yield Problem(
             message=f"Docker has no option {option} since 23.0, does not start with it, and no task runs",
             fix="--data-root in OPTIONS of /etc/sysconfig/docker",

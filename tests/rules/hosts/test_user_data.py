@@ -258,18 +258,19 @@ def test_amazon_linux_2023_does_not_have_the_extras_of_amazon_linux_2(
 @pytest.mark.parametrize(
     ("before", "severity"), [("yum install -y jq", Severity.WARNING), ("yum install -y dnf", None)]
 )
-def test_amazon_linux_2_has_no_dnf(before: str, severity: Severity | None) -> None:
-    lines = read("set -e", before, "dnf install -y lustre-client", NAMES)
-    found = asked(RULES, a_pool(cluster="gpu", user_data=lines, image=of_image("al2-gpu"))).get("GPU273")
+def test_amazon_linux_2_has_no_dnf_and_at_first_docker_20(before: str, severity: Severity | None) -> None:
+    lines = read("set -e", before, "dnf install -y lustre-client", OF_DOCKER_20, NAMES)
+    image = replace(of_image("al2-gpu"), release="amzn2-ami-ecs-gpu-hvm-2.0.20240625-x86_64-ebs")
+    found = asked(RULES, a_pool(cluster="gpu", user_data=lines, image=image)).get("GPU273")
     assert (found and found.severity) == severity
 
 
 STARTS = ["enable --now ecs.service  # now", "enable docker ecs --now", "--now enable ecs", "-q restart docker ecs"]
 CALLS = ["/usr/bin/systemctl start", "sudo -E systemctl start >> /var/log/own 2>&1", "systemctl reload-or-restart"]
 DOCKER = ">> /etc/sysconfig/docker"
+OF_DOCKER_20 = f"echo 'OPTIONS=\"-g /data\"' {DOCKER}\nservice docker restart"
 OF_OTHERS = [f"echo 'A_OPTIONS=\"-g x\"' {DOCKER}", f"grep 'OPTIONS=\"-g x\"' {DOCKER}", "systemctl restart docker"]
 RESUMES = ["reboot", "telinit 6", "systemctl isolate a.target", "mount /data; systemctl start --no-block ecs"]
-LATER = ["trap 'systemctl start --no-block ecs' EXIT", "(sleep 9; systemctl start ecs) & disown"]
 STOPS = ["systemctl mask ecs", "systemctl mask --now ecs", "service ecs stop", "sudo systemctl disable --now ecs"]
 WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
 
@@ -284,9 +285,7 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         (["systemctl mask ecs", "(", "  systemctl unmask ecs", "  systemctl start ecs", ") > /log 2>&1 &"], None),
         ([f"{WAITS} &", "(sleep 9; systemctl start ecs; true) &", "systemctl start ecs --no-block"], None),
         (["systemctl is-active ecs; echo 'a; systemctl start ecs'; systemctl enable ecs"], None),
-        (["dpkg -i amazon-ecs-init-latest.amd64.deb", "systemctl start ecs"], None),
-        (["apt-get install -y ecs-init", "systemctl start ecs"], None),
-        ([f"echo 'OPTIONS=\"-g /data\"' {DOCKER}", "service docker restart"], Severity.WARNING),
+        ([OF_DOCKER_20], Severity.WARNING),
         (["sed -i 's|.*|OPTIONS=\"-g /a\"|' /etc/sysconfig/docker", "service docker restart"], Severity.WARNING),
         ([f"echo 'OPTIONS=\"--data-root /data-g -gx\"' {DOCKER}; usermod -g a b", *OF_OTHERS], None),
         (["if [ -d /scratch ]; then true; fi", "systemctl start ecs || true"], Severity.ERROR),
@@ -296,12 +295,12 @@ WAITS = "systemctl daemon-reload && systemctl enable ecs && systemctl start ecs"
         (['echo "#!/bin/bash', "# it's", "systemctl start ecs", '" > again.sh'], Severity.WARNING),
         (["cat > /usr/bin/again <<'EOF'", "systemctl restart ecs", "EOF"], None),
         (["cat > /usr/bin/again <<\\EOF", "systemctl restart ecs", "EOF"], None),
-        (["exit 0", "systemctl start ecs"], None),
+        *(([each, "systemctl start ecs"], None) for each in ("exit 0", "rpm -i amazon-ecs-init.rpm", "apt-get update")),
         (["systemctl restart docker", "systemctl stop ecs docker"], Severity.ERROR),
         *(([f"{each} || true"], Severity.ERROR) for each in (WAITS, *STOPS)),
         (["systemctl disable ecs.service"], Severity.WARNING),
         *((["systemctl stop ecs", each], None) for each in RESUMES),
-        *(([each, "systemctl stop ecs"], None) for each in LATER),
+        *(([each, "systemctl stop ecs"], None) for each in ("trap 'systemctl start ecs' 0", "(systemctl start ecs) &")),
         (["systemctl stop ecs", "bash /opt/configure.sh"], Severity.WARNING),
         (["if [ -f /golden ]; then", "systemctl stop ecs", "fi"], None),
     ],
