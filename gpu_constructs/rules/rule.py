@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
@@ -48,11 +48,26 @@ class Context:
         return tasks_of(self.fleet)
 
     @cached_property
-    def tasks_as_run(self) -> tuple[Task, ...]:
-        """Every task once, as all that runs it leaves it."""
-        run = ((each.task or each.defined, each) for each in self.fleet.workloads)
-        runs = grouped((task.name, each) for task, each in run if task is not None)
-        return tuple(as_run(each, runs.get(each.name, ())) for each in self.tasks)
+    def runs(self) -> tuple[tuple[Task, Task, Task | Workload], ...]:
+        """Every task with what each thing that runs or submits it asks for instead; with itself where nothing does."""
+        asked_by = ((each.task or each.defined, each) for each in self.fleet.workloads)
+        runs = grouped((asked.name, (asked, by)) for asked, by in asked_by if asked is not None)
+        return tuple(
+            (task, asked, by)
+            for task in self.tasks
+            for asked, by in (*runs.get(task.name, ()), *((each, each) for each in task.submissions)) or ((task, task),)
+        )
+
+    @cached_property
+    def tasks_as_run(self) -> tuple[tuple[Task, Task | Workload], ...]:
+        """Every task as its runs leave it, once for all that are alike, with what asks for its devices."""
+        found: dict[object, tuple[Task, Task | Workload]] = {}
+        for task, asked, by in self.runs:
+            run = by if isinstance(by, Task) else as_run(task, by, asked)
+            key = (task.name, *((each.requirements, each.command, each.environment) for each in run.containers))
+            is_own = [each.requirements for each in run.containers] == [each.requirements for each in task.containers]
+            found.setdefault(key, (run, task if is_own else by))
+        return tuple(found.values())
 
     def section(self, thing: Pool | Task | Workload) -> Section | None:
         """The properties of the resource that defines a thing; None where no file that was read does."""
@@ -160,23 +175,20 @@ class Context:
         return cast("_Derived", self._known[derive])
 
 
-def as_run(task: Task, runs: Sequence[Workload]) -> Task:
-    """A task with unknown commands and variables where all of some runs override these."""
-    if not runs:
-        return task
-    commands = frozenset.intersection(*(each.commands for each in runs))
-    variables = frozenset.intersection(*(frozenset((of, name) for of, name, _ in each.variables) for each in runs))
-    if not commands and not variables:
-        return task
+def as_run(task: Task, run: Workload, asked: Task) -> Task:
+    """A task with the devices that a run asks for, and unknown commands and variables where it overrides these."""
+    variables = dict.fromkeys((of, name) for of, name, _ in run.variables)
     containers = tuple(
         replace(
             each,
-            command=(UNKNOWN,) if each.name in commands else each.command,
+            requirements=its.requirements,
+            command=(UNKNOWN,) if each.name in run.commands else each.command,
             environment=(*each.environment, *((name, UNKNOWN) for of, name in variables if of == each.name)),
         )
-        for each in task.containers
+        for each, its in zip(task.containers, asked.containers, strict=False)
     )
-    return replace(task, containers=containers)
+    is_changed = bool(run.commands or variables) or containers != task.containers
+    return replace(task, containers=containers) if is_changed else task
 
 
 _PULLS = "ECS_IMAGE_PULL_BEHAVIOR"

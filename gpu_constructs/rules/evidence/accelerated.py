@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar
 
 from gpu_constructs.errors import counted
@@ -40,22 +39,11 @@ def and_where_submitted(rule: Rule) -> Rule:
     """A rule about the GPUs of tasks, asked also of jobs and runs that ask for other GPUs than their definitions."""
 
     def of_others(context: Context) -> Problems:
-        for defined in context.tasks:
-            for submitted in filter(partial(_asks_anew, defined), defined.submissions):
-                yield from (replace(each, about=submitted) for each in rule.ask(submitted))
-        tasks = {each.name: each for each in context.tasks}
-        for run in context.fleet.workloads:
-            task = run.task
-            if task is not None and task is not (defined := tasks[task.name]) and _asks_anew(defined, task):
-                yield from (replace(each, about=run) for each in rule.ask(run.task))
+        for defined, asked, by in context.runs:
+            if [each.requirements for each in asked.containers] != [each.requirements for each in defined.containers]:
+                yield from (replace(each, about=by) for each in rule.ask(asked))
 
     return replace(rule, in_fleet=of_others)
-
-
-def _asks_anew(defined: Task, task: Task) -> bool:
-    """Whether a task asks for GPUs in other entries than its definition."""
-    known = {id(each) for container in defined.containers for each in container.requirements}
-    return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
 
 
 def failing_pairs(
@@ -66,11 +54,11 @@ def failing_pairs(
     A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
     """
     seen: set[tuple[int, str, int]] = set()
-    as_they_run = {each.name: each for each in context.tasks_as_run}
+    as_they_run = {each.name: each for each, _ in context.tasks_as_run}
     for route in context.routed(lambda task: any(map(known, task.containers))):
         hosts = [each for each in route.destinations if each.types]
         by_none = as_they_run.get(route.task.name, route.task)  # of its definition, or as it is submitted
-        run = by_none if route.workload is None else as_run(route.task, (route.workload,))
+        run = by_none if route.workload is None else as_run(route.task, route.workload, route.task)
         for container, found in zip(route.task.containers, map(known, run.containers), strict=True):
             failing = [] if found is None else [each for each in hosts if fails(found, each)]
             for each in failing if route.workload is not None or len(failing) == len(hosts) else ():

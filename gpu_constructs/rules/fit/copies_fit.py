@@ -275,7 +275,7 @@ def _of_servers(context: Context) -> Problems:
 
     Of two of vLLM, requests go to any: https://github.com/vllm-project/vllm/issues/39762
     """
-    for task in (each for each in context.tasks_as_run if each.network_mode in {"awsvpc", "host"}):
+    for task in (each for each, _ in context.tasks_as_run if each.network_mode in {"awsvpc", "host"}):
         ended = {to.container for each in task.containers for to in each.relations.depends_on if to.condition in _ENDED}
         running = (each for each in task.containers if each.name not in ended)
         known = (each for each in running if not context.has_unknown_variables(task, each))

@@ -25,7 +25,7 @@ from gpu_constructs.facts.cuda import (
 from gpu_constructs.facts.names import image_name
 from gpu_constructs.facts.servers import server_of_image, tag_instead_of
 from gpu_constructs.facts.values import by_identity, grouped
-from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown
+from gpu_constructs.fleet import Container, HostImage, Pool, Task, Unknown, Workload
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.evidence.accelerated import failing_pairs
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
@@ -118,7 +118,6 @@ def _refused_gpus(context: Context) -> Problems:
         what = f"{target.needs} compute capability {dotted(target.first)}, and ends on {there} of {each.pool.name}"
         yield replace(
             container_problem(route.task, container, what, f"{instead and f'{instead}, or '}hosts with other GPUs"),
-            about=route.task,
             involves=(each.pool,),
             property_name=target.property_name,
             is_certain=route.is_closed
@@ -286,12 +285,12 @@ def can_be_pulled(context: Context) -> Problems:
                 yield replace(problem, property_name="Image", is_certain=is_certain)
 
 
-def container_problem(task: Task, container: Container, what: str, fix: str) -> Problem:
+def container_problem(asking: Task | Workload, container: Container, what: str, fix: str) -> Problem:
     """What is wrong with the command of a container, named with its image."""
     return Problem(
-        about=task,
+        about=asking,
         container=container,
-        message=f"container {container.name} of {task.name} ({brief(str(container.image))}) {what}",
+        message=f"container {container.name} of {asking.name} ({brief(str(container.image))}) {what}",
         fix=fix,
         property_name="Command",
         is_certain=False,

@@ -9,7 +9,7 @@ from math import prod
 from gpu_constructs.errors import counted
 from gpu_constructs.facts.model_memory import may_split
 from gpu_constructs.facts.servers import ServerFacts, server_of_image, uses_other_hosts
-from gpu_constructs.fleet import Container, Task, Unknown
+from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.evidence.accelerated import gpus_in_words
 from gpu_constructs.rules.evidence.server_commands import (
     arguments_of,
@@ -31,13 +31,13 @@ from gpu_constructs.rules.tasks.images import container_problem
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
     "places models on others, and a server that is set to use more GPUs than it has does not start; most "
     "programs give each process of torchrun the GPU of its number, and end with invalid device ordinal without it",
-    softer="where it uses fewer GPUs than it has, or may see others: privileged, or as a job is submitted; for "
-    "torchrun, since processes may share a GPU",
+    softer="where it uses fewer GPUs than it has, or may see others, privileged; for torchrun, since processes "
+    "may share a GPU",
     # of torchrun: https://docs.pytorch.org/docs/stable/elastic/run.html
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(context: Context) -> Problems:
-    for task, container in ((one, each) for one in context.tasks_as_run for each in one.containers):
+    for asking, container in ((by, each) for one, by in context.tasks_as_run for each in one.containers):
         gpus = 1 if container.mps or container.gpu_part else container.gpus
         if isinstance(gpus, Unknown) or not gpus:
             continue
@@ -45,16 +45,16 @@ def all_used(context: Context) -> Problems:
         server = server_of_image(container.image) if isinstance(container.image, str) else None
         if processes > gpus:
             what = f"starts {processes} processes with torchrun, and has {gpus_in_words(container, gpus)}"
-            yield container_problem(task, container, what, f"--nproc-per-node {gpus} in Command")
+            yield container_problem(asking, container, what, f"--nproc-per-node {gpus} in Command")
         elif server is not None and not processes:
-            yield from _used_by_server(task, container, server, gpus)
+            yield from _used_by_server(asking, container, server, gpus)
 
 
-def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus: int) -> Problems:
+def _used_by_server(asking: Task | Workload, container: Container, server: ServerFacts, gpus: int) -> Problems:
     """Whether a server uses the GPUs of its container, no more and no fewer."""
     if server.max_gpus is not None and gpus > server.max_gpus:
         what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
-        yield container_problem(task, container, what, f"{server.max_gpus} GPU")
+        yield container_problem(asking, container, what, f"{server.max_gpus} GPU")
         return
     words = words_of(server, container)
     if not server.gpu_arguments or words is None:
@@ -71,17 +71,16 @@ def _used_by_server(task: Task, container: Container, server: ServerFacts, gpus:
         what = f"is told to use {used} GPUs{of} and has {gpus_in_words(container, gpus)}, so that it does not start"
         enough = [f"{option} {divided}"] if divided else [f"{each} 1" for each, _ in sizes.values()]
         # With the privileges of its host it sees all GPUs.
-        is_alone = container.privileged is not True and all(
-            each.containers == task.containers for each in task.submissions
-        )
-        yield replace(container_problem(task, container, what, f"{and_list(enough)} in Command"), is_certain=is_alone)
+        problem = container_problem(asking, container, what, f"{and_list(enough)} in Command")
+        yield replace(problem, is_certain=container.privileged is not True)
     elif 0 < used < gpus:
         # Copies within the GPUs of --tp of SGLang: `sizes` does not count them.
         is_open = "data" not in sizes and not said.keys().isdisjoint(server.parallel.get("data", ()))
         is_told = bool(sizes or (words and server.parallel))
         if is_told and not is_open and not server.has_other_copies(said):
             more = f"{option} {most} in Command, or " if divided == most else ""
-            yield container_problem(task, container, f"uses {used} of its {gpus} GPUs", f"{more}{counted(used, 'GPU')}")
+            fix = f"{more}{counted(used, 'GPU')}"
+            yield container_problem(asking, container, f"uses {used} of its {gpus} GPUs", fix)
 
 
 def _divided(container: Container, said: Mapping[str, object], most: int) -> int:
@@ -106,7 +105,7 @@ def _divided(container: Container, said: Mapping[str, object], most: int) -> int
     source="https://github.com/vllm-project/vllm/issues/37133",
 )
 def started_once(context: Context) -> Problems:
-    for task in context.tasks_as_run:
+    for task, _ in context.tasks_as_run:
         for container in task.containers:
             if found := refused_at(container):
                 yield replace(container_problem(task, container, *found), is_certain=True)
