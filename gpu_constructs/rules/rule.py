@@ -107,10 +107,11 @@ class Context:
         return not pool.never_sets(_PULLS) or any(each.section("Ebs").has("SnapshotId") for each in disks)
 
     def written(self, task: Task, container: Container) -> Section | None:
-        """A container of a task definition as the files have it."""
+        """A container of a task definition as the files have it, also where a run asks for other devices of it."""
         section = self.section(task)
         listed = () if section is None else section.sections("ContainerDefinitions")
-        return next((each for each in listed if each.origin == container.origin), None)
+        its = (each for each in listed if each.origin == container.origin or each.get("Name") == container.name)
+        return next(its, None)
 
     def has_unknown_variables(self, task: Task, container: Container) -> bool:
         """Whether a container gets variables from files, or some whose names are not known."""
