@@ -278,8 +278,8 @@ def _of_servers(context: Context) -> Problems:
     for task in (each for each, _ in context.tasks_as_run if each.network_mode in {"awsvpc", "host"}):
         ended = {to.container for each in task.containers for to in each.relations.depends_on if to.condition in _ENDED}
         running = (each for each in task.containers if each.name not in ended)
-        known = (each for each in running if not context.has_unknown_variables(task, each))
-        for port, there in grouped((port_of(each), each) for each in known).items():
+        certain = (each for each in running if not context.has_unknown_variables(task, each))
+        for port, there in grouped((port_of(each), each) for each in certain).items():
             if port and len(there) > 1:
                 yield Problem(
                     about=task,
